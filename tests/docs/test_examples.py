@@ -20,6 +20,7 @@ from lamina.memory.runs import Run
 from lamina.memory.shared import Guest
 from lamina.surfaces.cli.main import cli
 from lamina.surfaces.hooks import Hooks
+from tests.cases import every
 
 from .pages import DOCS, Story, blocks, commands, is_as_shown, pages, piped, prose
 
@@ -77,9 +78,7 @@ def test_a_page_that_shows_something_else_is_noticed() -> None:
     assert not is_as_shown("a\n…\nb", "a\nx\ny\nc")
 
 
-@pytest.mark.parametrize(
-    ("page", "block"), PYTHON, ids=[f"{page.name}:{block.line}" for page, block in PYTHON]
-)
+@every(("page", "block"), PYTHON)
 def test_python_examples_call_what_there_is(page: Path, block: Any) -> None:
     """Every verb that an example calls exists, and takes the arguments that the example gives (I)."""
     for call in calls(block.text):
@@ -103,7 +102,7 @@ def calls(text: str) -> Iterator[ast.Call]:
             yield node
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+@every("page", pages())
 def test_commands_on_a_page_exist(page: Path) -> None:
     """Every command that a page names is one, and every option of those in its blocks too (H1)."""
     for block in blocks(page):

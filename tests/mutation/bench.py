@@ -151,7 +151,7 @@ class Bench:
             for path in PROGRAM.glob(pattern)
         )
         made = [
-            one for path, most in found for one in self._drawn(mutants(path, _module(path)), most)
+            one for path, most in found for one in self._drawn(mutants(path, module_of(path)), most)
         ]
         made = _some(made, options.sample, options.seed)
         if options.again:
@@ -386,7 +386,8 @@ def _afresh(mutant: Mutant, code: CodeType, tests: Sequence[str]) -> int:
     return 0 if pytest.main([*PLAIN, "-x", *names]) == 0 else 1
 
 
-def _module(path: Path) -> str:
+def module_of(path: Path) -> str:
+    """Name the module that a file of the program holds."""
     return ".".join(path.relative_to(PROGRAM.parent).with_suffix("").parts).removesuffix(
         ".__init__"
     )

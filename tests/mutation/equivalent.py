@@ -8,7 +8,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "model.rules.(module): Choice = TypeVar('Choice', Layer, State, Trust)"
         " -> Choice = TypeVar('XXChoiceXX', Layer, State, Trust)",
         "engines.awareness.(module): Spans = Mapping[str, Sequence[tuple[date, date]]] -> Spans = None",
-        "engines.facts.(module): Place = tuple[str | None, str, str] -> Place = None",
+        "engines.facts.(module): Slot = tuple[str | None, str, str] -> Slot = None",
     ),
     "a shorter way to the same answer is taken a little more or less often": (
         "model.rules.content: sascii() and value.isprintable() and (len(value) <= limit) and value and (not value.isspace()):"
@@ -24,8 +24,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         " -> urn choices(value if isinstance(value, str) else 'XXXX')",
         "text.words._is_ink: BLANKS and unicodedata.category(character)[0] in 'LNPS' or bool(NEW_PICTURES.match(character))"
         " -> BLANKS and unicodedata.category(character)[0] in 'XXLNPSXX' or bool(NEW_PICTURES.match(character))",
-        "engines.awareness._reason: text.normalise(str(record.metadata.get('status', '')))"
-        " -> text.normalise(str(record.metadata.get('status', 'XXXX')))",
+        "engines.awareness._reason: ords.normalise(str(record.metadata.get('status', '')))"
+        " -> ords.normalise(str(record.metadata.get('status', 'XXXX')))",
         "engines.compression.slug: is_whole = ' '.join(words) == plain.rstrip('.!') and len(name) <= SLUG"
         " -> is_whole = ' '.join(words) == plain.rstrip('XX.!XX') and len(name) <= SLUG",
     ),

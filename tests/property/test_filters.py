@@ -17,6 +17,7 @@ from lamina.model import rules
 from lamina.model.record import Hits, Layer, State
 from lamina.search import RANKERS
 from lamina.store.tables.records import Filter
+from tests.cases import every
 from tests.conftest import CONTRACTS, FULL, START, Desk, Ticking, contents, move
 
 NOW = START + timedelta(days=30)
@@ -155,10 +156,8 @@ def test_every_ranker_finds_what_the_filter_admits(
                     assert passed == everything & expected
 
 
-@pytest.mark.parametrize("ranker", RANKERS)
-@pytest.mark.parametrize(
-    "how", ["tags", "all_tags", "metadata", "kinds", "layers", "states", "since", "user"]
-)
+@every("ranker", RANKERS)
+@every("how", ["tags", "all_tags", "metadata", "kinds", "layers", "states", "since", "user"])
 def test_filters_apply_before_the_cut(desk: Desk, ranker: str, how: str) -> None:
     """Q3, Q7: two thousand better matches outside a filter do not push out the three inside it."""
     op = desk.operator()

@@ -16,6 +16,7 @@ from lamina.engines.claims.extraction import extract
 from lamina.engines.facts import Fact
 from lamina.model.record import Draft, Layer, Record, State, Trust
 from lamina.text import fence
+from tests.cases import every
 from tests.conftest import FULL, START, TESTER, verified
 
 from .sleep_model import (
@@ -112,7 +113,7 @@ def told(heard: Room) -> list[tuple[Any, ...]]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("said", EVERY, ids=lambda said: said.text)
+@every("said", EVERY)
 def test_the_sentences_are_understood(said: Said) -> None:
     """S1: every sentence of these conversations says what it should, so that what follows is about nights alone."""
     ((*found,),) = extract([Turn(said.text, "Ana", START)])

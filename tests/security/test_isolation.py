@@ -16,6 +16,7 @@ from lamina import Memory
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
 from lamina.home.folder import AGENT_NAME, DEVICES
 from lamina.surfaces.cli.main import run as lamina
+from tests.cases import every
 from tests.conftest import CONTRACTS, FULL, Desk, contents, size
 from tests.security.tally import probe
 
@@ -124,12 +125,11 @@ def tree(home: Path) -> list[str]:
     return sorted(str(path.relative_to(home)) for path in home.rglob("*"))
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in NAMES if name != "agents"], ids=lambda name: ascii(name)[:40]
-)
-@pytest.mark.parametrize("role", ["agent", "operator"])
+@every("name", [name for name in NAMES if name != "agents"])
+@every("role", ["agent", "operator"])
 def test_no_name_leaves_the_home(desk: Desk, role: str, name: object) -> None:
     """P2: a name that is no plain slug is InvalidInput; nothing is made but one line of JSON that shows the attempt."""
+    probe()
     desk.home.mkdir()
     with pytest.raises(InvalidInput, match="agent name"):
         getattr(desk, role)(name)

@@ -17,7 +17,7 @@ from lamina.model.record import State
 from lamina.search import RANKERS
 from tests.conftest import CONTRACTS, START, Desk, Ticking, contents, move
 from tests.security.tally import probe
-from tests.unit.search.test_similarity import Server, server  # noqa: F401 - a fixture
+from tests.unit.search.embedding_server import EmbeddingServer
 
 SECRET = "zanzibar"
 WORDS = "garden river bicycle coffee sister report office winter yesterday kitchen bread train music letter window".split()
@@ -300,7 +300,13 @@ def test_others_do_not_choose_the_candidates(tmp_path: Path) -> None:
     assert len(found[0][2]["hits"]) == 300
 
 
-def test_notes_do_not_count_what_others_have(desk: Desk, server: Server) -> None:  # noqa: F811
+@pytest.fixture
+def server() -> Iterator[EmbeddingServer]:
+    with EmbeddingServer() as running:
+        yield running
+
+
+def test_notes_do_not_count_what_others_have(desk: Desk, server: EmbeddingServer) -> None:
     """R12, Q5: how many memories have no vector yet is told of one's own."""
     for user in ("ben", "ana"):
         desk.operator("sky", user, settings={"recall.embedders": ["none"]}).remember_many(
@@ -313,7 +319,7 @@ def test_notes_do_not_count_what_others_have(desk: Desk, server: Server) -> None
         assert " 50 memories" in note
 
 
-def test_notes_name_no_text(desk: Desk, server: Server) -> None:  # noqa: F811
+def test_notes_name_no_text(desk: Desk, server: EmbeddingServer) -> None:
     """R12, Q5: what a note says about an embedder holds no memory, whatever the embedder repeats in its answer."""
     ben = desk.operator("sky", "ben", settings={"recall.embedders": ["none"]})
     ben.remember_many(secrets())

@@ -16,6 +16,7 @@ from lamina.model.record import Record, Trust
 from lamina.surfaces.cli.main import run
 from lamina.surfaces.hooks import context as telling
 from lamina.surfaces.hooks.switches import Switches
+from tests.cases import every
 from tests.conftest import CONTRACTS, FULL, Desk
 from tests.security.tally import probe
 
@@ -103,10 +104,10 @@ def check(mem: Memory, own: Record) -> Hits:
     return hits
 
 
-@pytest.mark.parametrize("many_sources", [False, True])
-@pytest.mark.parametrize("number", [1, 6, 10])
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("text", TEXTS)
+@every("many_sources", [False, True])
+@every("number", [1, 6, 10])
+@every("change", CHANGES)
+@every("text", TEXTS)
 def test_repetition_hides_no_memory(
     desk: Desk, text: str, change: Callable[[str], Iterator[str]], number: int, many_sources: bool
 ) -> None:

@@ -24,6 +24,7 @@ from lamina.text.secrets.detection import (
     redacted,
     without,
 )
+from tests.cases import every
 from tests.conftest import FULL
 from tests.security.tally import probe
 
@@ -375,7 +376,7 @@ def test_a_login_in_base64_is_found() -> None:
 SEEDED = "abandon ability able abstract acid actor adapt advice album amateur anchor apple".split()
 
 
-@pytest.mark.parametrize(
+@every(
     "form",
     [
         " ".join,
@@ -388,12 +389,13 @@ SEEDED = "abandon ability able abstract acid actor adapt advice album amateur an
         lambda words: "\u200b".join(" ".join(words)),
     ],
 )
-@pytest.mark.parametrize(
+@every(
     "before", ["", "my wallet, do not lose it: ", "seed: ", "Seed phrase = ", "ana's mnemonic\n"]
 )
-@pytest.mark.parametrize("number", [12, 24])
+@every("number", [12, 24])
 def test_a_seed_phrase_is_found(form: Callable[[list[str]], str], before: str, number: int) -> None:
     """P6: twelve words of the list or more are a seed phrase, with or without a name, in whatever form they are listed."""
+    probe()
     text = before + form((SEEDED * 2)[:number])
     words = [word for word in SEEDED if word in redacted(text).lower()]
     assert "[redacted: seed phrase]" in redacted(text)

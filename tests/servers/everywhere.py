@@ -12,12 +12,14 @@ import re
 import signal
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 import pytest
 
 import lamina
-from tests.servers.conftest import there
+from tests import cases
+from tests.servers.kinds import there
 from tests.servers.postgres import Postgres
 
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -63,15 +65,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def quick_postgres() -> Iterator[Copied]:
-    """A PostgreSQL that is quick to fill and to empty. Do not stop it."""
+def copied_postgres() -> Iterator[Copied]:
     with there(Copied)(FAST) as server:
         yield server
 
 
 @pytest.fixture(autouse=True)
-def _on_postgres(quick_postgres: Copied, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    name = quick_postgres.copy()
-    monkeypatch.setenv("LAMINA_STORE_URL", quick_postgres.url(name))
-    yield
-    quick_postgres.drop(name)
+def _on_postgres(copied_postgres: Copied, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Give each test a database, and each case that has a home of its own another one."""
+
+    @contextmanager
+    def on_a_new_database() -> Iterator[None]:
+        name = copied_postgres.copy()
+        with monkeypatch.context() as variables:
+            variables.setenv("LAMINA_STORE_URL", copied_postgres.url(name))
+            yield
+        copied_postgres.drop(name)
+
+    monkeypatch.setattr(cases, "around", on_a_new_database)
+    with on_a_new_database():
+        yield

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import FULL
-from tests.servers.everywhere import Copied, quick_postgres
+from tests.servers.everywhere import Copied
 
-__all__ = ["quick_postgres"]  # a fixture
 ROOT = Path(__file__).parents[2]
 # Some run always, all of them with LAMINA_FAULTS=full. Tests that make many homes would make them in one database.
 ALWAYS = (

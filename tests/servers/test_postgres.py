@@ -26,9 +26,8 @@ from lamina.text import words as text
 from tests.conftest import FULL, Ticking, contents, verified
 from tests.contract.stores import Place, StoreContract, StoreDesk
 from tests.faults.harness import AGENT, Child, check_sound, size
-from tests.servers.everywhere import Copied, quick_postgres
+from tests.servers.everywhere import Copied
 
-__all__ = ["quick_postgres"]  # a fixture
 TOPICS = "boiler tea train garden Porto music doctor invoice cat weather".split()
 VERBS = "likes hates fixes forgets paints cooks sells".split()
 NAMES = "Ana Ben Chloé Dörte Эдуард 健太 Fatima".split()

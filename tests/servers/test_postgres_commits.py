@@ -9,10 +9,9 @@ import pytest
 
 import lamina
 from lamina.errors import StoreUnavailable
-from tests.servers.outage import TERMINATE, Place, check_all, line, place, server, until
+from tests.servers.outage import TERMINATE, Place, check_all, until
 from tests.servers.proxy import Proxy
 
-__all__ = ["line", "place", "server"]  # fixtures
 GATE = 4711
 DIE = """
     CREATE FUNCTION public.die() RETURNS trigger LANGUAGE plpgsql AS

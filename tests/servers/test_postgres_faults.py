@@ -7,12 +7,11 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,24 +22,16 @@ import pytest
 import lamina
 from lamina.home.folder import Home
 from lamina.memory import doctor
-from tests.faults.harness import AGENT, FULL, ROOT, SEED, check_sound, size
+from tests.faults.harness import AGENT, FULL, SEED, check_sound, size
+from tests.servers.outage import PATIENCE, SLOWEST, child, home_on
 from tests.servers.postgres import Postgres
 from tests.servers.proxy import Proxy
 from tests.servers.tasks import Task, done, drawn
 from tests.servers.troubles import Chosen, Faults, Trouble, pause
 
 RETRIES = (1000, 200, 50, 0)  # milliseconds, of the four writers
-SLOWEST = 1.5  # seconds, as the requirement says
-PATIENCE = 60.0
 ROUND = "round"
 Said = list[dict[str, Any]]
-
-
-def home_on(folder: Path, url: str) -> Path:
-    """A home whose memories are in this database."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.toml").write_text(f'[store]\nurl = "{url}"\n', "utf-8")
-    return folder
 
 
 class Writers(Protocol):
@@ -146,26 +137,6 @@ class Processes:
         assert writer.stdout is not None
         assert writer.stdout.readline()
         return writer
-
-
-@contextmanager
-def child(module: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("LAMINA_")
-    }
-    command = [sys.executable, "-m", module, *arguments]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, text=True, env=environment, cwd=ROOT
-    ) as process:
-        try:
-            yield process
-            if process.poll() is None:
-                assert process.stdin is not None
-                process.stdin.close()
-                assert process.wait(PATIENCE) == 0
-        finally:
-            process.kill()
 
 
 SLOW_COMMIT = """

@@ -19,14 +19,10 @@ from lamina.failsafe import replay
 from lamina.model.clock import system_clock
 from tests.conftest import contents
 from tests.faults.harness import AGENT, FULL
-from tests.servers.conftest import there
-from tests.servers.outage import TERMINATE, Place, check_all, place, server, until
+from tests.servers.kinds import there
+from tests.servers.outage import SLOWEST, TERMINATE, Place, check_all, child, home_on, until
 from tests.servers.postgres import Postgres
 from tests.servers.processes import HOST
-from tests.servers.test_postgres_faults import SLOWEST, child, home_on
-
-__all__ = ["place", "server"]  # fixtures
-
 
 # The server is away
 

@@ -19,8 +19,7 @@ import pytest
 
 from tests.servers import keeper
 from tests.servers.chroma import Chroma
-from tests.servers.conftest import there
-from tests.servers.kinds import KINDS
+from tests.servers.kinds import KINDS, there
 from tests.servers.postgres import Postgres
 from tests.servers.processes import HOST, Server, ServerError
 from tests.servers.weaviate import Weaviate

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,6 +19,7 @@ import pytest
 import lamina
 from lamina.mirrors.weaviate import WeaviateMirror, tenant_of
 from tests.faults.harness import FULL, ROOT, SEED, size
+from tests.servers.outage import PATIENCE, SLOWEST, child
 from tests.servers.processes import HOST
 from tests.servers.proxy import Proxy
 from tests.servers.rememberer import DEATH, DIE, LONG, SHORT, remembered
@@ -28,8 +28,6 @@ from tests.servers.weaviate import Weaviate
 
 AGENT = "sky"
 WRITERS = 4
-SLOWEST = 1.5  # seconds, as the requirement says; judged in a full run, on a quiet machine
-PATIENCE = 60.0
 
 
 def handle(home: Path, url: str, **more: Any) -> lamina.Memory:
@@ -78,7 +76,10 @@ class Processes:
     """Four processes, each with a handle of its own."""
 
     def __init__(self, home: Path, url: str, stack: ExitStack) -> None:
-        self._children = [stack.enter_context(child(home, url)) for _ in range(WRITERS)]
+        self._children = [
+            stack.enter_context(child("tests.servers.rememberer", str(home), AGENT, url))
+            for _ in range(WRITERS)
+        ]
         self._expected: list[int] = []
 
     def begin(self, texts: Sequence[Sequence[str]]) -> None:
@@ -94,26 +95,6 @@ class Processes:
             assert writer.stdout is not None
             said += [json.loads(writer.stdout.readline()) for _ in range(number)]
         return said
-
-
-@contextmanager
-def child(home: Path, url: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "tests.servers.rememberer", str(home), AGENT, url]
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("LAMINA_")
-    }
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, text=True, env=environment, cwd=ROOT
-    ) as process:
-        try:
-            yield process
-            assert process.stdin is not None
-            process.stdin.close()
-            assert process.wait(PATIENCE) == 0
-        except BaseException:
-            process.kill()
-            raise
 
 
 class Trouble:

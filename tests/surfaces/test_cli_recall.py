@@ -85,7 +85,9 @@ def test_a_table_holds_a_line_for_each_hit(filled: Call) -> None:
     """Without --json, a hit is a line with its score, id and text (H1)."""
     lines = filled("search", "morning", "--ranker", "keyword").out.splitlines()
     assert lines[0].split()[:2] == ["score", "id"]
-    assert len(lines) == 3 or TEA in lines[1]
+    assert len(lines) == 3
+    assert BICYCLE in lines[1]
+    assert TEA in lines[2]
 
 
 def test_explain_draws_the_parts(filled: Call) -> None:

@@ -24,6 +24,7 @@ from lamina.model.record import State, Trust
 from lamina.surfaces.cli import mcp
 from lamina.surfaces.mcp import schemas, tools
 from lamina.text import fence
+from tests.cases import every
 from tests.conftest import Desk, size
 from tests.surfaces.mcp_harness import (
     LEGACY,
@@ -249,7 +250,7 @@ def test_a_request_to_forget_waits_in_the_queue(desk: Desk) -> None:
     assert f"lamina forget {kept['id']}" in " ".join(done.stdout.split())
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "arguments"),
     [
         ("remember", {}),

@@ -21,6 +21,7 @@ from lamina.model import hashing, rules
 from lamina.model.record import Layer, Record, State, Trust
 from lamina.text import fence
 from lamina.text import words as text
+from tests.cases import every
 from tests.conftest import START
 
 from .test_profile import record
@@ -93,7 +94,7 @@ def lines(group: Group) -> list[str]:
 # What says the same
 
 
-@pytest.mark.parametrize(
+@every(
     "other",
     [
         *(
@@ -121,7 +122,7 @@ def test_the_same_text(other: str) -> None:
     assert group.layer is Layer.SEMANTIC
 
 
-@pytest.mark.parametrize(
+@every(
     ("one", "other"),
     [
         *(
@@ -212,7 +213,7 @@ def test_users_are_apart() -> None:
     assert dedup([procedure(seq, "run make", user=user) for seq, user in enumerate(users, 1)]) == []
 
 
-@pytest.mark.parametrize(
+@every(
     "fields",
     [
         *({"state": state} for state in State if state is not State.ACTIVE),
@@ -337,7 +338,7 @@ def test_an_impossible_number(most: int) -> None:
         compact([], most=most)
 
 
-@pytest.mark.parametrize(
+@every(
     "topics",
     [None, "garmin", 5, [None, 5], [""], ["\u200b"], ["a\x07b"], ["x" * 257], ["\ufdfa" * 100], {}],
 )
@@ -620,7 +621,7 @@ def test_nearly_the_same(other: str) -> None:
     assert group.why == "2 records of the workflow deploy say nearly the same"
 
 
-@pytest.mark.parametrize(
+@every(
     "other",
     [
         BASE.replace("build", "delete"),  # another word
@@ -725,7 +726,7 @@ def test_the_canonical_record(best: int, fields: dict[str, Any]) -> None:
     assert group.metadata["canonical"] is True
 
 
-@pytest.mark.parametrize(
+@every(
     "fields",
     [
         *({"state": state} for state in State if state is not State.ACTIVE),

@@ -16,6 +16,7 @@ from lamina.engines.compression import Fate, Plan, Shelf, Summary, slug
 from lamina.model import rules
 from lamina.model.record import Layer, Record, State, Trust
 from lamina.text import words
+from tests.cases import every
 from tests.conftest import START
 
 from .test_profile import record, told
@@ -176,7 +177,7 @@ def test_an_item_of_two_projects_is_in_both() -> None:
     assert plan.decisions == ((f"{1:026d}", Fate.PROJECT, "garden, house", "its tags say where"),)
 
 
-@pytest.mark.parametrize(
+@every(
     ("kind", "tags"),
     [
         *((kind, ()) for kind in rules.KINDS if kind not in compression.PROFILE_KINDS),

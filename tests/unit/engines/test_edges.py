@@ -25,6 +25,7 @@ from lamina.engines.compression import Fate
 from lamina.home.retention import Retention
 from lamina.model import hashing
 from lamina.model.record import Entry, Layer, State, Trust, iso
+from tests.cases import every
 
 from .test_aging import entry
 from .test_awareness import TODAY, memory, why
@@ -96,7 +97,7 @@ def test_a_summary_names_at_most_64_topics() -> None:
     assert group.metadata["topic_tags"] == topics[:64]
 
 
-@pytest.mark.parametrize(
+@every(
     "filler",
     "- – — • a an the and then is are be it its this that these those please just so also".split(),
 )
@@ -272,7 +273,7 @@ def test_a_mark_behind_a_word_does_not_hide_it(mark: str) -> None:
     assert importance.score("crumb", f"urgent{mark} call back", (), {}) == 0.75
 
 
-@pytest.mark.parametrize(
+@every(
     "word",
     ["not", "no", "nothing", "without", "never", "don't", "doesn't", "didn't", "isn't", "wasn't"],
 )

@@ -14,6 +14,7 @@ from lamina.engines import facts
 from lamina.engines.claims import Claim, attributes
 from lamina.engines.facts import Effect, Fact, Source
 from lamina.model.record import Layer, Record, State, Trust
+from tests.cases import every
 
 DAY = timedelta(days=1)
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -89,7 +90,7 @@ def test_many_values_hold_beside_each_other() -> None:
     assert book.values == ["tea", "mate"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("one", "other", "attribute", "same"),
     [
         ("Lisbon", "lisbon", "lives_in", True),

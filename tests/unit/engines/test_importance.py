@@ -15,6 +15,7 @@ from lamina.engines import importance
 from lamina.engines.importance import Reason
 from lamina.model import rules
 from lamina.model.record import score_of
+from tests.cases import every
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "importance.md").read_text("utf-8")
 THRESHOLD = 0.70
@@ -104,8 +105,8 @@ def amounts(*memory: Any) -> dict[str, float]:
     return dict(importance.explain(*memory).reasons)
 
 
-@pytest.mark.parametrize("as_crumb", [False, True])
-@pytest.mark.parametrize(("kind", "content", "low", "high"), BANDS)
+@every("as_crumb", [False, True])
+@every(("kind", "content", "low", "high"), BANDS)
 def test_the_examples_of_the_scoring_guidelines_land_in_their_band(
     kind: str, content: str, low: int, high: int, as_crumb: bool
 ) -> None:
@@ -121,7 +122,7 @@ def test_the_workflows_of_the_schema_are_scored_as_their_authors_did(
     assert abs(score_of(importance.score(given["type"], content, (), given)) - expected) <= 1
 
 
-@pytest.mark.parametrize(("name", "kind", "content", "tags"), LISTS)
+@every(("name", "kind", "content", "tags"), LISTS)
 def test_the_lists_of_the_promotion_document_hold(
     name: str, kind: str, content: str, tags: list[str]
 ) -> None:
@@ -149,7 +150,7 @@ def test_the_three_entries_of_the_promotion_flow_fall_on_their_side() -> None:
     assert [score >= THRESHOLD for score in scored] == [False, True, True]
 
 
-@pytest.mark.parametrize(
+@every(
     "content",
     [
         *(
@@ -207,7 +208,7 @@ def test_metadata_speaks_louder_than_words() -> None:
     )
 
 
-@pytest.mark.parametrize("given", ABSURD)
+@every("given", ABSURD)
 def test_metadata_of_another_form_says_nothing(given: dict[str, Any]) -> None:
     """L8, R6: metadata may be anything; only what has the form of the schema counts, and nothing raises."""
     assert amounts("crumb", "The kettle is blue", (), given) == {"kind=crumb": 0.5}

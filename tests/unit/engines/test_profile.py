@@ -23,6 +23,7 @@ from lamina.engines.profile import (
 from lamina.errors import InvalidInput
 from lamina.model.record import Layer, Record, State, Trust
 from lamina.text import words
+from tests.cases import every
 from tests.conftest import START
 
 FIELDS = [
@@ -296,7 +297,7 @@ def test_a_patch_becomes_keys() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@every(
     ("patch", "named"),
     [
         (None, "None"),
@@ -337,7 +338,6 @@ def test_a_patch_becomes_keys() -> None:
         ({"drink": "tea", "DRINK": "milk"}, "'DRINK' twice"),
         ({"drink": "tea", "preferences": {"drink": "milk"}}, "'drink' twice"),
     ],
-    ids=str,
 )
 def test_a_wrong_patch_is_refused_by_name(patch: Any, named: str) -> None:
     """P1, R10: what no profile can hold is an error that names the field."""

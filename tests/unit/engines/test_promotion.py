@@ -14,6 +14,7 @@ from lamina.engines.promotion import Action, Decision, plan, promotable
 from lamina.home.retention import PRESETS, Retention
 from lamina.model import rules
 from lamina.model.record import Entry, Layer, Trust
+from tests.cases import every
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 
@@ -54,8 +55,8 @@ def actions(
 # The threshold
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize(
+@every("preset", PRESETS)
+@every(
     ("importance", "action"),
     [
         (0.7, "promote"),
@@ -89,8 +90,8 @@ def test_nothing_is_decided_about_nothing() -> None:
 # Where to
 
 
-@pytest.mark.parametrize("kind", rules.KINDS)
-@pytest.mark.parametrize("trust", Trust)
+@every("kind", rules.KINDS)
+@every("trust", Trust)
 def test_the_layer_follows_from_the_kind(kind: str, trust: Trust) -> None:
     """L2, V8: lasting kinds become semantic, all others episodic; what comes from outside never becomes semantic."""
     lasting = kind in ("fact", "insight", "decision", "preference", "project")

@@ -10,6 +10,7 @@ import pytest
 
 from lamina.engines import summary, workflows
 from lamina.model.record import Layer
+from tests.cases import every
 
 from .test_profile import record
 from .test_summary import talk, turn
@@ -69,7 +70,7 @@ def test_code_holds_no_sentence(fence_: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("word", "Mr Mrs Ms Dr Prof St vs e.g i.e approx Inc".split())
+@every("word", "Mr Mrs Ms Dr Prof St vs e.g i.e approx Inc".split())
 def test_a_short_form_ends_no_sentence(word: str) -> None:
     """S3: a point behind it belongs to the word."""
     content = f"We met {word}. Smith today. It rained."

@@ -18,6 +18,7 @@ from lamina.engines.summary import Summary, plan, spans
 from lamina.model import rules
 from lamina.model.record import Layer, Record, State, Trust
 from lamina.text import fence
+from tests.cases import every
 from tests.conftest import START
 
 from .test_profile import record
@@ -342,7 +343,7 @@ def test_a_conversation_of_nothing_has_no_summary() -> None:
 # Sentences
 
 
-@pytest.mark.parametrize(
+@every(
     ("content", "expected"),
     [
         ("I met Dr. Smith at 3.5 km. He waved!", ["I met Dr. Smith at 3.5 km.", "He waved!"]),
@@ -482,9 +483,7 @@ def test_spans_are_in_order_and_within(content: str) -> None:
     assert all(before.end <= after.start for before, after in pairwise(found))
 
 
-@pytest.mark.parametrize(
-    "hostile", ["!", "🎉", "a. ", "* ", ".”", "- - ", "```\n", "\u200d", "1. ", '"']
-)
+@every("hostile", ["!", "🎉", "a. ", "* ", ".”", "- - ", "```\n", "\u200d", "1. ", '"'])
 def test_no_text_is_too_much(hostile: str) -> None:
     """S5: a megabyte of marks is read to its limit and leaves nothing behind."""
     turns = talk([("Ana", (hostile * 200_000) + "x")] * 8)

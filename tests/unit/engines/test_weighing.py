@@ -14,6 +14,7 @@ from lamina.engines.summary import Sentence
 from lamina.model import rules
 from lamina.model.record import Record
 from lamina.text import words as text
+from tests.cases import every
 from tests.conftest import START
 
 from .test_learning import Policy, contradicts, history, likes_garmin
@@ -142,9 +143,7 @@ SIGNS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("sign", "word"), [(sign, word) for sign, words in SIGNS.items() for word in words.split()]
-)
+@every(("sign", "word"), [(sign, word) for sign, words in SIGNS.items() for word in words.split()])
 def test_each_word_that_is_a_sign(sign: str, word: str) -> None:
     """S3: in whatever language it is said, it shows who is meant, or that something was done."""
     signs = dict(
@@ -155,7 +154,7 @@ def test_each_word_that_is_a_sign(sign: str, word: str) -> None:
     assert signs[sign]
 
 
-@pytest.mark.parametrize(
+@every(
     ("beginning", "sign"),
     [
         *(
@@ -325,7 +324,7 @@ def told(content: str) -> list[str]:
     return [content[span.start : span.end] for span in summary.spans(content)]
 
 
-@pytest.mark.parametrize(
+@every(
     ("content", "expected"),
     [
         ("Es war am 3. Mai kalt. Gut.", ["Es war am 3. Mai kalt.", "Gut."]),

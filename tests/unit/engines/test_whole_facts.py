@@ -11,6 +11,7 @@ from msgspec import structs
 from lamina.engines import facts
 from lamina.engines.facts import Effect, Fact, Source, Step
 from lamina.model.record import Layer, State, Trust
+from tests.cases import every
 
 from .test_facts import DAY, START, claim
 from .test_profile import record
@@ -217,7 +218,7 @@ def test_a_correction_takes_back_the_last_of_many() -> None:
     assert facts.decide(likes, claim("likes", "mate", 5), heard(5)).ends == ()
 
 
-@pytest.mark.parametrize(
+@every(
     ("known", "said", "ends"),
     [
         (fact("Porto"), claim("lives_in", "Faro", 5), True),

@@ -30,6 +30,7 @@ from lamina.errors import InvalidInput
 from lamina.home.retention import Retention
 from lamina.model import rules
 from lamina.model.record import Entry, Layer, State, Trust
+from tests.cases import every
 from tests.conftest import START
 
 from . import test_aging, test_awareness, test_tastes, test_workflows
@@ -470,7 +471,7 @@ def test_the_words_of_a_procedure(
     assert compaction._steps(content) == Steps(words, frozenset(telling))
 
 
-@pytest.mark.parametrize(
+@every(
     "filler",
     "- – — • a an the and then is are be it its this that these those please just so also".split(),
 )
@@ -489,7 +490,7 @@ def test_a_finding_of_the_radar_beside_another_text() -> None:
     assert (group.content, group.metadata["origin"]) == ("finder", "memory-review")
 
 
-@pytest.mark.parametrize(
+@every(
     "word", "no sin once none skip mai one twelve without only before until if or all any".split()
 )
 def test_a_word_that_turns_it_makes_another_procedure(word: str) -> None:
@@ -580,7 +581,7 @@ def times(status: str, count: int = 3) -> int:
     return made.successes - made.failures
 
 
-@pytest.mark.parametrize(
+@every(
     "status", "success succeeded successful ok okay done complete completed finished passed".split()
 )
 def test_each_word_for_a_success(status: str) -> None:
@@ -641,7 +642,7 @@ def test_what_goes_on_and_what_begins_anew() -> None:
     assert sizes(("a", ok), ("a", bad)) == [1, 1]
 
 
-@pytest.mark.parametrize(
+@every(
     ("task", "stable"),
     [
         ("Report of 3 May 2026", "Report"),
@@ -701,7 +702,7 @@ def test_a_step_has_the_tool_that_did_it() -> None:
     assert steps("一。二！three? four", None) == ["一。", "二！", "three?", "four"]
 
 
-@pytest.mark.parametrize(
+@every(
     "word",
     "not no never don doesn cannot without skip nicht kein nie sans jamais nunca sin не нет".split(),
 )

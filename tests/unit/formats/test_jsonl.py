@@ -19,6 +19,7 @@ from lamina.formats import jsonl, lines, sky
 from lamina.formats.importing import Arrivals
 from lamina.formats.rejects import Rejects
 from lamina.model.record import Layer, State, Trust
+from tests.cases import every
 from tests.conftest import FULL, Desk, contents, move, size, verified
 from tests.unit.formats.test_sky import (
     AFTER_LONG,
@@ -440,7 +441,7 @@ def ours(_: Path, op: Operator) -> bytes:
     return op.export().read_bytes()
 
 
-@pytest.mark.parametrize(
+@every(
     ("make", "name", "expected"),
     [
         (ours, "export.json", "ours"),

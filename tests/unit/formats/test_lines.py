@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from lamina.errors import InvalidInput, NotFound
 from lamina.formats import lines
+from tests.cases import every
 from tests.unit.model.test_hashing import JSON, TEXTS
 
 PROBLEMS = [
@@ -58,7 +59,7 @@ def values(path: Path) -> list[Any]:
     return [(line.number, line.value) for line in lines.read(path)]
 
 
-@pytest.mark.parametrize(("raw", "message"), PROBLEMS, ids=range(len(PROBLEMS)))
+@every(("raw", "message"), PROBLEMS)
 def test_what_is_wrong_is_said(tmp_path: Path, raw: bytes, message: str) -> None:
     """B5: a bad line says what is wrong, keeps its bytes, and the lines around it are read."""
     path = written(tmp_path, b'{"n": 1}\n' + raw + b'\n{"n": 3}\n')

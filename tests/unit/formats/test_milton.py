@@ -15,6 +15,7 @@ from lamina.errors import InvalidInput, LaminaError, Refused
 from lamina.formats import entries, jsonl, milton
 from lamina.model import rules
 from lamina.model.record import Layer
+from tests.cases import every
 from tests.conftest import TESTER
 from tests.unit.formats.test_sky import LABELS, MOMENTS, record
 from tests.unit.model.test_hashing import TEXTS
@@ -63,11 +64,11 @@ def test_a_written_line() -> None:
     assert milton.line_of(record(user="ana"))["payload"]["user"] == "ana"
 
 
-@pytest.mark.parametrize(
+@every(
     "name",
     ["memory_item", "MemoryItem", "memory-item", "short_term", "SHORT_TERM", "long_term", "item"],
 )
-@pytest.mark.parametrize("inline", [True, False])
+@every("inline", [True, False])
 def test_every_spelling_is_read(name: str, inline: bool) -> None:
     """B5: the names that files have for a memory, its payload wrapped or inline; `type` is the kind."""
     line = {"record_type": name, **ITEM} if inline else {"record_type": name, "payload": ITEM}
@@ -104,7 +105,7 @@ def test_what_it_was_beside_a_memory() -> None:
     assert entry.promoted_at == datetime(2023, 11, 14, 22, 15, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@every(
     ("line", "message"),
     [
         (

@@ -14,6 +14,7 @@ from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, Refused,
 from lamina.model import hashing
 from lamina.model.record import Layer, State, Trust
 from lamina.model.rules import BELIEVED
+from tests.cases import every
 from tests.conftest import CONTRACTS, TESTER, Desk, contents, move, size, supersede, verified
 
 Export = dict[str, Any]
@@ -299,11 +300,14 @@ FORGED: dict[str, Callable[[Export], object]] = {
 }
 
 
-@pytest.mark.parametrize("how", FORGED)
-def test_an_altered_export_is_not_restored(desk: Desk, source: Path, how: str) -> None:
+@every("how", FORGED)
+def test_an_altered_export_is_not_restored(
+    desk: Desk, tmp_path: Path, exported: bytes, how: str
+) -> None:
     """H5, P4: what does not agree with its own chain is a typed error, and the store stays empty and usable."""
-    export = load(source)
+    export = json.loads(exported)
     FORGED[how](export)
+    source = tmp_path / "export.json"
     source.write_text(json.dumps(export))
     op = desk.operator(store_id=None)
     store_id = op._store.id
@@ -338,13 +342,14 @@ MERGED: dict[str, Callable[[Export], object]] = {
 }
 
 
-@pytest.mark.parametrize("how", MERGED)
+@every("how", MERGED)
 def test_a_record_from_elsewhere_is_checked_like_any_other(
-    desk: Desk, source: Path, how: str
+    desk: Desk, tmp_path: Path, exported: bytes, how: str
 ) -> None:
     """H5, R4, R5, R7, R8: a record that could not be remembered is a typed error on import too, and nothing is imported."""
-    export = load(source)
+    export = json.loads(exported)
     MERGED[how](export)
+    source = tmp_path / "export.json"
     source.write_text(json.dumps(export))
     op = desk.operator("milton")
     with pytest.raises((InvalidInput, Corrupt)):
@@ -464,13 +469,15 @@ RAW: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("how", RAW)
-@pytest.mark.parametrize("agent", ["sky", "milton"])
-def test_what_is_no_export_is_an_error(desk: Desk, source: Path, agent: str, how: str) -> None:
+@every("how", RAW)
+@every("agent", ["sky", "milton"])
+def test_what_is_no_export_is_an_error(
+    desk: Desk, tmp_path: Path, exported: bytes, agent: str, how: str
+) -> None:
     """H5: truncated, foreign, deep or absurd files are a typed error, and nothing is imported."""
-    good = source.read_bytes()
-    source.write_bytes(RAW[how](good))
-    assert source.read_bytes() != good
+    source = tmp_path / "export.json"
+    source.write_bytes(RAW[how](exported))
+    assert source.read_bytes() != exported
     op = desk.operator(agent, store_id=None)
     with pytest.raises((InvalidInput, Corrupt)):
         op.import_(source)

@@ -20,6 +20,7 @@ from lamina import Operator
 from lamina.errors import InvalidInput, LaminaError, NotFound
 from lamina.formats import mcp_memory, mem0, milton, registry, sentinel, sky, skylattice
 from lamina.model.record import Layer, Record, State, Trust
+from tests.cases import every
 from tests.conftest import CONTRACTS, Desk, contents, digest, size, verified
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "formats"
@@ -65,8 +66,8 @@ def test_files_are_told_apart(tmp_path: Path, name: str, form: str) -> None:
     assert registry.detect(path.rename(tmp_path / "memories.txt")) == form
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("trust", [False, True])
+@every("name", FILES)
+@every("trust", [False, True])
 def test_a_second_import_takes_nothing(desk: Desk, tmp_path: Path, name: str, trust: bool) -> None:
     """H5, L1: what was taken is here; the second time it is skipped, what was rejected is rejected again, and all verifies."""
     op, path = desk.operator(), golden(tmp_path, name)
@@ -98,8 +99,8 @@ def test_nothing_foreign_is_believed(desk: Desk, tmp_path: Path, name: str) -> N
     ]
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("trust", [False, True])
+@every("name", FILES)
+@every("trust", [False, True])
 def test_a_dry_run_reports_and_changes_nothing(
     desk: Desk, tmp_path: Path, name: str, trust: bool
 ) -> None:
@@ -528,8 +529,8 @@ WRONG: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-@pytest.mark.parametrize("form", [None, *registry.NAMES])
+@every("name", WRONG)
+@every("form", [None, *registry.NAMES])
 def test_a_wrong_file_leaves_no_trace(
     op: Operator, tmp_path: Path, name: str, form: str | None
 ) -> None:

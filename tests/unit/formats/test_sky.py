@@ -17,6 +17,7 @@ from lamina.formats import entries, jsonl, sky
 from lamina.formats.entries import Entry
 from lamina.model import rules
 from lamina.model.record import Draft, Layer, Record, State, Trust, iso, score_of
+from tests.cases import every, golden
 from tests.conftest import TESTER
 from tests.unit.model.test_hashing import JSON, TEXTS
 
@@ -118,7 +119,7 @@ def record(**fields: Any) -> Record:
     return structs.replace(PLAIN, **fields)
 
 
-@pytest.mark.parametrize("line", DOCUMENTS, ids=[line["content"] for line in DOCUMENTS])
+@every("line", DOCUMENTS)
 def test_every_line_of_the_documents_is_read(line: dict[str, Any]) -> None:
     """B5, R4, R5, R6: content, time, score, kind, tags and tier of every line as the documents mean them."""
     entry = jsonl.entry_of(line)
@@ -165,44 +166,9 @@ def test_the_tier(more: dict[str, Any], expected: bool) -> None:
     assert sky.entry_of({"content": "x", **more}).long is expected
 
 
-@pytest.mark.parametrize(
+@every(
     ("more", "message"),
-    [
-        (
-            {"score": 3, "importance": 0.9},
-            "score 3 and importance 0.9 disagree: 0.9 is a score of 9",
-        ),
-        ({"score": 11}, "score 11 is not between 0 and 10"),
-        ({"score": True}, "score True is not a number"),
-        ({"score": "7"}, "score '7' is not a number"),
-        ({"importance": 7}, "importance 7 is not between 0 and 1"),
-        ({"importance": "high"}, "importance 'high' is not a number"),
-        ({"type": "medium"}, "type 'medium' is neither short nor long"),
-        ({"type": ["long"]}, "is neither short nor long"),
-        ({"committed": "yes"}, "committed 'yes' is neither true nor false"),
-        (
-            {"type": "short", "committed": True},
-            "both short-term and long-term: type 'short', committed True",
-        ),
-        ({"type": "short", "promoted_at": 5}, "both short-term and long-term"),
-        ({"type": "long", "committed": False}, "both short-term and long-term"),
-        ({"metadata": {"type": "dream"}}, "unknown kind 'dream'; known are fact, preference"),
-        ({"metadata": {"type": 5}}, "unknown kind 5"),
-        ({"metadata": [1]}, "metadata [1] is not an object"),
-        ({"tags": "garmin"}, "tags 'garmin' is not a list"),
-        ({"metadata": {"tags": [""]}}, "tag '' is empty"),
-        ({"timestamp": "yesterday"}, "timestamp 'yesterday' is not an ISO-8601 time"),
-        ({"ts": "soon"}, "ts 'soon' is not an ISO-8601 time"),
-        ({"ts": True}, "ts True is neither"),
-        ({"ts": 1e300}, "lies outside the years"),
-        ({"promoted_at": "later"}, "promoted_at 'later'"),
-        ({"timestamp": "2025-11-08T07:00:00Z", "ts": 0}, "and ts 0 are not the same time"),
-        ({"mood": "good"}, "a line of Sky has no field 'mood'; known are timestamp, ts"),
-        ({"content": None}, "content is missing"),
-        ({"content": " "}, "content is empty"),
-        ({"content": 5}, "content is a int"),
-        ({"id": 5}, "id 5 is a int"),
-    ],
+    golden("formats/sky_refused.jsonl"),
 )
 def test_what_makes_no_sense_is_refused(more: dict[str, Any], message: str) -> None:
     """R4, R5, B5: a line that contradicts itself or says what nobody knows is an error that names the value."""
@@ -211,9 +177,7 @@ def test_what_makes_no_sense_is_refused(more: dict[str, Any], message: str) -> N
     assert message in caught.value.message
 
 
-@pytest.mark.parametrize(
-    "importance", [0.0, 0.05, 0.1, 0.29, 0.3, 0.57, 0.58, 0.7, 0.699, 0.85, 1.0]
-)
+@every("importance", [0.0, 0.05, 0.1, 0.29, 0.3, 0.57, 0.58, 0.7, 0.699, 0.85, 1.0])
 def test_both_spellings_of_importance(importance: float) -> None:
     """R4: score 0–10 and importance 0–1 are one number; both are accepted when they agree."""
     entry = sky.entry_of({"content": "x", "score": score_of(importance), "importance": importance})

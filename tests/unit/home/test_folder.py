@@ -13,12 +13,13 @@ from lamina.errors import InvalidInput, LaminaError, NotFound, Refused, StoreUna
 from lamina.home import folder
 from lamina.home.folder import Home
 from lamina.model.record import Actor, Role
+from tests.cases import every
 from tests.conftest import START, Desk
 
 INTRUDER = Actor(Role.AGENT, "sky", "test")
 
 
-@pytest.mark.parametrize(
+@every(
     "name", ["a", "0", "sky", "sky-2", "sky_2", "a-", "x" * 64, "com", "com10", "console", "lpt"]
 )
 def test_plain_names_are_allowed(name: str) -> None:
@@ -34,7 +35,7 @@ def test_users_have_names_of_every_script(name: str) -> None:
     assert folder.user_name(name) == name
 
 
-@pytest.mark.parametrize(
+@every(
     "name",
     [
         "",
@@ -97,13 +98,13 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES)
 def test_names_of_people_are_taken(name: str) -> None:
     """R12: whatever the script, and also when words of two scripts stand beside each other."""
     assert stored(name, "somebody", "else") == name
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "letter"),
     [
         *(
@@ -124,7 +125,6 @@ def test_names_of_people_are_taken(name: str) -> None:
             ("хena", "х"),
         ),
     ],
-    ids=ascii,
 )
 def test_a_new_name_with_letters_of_another_script_is_refused(name: str, letter: str) -> None:
     """R12, P2: a letter that only looks like the others is named, and the name is read where it was stored before."""

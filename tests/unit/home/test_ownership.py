@@ -11,13 +11,14 @@ import pytest
 from lamina.errors import InvalidInput, Refused
 from lamina.home import ownership
 from lamina.home.ownership import VARIABLE, Fault, fault
+from tests.cases import every
 
 ME, OTHER, ROOT = 1000, 1001, 0
 STAFF, USERS = 50, 100
 OTHERS, GROUP, FOREIGN = Fault.OTHERS_WRITE, Fault.GROUP_WRITES, Fault.FOREIGN
 
 
-@pytest.mark.parametrize(
+@every(
     ("mode", "uid", "gid", "me", "group", "expected"),
     [
         (0o700, ME, USERS, ME, None, None),

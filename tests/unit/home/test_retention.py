@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lamina.errors import InvalidInput
 from lamina.home.retention import FILE_NAME, PRESETS, Retention, Rules
+from tests.cases import every
 
 # The file of the promotion document, as it stands there.
 DOCUMENT = """\
@@ -102,7 +103,7 @@ def test_the_file_changes_a_preset_key_by_key(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@every(
     ("body", "message"),
     [
         (

@@ -13,6 +13,7 @@ from msgspec import structs
 from lamina.errors import InvalidInput
 from lamina.home import schedule
 from lamina.home.schedule import FILE_NAME, KNOWN, Job, Last, Schedule, Timetable
+from tests.cases import every
 from tests.conftest import START
 
 # The file of the promotion document, as it stands there.
@@ -67,7 +68,7 @@ def test_the_documents_file_is_read(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
+@every(
     ("body", "line", "message"),
     [
         (

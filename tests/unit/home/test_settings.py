@@ -9,6 +9,7 @@ import pytest
 
 from lamina.errors import InvalidInput
 from lamina.home import settings
+from tests.cases import every
 from tests.conftest import Desk
 
 
@@ -89,7 +90,7 @@ def test_a_wrong_variable_is_named(tmp_path: Path, name: str, text: str) -> None
         settings.load(tmp_path, None, {variable: text})
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "value"),
     [
         ("audit.reads", "never"),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from lamina.errors import InvalidInput
 from lamina.home import yaml_files
+from tests.cases import every
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -118,9 +119,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("body", "line", "message"), WRONG, ids=[message[:40] for _, _, message in WRONG]
-)
+@every(("body", "line", "message"), WRONG)
 def test_a_wrong_file_is_told_with_line_and_value(
     path: Path, body: str | bytes, line: int, message: str
 ) -> None:

@@ -18,6 +18,7 @@ from lamina.memory.agent import OPERATOR_VERBS
 from lamina.model import rules
 from lamina.model.clock import Ids
 from lamina.model.record import Layer, State, Trust
+from tests.cases import every
 from tests.conftest import CONTRACTS, START, STORE_ID, Desk, Ticking, contents, move, size, verified
 from tests.unit.model.test_hashing import JSON, TEXTS
 
@@ -109,7 +110,7 @@ def test_remember_short(mem: Memory) -> None:
     assert mem.remember_short("x", key="k") == record
 
 
-@pytest.mark.parametrize("score", range(11))
+@every("score", range(11))
 def test_a_score_is_stored_as_importance(mem: Memory, score: int) -> None:
     """R4: a score comes back as the same score beside the exact importance."""
     record = mem.get(mem.remember("x", score=score).id)
@@ -243,7 +244,7 @@ def bin_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         yield mem
 
 
-@pytest.mark.parametrize("name", BAD)
+@every("name", BAD)
 def test_bad_input_stores_nothing(bin_: Memory, name: str) -> None:
     """R4, R8, I: each bad call is a typed error, and not one record or event more is in the store."""
     before = size(bin_)
@@ -252,7 +253,7 @@ def test_bad_input_stores_nothing(bin_: Memory, name: str) -> None:
     assert size(bin_) == before
 
 
-@pytest.mark.parametrize("name", BAD)
+@every("name", BAD)
 def test_one_bad_item_stores_none(bin_: Memory, name: str) -> None:
     """R4, I: a bad item in the middle of many is a typed error that names it, and none of them is stored."""
     before = size(bin_)
@@ -308,7 +309,7 @@ READS: dict[str, Callable[[Memory], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", READS)
+@every("name", READS)
 def test_bad_questions_are_typed_errors(bin_: Memory, name: str) -> None:
     """Q7, I: a question that makes no sense is InvalidInput or NotFound, never a crash or `unavailable`."""
     with pytest.raises((InvalidInput, NotFound)):
@@ -368,8 +369,8 @@ def test_a_batch_that_is_retried(mem: Memory) -> None:
     assert size(mem) == (6, 2)
 
 
-@pytest.mark.parametrize("keys", [False, True], ids=["without keys", "with keys"])
-@pytest.mark.parametrize("number", [0, 1, 499, 500, 501, 1001])
+@every("keys", [False, True])
+@every("number", [0, 1, 499, 500, 501, 1001])
 def test_many_are_one_transaction(op: Operator, number: int, keys: bool) -> None:
     """R1, P4: many memories have rising sequences, and as many events as their size needs."""
     items = [{"content": f"m {n}", **({"key": str(n)} if keys else {})} for n in range(number)]
@@ -409,9 +410,9 @@ def test_history_tells_only_of_its_record(mem: Memory) -> None:
         assert change.record == record.id
 
 
-@pytest.mark.parametrize("trust", [None, *Trust])
-@pytest.mark.parametrize("source", [None, "chat", "web:https://example.org", "tool"])
-@pytest.mark.parametrize("role", ["agent", "operator"])
+@every("trust", [None, *Trust])
+@every("source", [None, "chat", "web:https://example.org", "tool"])
+@every("role", ["agent", "operator"])
 def test_trust_is_the_handles(desk: Desk, role: str, source: str | None, trust: str | None) -> None:
     """V8: trust comes from the handle and the source; what the caller says can only lower it."""
     record = getattr(desk, role)().remember("x", source=source, trust=trust)
@@ -530,7 +531,7 @@ LOOKS: dict[str, Callable[[Operator, str], object]] = {
 }
 
 
-@pytest.mark.parametrize("verb", LOOKS)
+@every("verb", LOOKS)
 def test_no_look_freezes_the_view(desk: Desk, op: Operator, verb: str) -> None:
     """L1, Q6: whatever was looked at before, a handle sees what it and others write afterwards."""
     record = op.remember("x", key="k")

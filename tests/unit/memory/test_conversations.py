@@ -22,6 +22,7 @@ from lamina.errors import Conflict, InvalidInput, LaminaError, Refused
 from lamina.model.clock import moment
 from lamina.model.record import Layer
 from lamina.text import fence
+from tests.cases import every
 from tests.conftest import START, STORE_ID, Desk, Ticking, contents, size, verified
 
 TALK: list[dict[str, Any]] = [
@@ -344,8 +345,8 @@ BAD_TURNS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_TURNS)
-@pytest.mark.parametrize("place", [0, 1])
+@every("name", BAD_TURNS)
+@every("place", [0, 1])
 def test_one_bad_turn_and_nothing_is_stored(mem: Memory, name: str, place: int) -> None:
     """R4, R8, L1: a turn that cannot be stored is an error that says which; no turn, episode or file is left behind."""
     turns = BAD_TURNS[name]
@@ -363,7 +364,7 @@ def test_one_bad_turn_and_nothing_is_stored(mem: Memory, name: str, place: int) 
     assert mem.remember_conversation(TALK, "s1", key="k", keep_raw=True).episode.seq == 4
 
 
-@pytest.mark.parametrize(
+@every(
     "given",
     [
         {"session": None},
@@ -382,7 +383,6 @@ def test_one_bad_turn_and_nothing_is_stored(mem: Memory, name: str, place: int) 
         {"key": "x" * 257},
         {"key": "a\0"},
     ],
-    ids=str,
 )
 def test_bad_words_around_it(mem: Memory, given: dict[str, Any]) -> None:
     """R4, L1: a session, participant or key that is none is an error, and nothing is stored."""

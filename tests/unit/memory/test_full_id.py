@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lamina import InvalidInput, Memory, NotFound, Operator
+from tests.cases import every
 from tests.conftest import Desk, Ticking
 
 
@@ -34,7 +35,7 @@ def test_a_whole_id_comes_back(mem: Memory) -> None:
     assert mem.full_id("0" * 26) == "0" * 26
 
 
-@pytest.mark.parametrize(
+@every(
     "given", ["", "12345", "%%%%%%", "______", "no id!", "0" * 27, None, 7, b"abcdef", ["abcdef"]]
 )
 def test_what_is_no_part_of_an_id(mem: Memory, given: Any) -> None:

@@ -17,6 +17,7 @@ from lamina.errors import InvalidInput, LaminaError, NotFound, StoreUnavailable
 from lamina.memory.lifecycle import Lifecycle
 from lamina.memory.profiles import FILE_NAME, Profiles
 from lamina.model.record import Actor, Layer, Record, Role, State, Trust
+from tests.cases import every
 from tests.conftest import Desk, Ticking, move, size, verified
 
 OLD = timedelta(hours=49)
@@ -413,8 +414,8 @@ def test_the_same_patch_again_changes_nothing(desk: Desk, role: Role) -> None:
     assert size(handle) == before
 
 
-@pytest.mark.parametrize("role", [Role.OPERATOR, Role.AGENT])
-@pytest.mark.parametrize(
+@every("role", [Role.OPERATOR, Role.AGENT])
+@every(
     "evidence",
     [
         None,

@@ -13,6 +13,7 @@ from lamina import Memory, Operator
 from lamina.errors import InvalidInput
 from lamina.model.record import LONG_TERM, State
 from lamina.search import RANKERS
+from tests.cases import every
 from tests.conftest import CONTRACTS, START, Desk, Ticking, contents, move, size
 
 LIMITS: list[Any] = [0, -1, 10_001, True, False, "5", 5.0, None, math.nan, math.inf, 10**400, [5]]
@@ -26,8 +27,8 @@ ASKING: dict[str, Callable[[Memory, Any], object]] = {
 }
 
 
-@pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: str(limit)[:12])
-@pytest.mark.parametrize("verb", ASKING)
+@every("limit", LIMITS)
+@every("verb", ASKING)
 def test_limits_that_are_none(mem: Memory, verb: str, limit: Any) -> None:
     """Q7: a limit outside 1–10,000, or no whole number, is an error that says so; also when nothing would be found."""
     for _ in range(2):
@@ -36,8 +37,8 @@ def test_limits_that_are_none(mem: Memory, verb: str, limit: Any) -> None:
         mem.remember("tea")
 
 
-@pytest.mark.parametrize("verb", ASKING)
-@pytest.mark.parametrize("limit", [1, 3, 10_000])
+@every("verb", ASKING)
+@every("limit", [1, 3, 10_000])
 def test_limits_that_are_some(mem: Memory, verb: str, limit: int) -> None:
     """Q7: a limit is an upper bound."""
     mem.remember_many([{"content": "tea", "layer": "episodic"}] * 5)
@@ -59,8 +60,8 @@ QUERIES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=lambda query: str(type(query).__name__))
-@pytest.mark.parametrize("ask", ["search", "query_relevant", "recall_similar"])
+@every("query", QUERIES)
+@every("ask", ["search", "query_relevant", "recall_similar"])
 def test_queries_that_are_none(mem: Memory, ask: str, query: Any) -> None:
     """Q7: a query that is no text, or longer than 64 KiB, is an error."""
     mem.remember("tea")
@@ -68,8 +69,8 @@ def test_queries_that_are_none(mem: Memory, ask: str, query: Any) -> None:
         getattr(mem, ask)(query)
 
 
-@pytest.mark.parametrize("ranker", RANKERS)
-@pytest.mark.parametrize(
+@every("ranker", RANKERS)
+@every(
     "query",
     [
         "tea \ud800",
@@ -92,7 +93,6 @@ def test_queries_that_are_none(mem: Memory, ask: str, query: Any) -> None:
         "\\b(tea",
         "tea' OR 1=1 --",
     ],
-    ids=lambda query: ascii(query[:12]),
 )
 def test_odd_queries_are_only_text(mem: Memory, ranker: str, query: str) -> None:
     """Q7, Q8: half pairs, NULs, syntax of other languages and very long queries are searched for, and never an error."""
@@ -102,7 +102,7 @@ def test_odd_queries_are_only_text(mem: Memory, ranker: str, query: str) -> None
         assert "green tea" in contents(hits)
 
 
-@pytest.mark.parametrize(
+@every(
     "filters",
     [
         {"ranker": "best"},
@@ -152,9 +152,8 @@ def test_odd_queries_are_only_text(mem: Memory, ranker: str, query: str) -> None
         {"run_id": 5},
         {"run_id": ""},
     ],
-    ids=str,
 )
-@pytest.mark.parametrize("query", ["tea", "?!"])
+@every("query", ["tea", "?!"])
 def test_filters_that_are_none(mem: Memory, query: str, filters: dict[str, Any]) -> None:
     """Q3, Q7: an unknown or misshapen ranker, layer, state, kind, tag, time or run is an error, whatever is asked."""
     mem.remember("tea")
@@ -174,10 +173,9 @@ def test_what_is_unknown_is_told_with_what_is_known(mem: Memory, name: str) -> N
     assert len(known) >= 4
 
 
-@pytest.mark.parametrize(
+@every(
     "hours",
     [0, -1, math.nan, math.inf, -math.inf, "24", None, True, 1_000_001, [1], 10**400],
-    ids=lambda hours: str(hours)[:9],
 )
 def test_hours_that_are_none(mem: Memory, hours: Any) -> None:
     """Q1: hours are a number above 0."""
@@ -185,10 +183,9 @@ def test_hours_that_are_none(mem: Memory, hours: Any) -> None:
         mem.query_recent(hours)
 
 
-@pytest.mark.parametrize(
+@every(
     "bias",
     [math.nan, math.inf, -math.inf, "x", "0.5", None, True, [0.5], 1j, 10**400],
-    ids=lambda bias: str(bias)[:9],
 )
 def test_a_bias_that_is_none(mem: Memory, bias: Any) -> None:
     """Q1: a bias is a finite number."""

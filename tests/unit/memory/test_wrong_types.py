@@ -9,7 +9,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import pytest
 from docs.generate import methods
 
 from lamina import LaminaError, Memory, Operator
@@ -17,6 +16,7 @@ from lamina.memory.runs import Run
 from lamina.memory.shared import Guest
 from lamina.memory.viewer import Viewer
 from lamina.memory.world import WorldModel
+from tests.cases import every
 from tests.conftest import Desk, size
 
 WRONG = [
@@ -119,7 +119,7 @@ def attempts(
                 yield f"{wrong.name}: {value!r:.40}", (), {**fields, wrong.name: value}
 
 
-@pytest.mark.parametrize(("title", "name"), VERBS, ids=[f"{title}.{name}" for title, name in VERBS])
+@every(("title", "name"), VERBS)
 def test_what_a_verb_cannot_take_is_an_error_of_ours(
     desk: Desk, tmp_path: Path, title: str, name: str
 ) -> None:

@@ -18,6 +18,7 @@ from lamina.mirrors.jsonl import LONG, POSITION, SHORT, JsonlMirror
 from lamina.mirrors.sync import sync
 from lamina.model.clock import moment
 from lamina.model.record import Layer, State
+from tests.cases import every
 from tests.conftest import move
 from tests.contract.mirrors import FIRST, SECOND, made
 from tests.unit.formats.test_sky import AFTER_LONG, AFTER_SHORT, BEFORE_PROMOTION
@@ -122,7 +123,7 @@ def test_what_a_crash_left_is_cut_off(op: Operator, tmp_path: Path) -> None:
     assert files(tmp_path / "m") == rebuilt(op, tmp_path / "new")
 
 
-@pytest.mark.parametrize(
+@every(
     "harm",
     [
         lambda folder: (folder / SHORT).unlink(),
@@ -138,7 +139,7 @@ def test_what_a_crash_left_is_cut_off(op: Operator, tmp_path: Path) -> None:
         lambda folder: [path.unlink() for path in folder.iterdir()],
     ],
 )
-@pytest.mark.parametrize("hidden", [True, False])
+@every("hidden", [True, False])
 def test_what_somebody_did_is_repaired(
     op: Operator, tmp_path: Path, harm: Any, hidden: bool
 ) -> None:

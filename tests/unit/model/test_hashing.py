@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from lamina.errors import Corrupt, InvalidInput
 from lamina.model import hashing
+from tests.cases import every
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
@@ -75,7 +76,7 @@ def test_the_form_is_fixed() -> None:
     assert hashing.encode(value) == '{"":{},"A":"ü\\n\\"","z":[1.0,-0.0,true,null],"é":1}'.encode()
 
 
-@pytest.mark.parametrize(
+@every(
     "value",
     [
         math.nan,
@@ -94,7 +95,6 @@ def test_the_form_is_fixed() -> None:
         {"\udfff": 1},
         [[[["\0"]]]],
     ],
-    ids="nan inf 2**63 -2**63-1 10**5000 int-key none-key set bytes object nul nul-key half half-key nested-nul".split(),
 )
 def test_the_check_rejects_what_would_not_come_back(value: Any) -> None:
     """R6: NaN, integers beyond 64 bits, keys that are no texts, sets, NUL and half pairs are typed errors."""
@@ -178,7 +178,7 @@ def test_what_is_no_json_is_corrupt(broken: str | bytes) -> None:
         hashing.decode(broken)
 
 
-@pytest.mark.parametrize(
+@every(
     ("value", "told"),
     [
         (True, "true"),
@@ -199,7 +199,6 @@ def test_what_is_no_json_is_corrupt(broken: str | bytes) -> None:
         (["tea"], None),
         ({"tea": 1}, None),
     ],
-    ids=repr,
 )
 def test_a_plain_value_can_be_filtered_by(value: object, told: str | None) -> None:
     """Q3: texts of 256 characters, numbers and yes or no are compared as they are written; all else is no facet."""

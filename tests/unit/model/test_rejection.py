@@ -12,6 +12,7 @@ from lamina import Memory, Operator
 from lamina.engines.promotion import Action
 from lamina.errors import InvalidInput, NotFound, Refused
 from lamina.model.record import Layer, Record, State
+from tests.cases import every
 from tests.conftest import Desk
 
 # The value "peanut oil", as it may come back: one disguise of each kind that a reader would not notice.
@@ -105,7 +106,7 @@ def test_there_are_enough_disguises() -> None:
     assert len(set(DISGUISES)) == len(DISGUISES) >= 50
 
 
-@pytest.mark.parametrize("disguise", DISGUISES, ids=ascii)
+@every("disguise", DISGUISES)
 def test_no_disguise_comes_back_by_proposing(mem: Memory, op: Operator, disguise: str) -> None:
     """V6: the same value in any disguise is refused to the agent and to the operator, and leaves nothing behind."""
     rejected(mem, op)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lamina.errors import InvalidInput, Refused
 from lamina.model import rules
 from lamina.model.record import Actor, Layer, Role, State, Trust, score_of
+from tests.cases import every
 from tests.conftest import CONTRACTS
 
 ACTIVE, CONSTRAINED, SUPERSEDED, TOMBSTONED = (
@@ -46,7 +47,7 @@ AGENT = Actor(Role.AGENT, "sky", "test")
 OPERATOR = Actor(Role.OPERATOR, "ana", "test")
 
 
-@pytest.mark.parametrize(("before", "after"), PAIRS)
+@every(("before", "after"), PAIRS)
 def test_an_operator_may_make_exactly_the_legal_moves(before: State, after: State) -> None:
     """R3: of the 16 pairs of states, seven are legal moves; the others are a typed error that says what is possible."""
     if (before, after) in LEGAL:
@@ -58,8 +59,8 @@ def test_an_operator_may_make_exactly_the_legal_moves(before: State, after: Stat
             rules.check_move(before, after, Role.OPERATOR)
 
 
-@pytest.mark.parametrize("role", [Role.AGENT, Role.SYSTEM])
-@pytest.mark.parametrize(("before", "after"), PAIRS)
+@every("role", [Role.AGENT, Role.SYSTEM])
+@every(("before", "after"), PAIRS)
 def test_only_an_operator_undoes(before: State, after: State, role: Role) -> None:
     """R3: tombstoned→active is for operators alone, whatever else is legal for agents and the system."""
     if (before, after) in LEGAL - {(TOMBSTONED, ACTIVE)}:
@@ -69,8 +70,8 @@ def test_only_an_operator_undoes(before: State, after: State, role: Role) -> Non
             rules.check_move(before, after, role)
 
 
-@pytest.mark.parametrize("role", list(Role))
-@pytest.mark.parametrize("layer", list(Layer))
+@every("role", list(Role))
+@every("layer", list(Layer))
 def test_layers_in_which_a_memory_may_start(layer: Layer, role: Role) -> None:
     """R2: agents start in short-term and episodic memory; operators may write every layer; working needs a run."""
     if layer is Layer.WORKING:
@@ -118,7 +119,7 @@ def test_other_layers_promise_nothing(layer: Layer) -> None:
     rules.check_contract(layer, {})
 
 
-@pytest.mark.parametrize(
+@every(
     ("layer", "change"),
     [
         ("semantic", {"topic_tags": "tea"}),
@@ -149,7 +150,7 @@ def test_seven_and_seventy_percent_are_one_threshold(importance: float) -> None:
         assert (score >= threshold) == (importance >= threshold / 10)
 
 
-@pytest.mark.parametrize("tenth", range(11))
+@every("tenth", range(11))
 def test_the_threshold_is_sharp(tenth: int) -> None:
     """R4: one float below a tenth has the lower score, a tenth and the float above it have its own."""
     exact = tenth / 10
@@ -160,14 +161,14 @@ def test_the_threshold_is_sharp(tenth: int) -> None:
         assert score_of(math.nextafter(exact, 1)) == tenth
 
 
-@pytest.mark.parametrize("score", range(11))
+@every("score", range(11))
 def test_a_score_is_a_tenth(score: int) -> None:
     """R4: 0 to 10 is read as score/10 and written back as the same score."""
     assert rules.importance_of_score(score) == score / 10
     assert score_of(rules.importance_of_score(score)) == score
 
 
-@pytest.mark.parametrize(
+@every(
     "value",
     ["high", "0.5", math.nan, math.inf, -math.inf, 1.1, -0.1, True, False, None, [], 2, 1 + 1e-9],
 )
@@ -201,7 +202,7 @@ def test_zero_has_no_sign() -> None:
     assert math.copysign(1, rules.importance_of_score(-0.0)) == 1
 
 
-@pytest.mark.parametrize("kind", rules.KINDS)
+@every("kind", rules.KINDS)
 def test_known_kinds(kind: str) -> None:
     """R5: thirteen kinds are known."""
     assert rules.kind(kind) == kind
@@ -216,7 +217,7 @@ def test_an_unknown_kind_lists_the_known(kind: object) -> None:
     assert caught.value.details["known"] == list(rules.KINDS)
 
 
-@pytest.mark.parametrize(
+@every(
     "value",
     [
         "",
@@ -247,7 +248,7 @@ def test_content_must_be_visible_and_storable(value: object) -> None:
         rules.content(value)
 
 
-@pytest.mark.parametrize(
+@every(
     "value",
     ["a", "_", ".", "1", "é", "e\u0301", "猫", "😀", "\u200ba", "\u3164a", "€", "👩‍👧", "\n.\n"],
 )
@@ -256,8 +257,8 @@ def test_one_visible_character_is_enough(value: str) -> None:
     assert rules.content(value) == value
 
 
-@pytest.mark.parametrize(("letter", "width"), [("a", 1), ("é", 2), ("猫", 3), ("😀", 4)])
-@pytest.mark.parametrize("limit", [12, 120, 12_000])
+@every(("letter", "width"), [("a", 1), ("é", 2), ("猫", 3), ("😀", 4)])
+@every("limit", [12, 120, 12_000])
 def test_the_limit_is_in_bytes_and_exact(letter: str, width: int, limit: int) -> None:
     """R8: content may reach the limit, and one byte more is an error, in every width of UTF-8."""
     full = letter * (limit // width)
@@ -299,7 +300,7 @@ def test_tags_keep_their_order() -> None:
     assert rules.tags([" B ", "a", "b", "A", "project:Tea"]) == ("b", "a", "project:tea")
 
 
-@pytest.mark.parametrize(
+@every(
     "value",
     [
         "tea",
@@ -366,9 +367,7 @@ def test_evidence_is_ids_urls_and_paths(reference: str) -> None:
     assert rules.evidence([reference, reference]) == (reference,)
 
 
-@pytest.mark.parametrize(
-    "value", ["x", None, 5, ["x"], ["0" * 25], ["I" * 26], [""], [5], ["a/\n"], ["a/\0"]]
-)
+@every("value", ["x", None, 5, ["x"], ["0" * 25], ["I" * 26], [""], [5], ["a/\n"], ["a/\0"]])
 def test_bad_evidence(value: object) -> None:
     """P1: what can lead nowhere is an error, which says how to write a file."""
     with pytest.raises(InvalidInput, match="evidence"):
@@ -421,7 +420,7 @@ def test_metadata_is_a_copy_with_a_limit() -> None:
         rules.metadata({"a": "x" * rules.MAX_METADATA_BYTES})
 
 
-@pytest.mark.parametrize(
+@every(
     ("role", "source", "expected"),
     [
         (Role.OPERATOR, None, Trust.OPERATOR),
@@ -443,9 +442,9 @@ def test_trust_follows_from_surface_and_source(
     assert rules.trust(role, source) is expected
 
 
-@pytest.mark.parametrize("role", list(Role))
-@pytest.mark.parametrize("source", [None, "web:x"])
-@pytest.mark.parametrize("asked", list(Trust))
+@every("role", list(Role))
+@every("source", [None, "web:x"])
+@every("asked", list(Trust))
 def test_trust_is_lowered_never_raised(role: Role, source: str | None, asked: Trust) -> None:
     """V8: a caller's own trust counts only where it is lower."""
     order = [Trust.OPERATOR, Trust.AGENT, Trust.EXTERNAL]
@@ -495,7 +494,7 @@ def test_a_query_may_be_empty_or_full() -> None:
     assert len(rules.query("x" * 64 * 1024)) == 64 * 1024
 
 
-@pytest.mark.parametrize(
+@every(
     ("item", "message"),
     [
         ("text", "a memory is a mapping"),
@@ -517,7 +516,7 @@ def test_a_draft_says_what_is_wrong(item: object, message: str) -> None:
         rules.Drafter(AGENT).draft(item)
 
 
-@pytest.mark.parametrize(
+@every(
     ("spelling", "field", "expected"),
     [
         ({"score": 7}, "importance", 0.7),

@@ -14,6 +14,7 @@ from lamina.errors import InvalidInput, Refused
 from lamina.model import rules
 from lamina.model.record import Actor, Draft, Layer, Role, State, Trust
 from lamina.text import fence
+from tests.cases import every
 from tests.conftest import CONTRACTS
 
 AGENT = Actor(Role.AGENT, "sky", "test")
@@ -26,7 +27,7 @@ def test_the_kinds_are_those_that_were_promised() -> None:
     assert list(rules.KINDS) == KINDS
 
 
-@pytest.mark.parametrize(
+@every(
     "word",
     "tool tools web www http https url urls webpage webpages website websites webhook mail mails mailto email emails"
     " import imports imported".split(),
@@ -81,8 +82,8 @@ def test_a_contract_asks_for_all_its_fields(layer: Layer, fields: list[str]) -> 
     assert caught.value.details["missing"] == fields
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("trust", list(Trust))
+@every("kind", KINDS)
+@every("trust", list(Trust))
 def test_where_a_promoted_memory_goes(kind: str, trust: Trust) -> None:
     """L2, R7, V8: lasting kinds become semantic with an origin and topics, unless they come from outside."""
     layer, metadata = rules.promoted(kind, trust, {"a": 1}, ("tea",))
@@ -193,7 +194,7 @@ def test_a_refused_move_tells_what_is_possible() -> None:
         rules.check_move(State.CONSTRAINED, State.SUPERSEDED, Role.OPERATOR)
 
 
-@pytest.mark.parametrize(
+@every(
     ("check", "value", "name"),
     [
         (rules.importance, 2, "importance 2"),
@@ -370,7 +371,7 @@ def test_each_field_of_a_draft_has_its_place() -> None:
     assert (made.user, made.run_id) == ("ana", "run")
 
 
-@pytest.mark.parametrize(
+@every(
     "field",
     ["source", "speaker", "session", "key", "at", "timestamp", "ts", "trust", "layer", "kind"],
 )

@@ -14,6 +14,7 @@ from lamina.errors import InvalidInput
 from lamina.model.record import Hit, Layer, Record, State, Trust
 from lamina.search import context
 from lamina.text import fence, words
+from tests.cases import every
 from tests.conftest import CONTRACTS, START, Desk, move, verified
 from tests.unit.text.test_fence import hostile
 
@@ -115,7 +116,7 @@ def test_nothing_relevant_is_an_empty_text(op: Operator) -> None:
     assert op.memory_context("?!").text == ""
 
 
-@pytest.mark.parametrize(
+@every(
     "arguments",
     [
         *(

@@ -15,6 +15,7 @@ from lamina import Memory, Operator
 from lamina.model.clock import EPOCH
 from lamina.model.record import Hits, Record, State
 from lamina.text import words as text
+from tests.cases import every
 from tests.conftest import FULL, START, Desk, Ticking, contents, move
 from tests.unit.search.test_overlap import TEXTS, WORDS, random_queries, told
 
@@ -70,7 +71,7 @@ def exactly(handle: Memory, query: str, limit: int = 100) -> Hits:
     return handle.search(query, limit, states=ALL_STATES, ranker="exact")
 
 
-@pytest.mark.parametrize(
+@every(
     ("query", "item", "score"),
     [
         ("green tea", {"content": "green tea"}, 100 + 24 + 2 + 0.25),

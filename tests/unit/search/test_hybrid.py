@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from lamina import Memory
+from tests.cases import every
 from tests.conftest import START, STORE_ID, Desk, Ticking, contents
 from tests.unit.search.test_overlap import WORDS, random_queries
 
@@ -90,8 +91,8 @@ TOLD_BESIDE = [
 ]
 
 
-@pytest.mark.parametrize("speaker", [None, "user", "Human"])
-@pytest.mark.parametrize("asked", ASKED_ELSE)
+@every("speaker", [None, "user", "Human"])
+@every("asked", ASKED_ELSE)
 def test_a_question_asked_in_other_words_does_not_bury_its_answer(
     mem: Memory, asked: str, speaker: str | None
 ) -> None:
@@ -121,7 +122,7 @@ def test_many_questions_without_a_mark_do_not_bury_an_answer(mem: Memory) -> Non
         assert {hit.parts.get("echo") for hit in hits[1:]} <= {-0.3}
 
 
-@pytest.mark.parametrize("said", TOLD_BESIDE)
+@every("said", TOLD_BESIDE)
 def test_a_question_that_tells_something_is_no_echo(mem: Memory, said: str) -> None:
     """Q5: what holds a statement, is about something else or goes on for long loses nothing."""
     mem.remember(said, speaker="user")

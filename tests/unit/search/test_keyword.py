@@ -15,6 +15,7 @@ import pytest
 from lamina import Memory, Operator
 from lamina.model.record import State
 from lamina.search import keyword
+from tests.cases import every
 from tests.conftest import CONTRACTS, START, STORE_ID, Ticking, contents, move
 
 DAYS = [START - timedelta(days=n) for n in range(5)]
@@ -145,7 +146,7 @@ def test_the_best_of_many_equal_matches_is_found(mem: Memory) -> None:
     assert mem.search("tea", limit=1)[0].record.importance == 1.0
 
 
-@pytest.mark.parametrize("query", ["", " ", "?!", "…—", "\u200b", "*", '"', "\n\t", "()", "🏻"])
+@every("query", ["", " ", "?!", "…—", "\u200b", "*", '"', "\n\t", "()", "🏻"])
 def test_a_query_without_words_finds_nothing(mem: Memory, query: str) -> None:
     """Q7: nothing to search for is `nothing_relevant`, not an error and not everything."""
     mem.remember("tea")

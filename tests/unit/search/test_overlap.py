@@ -15,6 +15,7 @@ from lamina import Memory
 from lamina.model.clock import EPOCH
 from lamina.model.record import Hits, Record
 from lamina.text import words as text
+from tests.cases import every
 from tests.conftest import FULL, START, Desk, Ticking, contents
 
 NOW = START + timedelta(days=1)
@@ -125,7 +126,7 @@ def told(hits: Hits) -> list[tuple[str, float]]:
     return [(hit.record.id, hit.score) for hit in hits]
 
 
-@pytest.mark.parametrize(
+@every(
     ("query", "bias", "item", "score"),
     [
         ("tea", 0.35, {"content": "green tea"}, 0.65 + 0.35 + 0.075),
@@ -189,7 +190,7 @@ def test_the_bias_is_the_documents_own_without_another(mem: Memory, clock: Ticki
     assert answers[0].to_dict() == answers[1].to_dict() == answers[2].to_dict()
 
 
-@pytest.mark.parametrize(
+@every(
     "query", ["meeting", "meetings meet", "кошка", "teapot", "猫の", "the", "", "?!", "_", "\u200b"]
 )
 def test_without_a_shared_word_there_is_no_match(mem: Memory, query: str) -> None:

@@ -15,6 +15,7 @@ from lamina.embedders import wordllama
 from lamina.embedders.wordllama import WordLlama
 from lamina.model.record import State
 from lamina.search import semantic
+from tests.cases import every
 from tests.conftest import START, Desk, contents, move
 from tests.unit.search.test_overlap import WORDS, random_queries
 
@@ -38,8 +39,8 @@ def cosines(query: str, texts: list[str]) -> list[float]:
     return [float(value) for value in vectors[1:] @ vectors[0]]
 
 
-@pytest.mark.parametrize("indexed", [False, True])
-@pytest.mark.parametrize(
+@every("indexed", [False, True])
+@every(
     "query", ["cat", "feline animals", "finance", "what does Ana drink?", "railway", "猫", "книга"]
 )
 def test_the_score_is_the_cosine(mem: Memory, query: str, indexed: bool) -> None:

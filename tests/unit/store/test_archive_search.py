@@ -21,6 +21,7 @@ from lamina.store.archive import files as shelf
 from lamina.store.archive import search
 from lamina.store.archive.search import Wanted, matches
 from lamina.store.engine.sql import Connection
+from tests.cases import every
 from tests.conftest import START, Desk, contents
 from tests.unit.store.test_archive import archived, files
 
@@ -52,7 +53,7 @@ def found(lines: list[bytes], text: str, **more: Any) -> list[int]:
 # What is found
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "queries"),
     [
         ("Straße", ["straße", "STRAßE", "traß"]),
@@ -163,7 +164,7 @@ def test_what_grep_finds_is_found(desk: Desk, op: Operator) -> None:
         assert grepped <= ours, query
 
 
-@pytest.mark.parametrize(
+@every(
     "query",
     [
         "content",

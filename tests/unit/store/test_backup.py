@@ -14,6 +14,7 @@ from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, Refused
 from lamina.failsafe.line import Item
 from lamina.memory.opening import before_restore, restore
 from lamina.model.record import iso
+from tests.cases import every
 from tests.conftest import Desk, Ticking, contents, digest, quietly, size, verified
 
 
@@ -167,7 +168,7 @@ MANIFESTS = {
 }
 
 
-@pytest.mark.parametrize("how", MANIFESTS)
+@every("how", MANIFESTS)
 def test_an_altered_manifest_is_refused(op: Operator, how: str) -> None:
     """B7: a manifest that does not vouch for the database is a typed error, and nothing is restored."""
     made = filled(op)

@@ -29,6 +29,7 @@ from lamina.store.index.catalogue import (
 )
 from lamina.store.tables.records import Filter
 from lamina.store.upkeep import inspection
+from tests.cases import every
 from tests.conftest import FULL, START, STORE_ID, Desk, contents, move, supersede, tamper
 
 NOW = START + timedelta(days=40)
@@ -246,7 +247,7 @@ def test_an_import_is_searched_like_its_origin(
         assert answers(twin, there) == answers(there.agent(store_id=None), there) == expected
 
 
-@pytest.mark.parametrize(
+@every(
     "damage",
     [
         "UPDATE blocks SET columns = x'00' WHERE block = 0",

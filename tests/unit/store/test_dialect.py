@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.store.engine.postgres.dialect import spelled
+from tests.cases import every
 
 STORE = Path(__file__).parents[3] / "src" / "lamina" / "store"
 LITERAL = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"")
@@ -19,7 +19,7 @@ BARE_USER = re.compile(r"\buser\b")
 BEGINNINGS = ("SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ")
 
 
-@pytest.mark.parametrize(
+@every(
     ("statement", "expected"),
     [
         ("SELECT a FROM b WHERE c = ? AND d = ?", "SELECT a FROM b WHERE c = $1 AND d = $2"),

@@ -13,11 +13,12 @@ from lamina.errors import InvalidInput
 from lamina.model import hashing
 from lamina.search import RANKERS
 from lamina.store.tables import facets
+from tests.cases import every
 from tests.conftest import Desk
 from tests.unit.model.test_hashing import JSON, TEXTS
 
 
-@pytest.mark.parametrize(
+@every(
     ("metadata", "expected"),
     [
         ({}, set()),
@@ -51,8 +52,8 @@ def test_any_metadata_has_facets(metadata: dict[str, Any]) -> None:
         assert len(value) <= max(hashing.MAX_FACET, 400)
 
 
-@pytest.mark.parametrize("ranker", RANKERS)
-@pytest.mark.parametrize(
+@every("ranker", RANKERS)
+@every(
     ("wanted", "expected"),
     [
         ({"status": "pending"}, {1, 2}),
@@ -93,7 +94,7 @@ def test_filters_on_metadata(
     } == expected
 
 
-@pytest.mark.parametrize(
+@every(
     "metadata",
     [
         "status=pending",

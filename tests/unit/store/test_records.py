@@ -19,6 +19,7 @@ from lamina.errors import LaminaError
 from lamina.model.record import Layer, State, iso
 from lamina.store.tables import records
 from lamina.store.tables.records import Filter
+from tests.cases import every
 from tests.conftest import CONTRACTS, START, Desk, contents, move, size, supersede, verified
 
 MOMENTS = st.datetimes(
@@ -181,7 +182,7 @@ def test_views_tell_the_time_to_the_microsecond(archive: Desk, when: datetime) -
     assert shown == iso(when)
 
 
-@pytest.mark.parametrize(
+@every(
     "statement",
     [
         "DELETE FROM records",

@@ -23,6 +23,7 @@ from lamina.store.engine import file_header
 from lamina.store.tables.migrations import ERASE_AGAIN
 from lamina.store.upkeep import erase_plan, staging
 from lamina.store.upkeep.candidate import Candidate
+from tests.cases import every
 from tests.conftest import Desk, contents, tamper
 from tests.security.test_erasure import MARK, holding
 
@@ -203,8 +204,8 @@ def no_table_and_a_log(path: Path) -> None:
 EMPTIED = (nothing, only_a_header, no_table_and_a_log)
 
 
-@pytest.mark.parametrize("emptied", EMPTIED)
-@pytest.mark.parametrize("kept", ["reads.db", "archive", "backups", "erasures"])
+@every("emptied", EMPTIED)
+@every("kept", ["reads.db", "archive", "backups", "erasures"])
 def test_an_empty_file_is_not_a_new_memory(
     desk: Desk,
     emptied: Callable[[Path], None],

@@ -14,6 +14,7 @@ from lamina import Memory, Operator
 from lamina.errors import Corrupt, LaminaError, StoreUnavailable
 from lamina.store.engine.sql import Atomic
 from lamina.store.engine.sqlite import SqliteDatabase, translate, translated
+from tests.cases import every
 from tests.conftest import Desk, contents, verified
 
 PRAGMAS = {
@@ -184,7 +185,7 @@ def test_a_forked_child_is_told_to_open_its_own(mem: Memory) -> None:
     assert mem.remember("y").seq == 2
 
 
-@pytest.mark.parametrize(
+@every(
     ("error", "kind", "words"),
     [
         (apsw.NotADBError, Corrupt, "lamina restore"),

@@ -15,6 +15,7 @@ from lamina import Operator
 from lamina.errors import Corrupt, InvalidInput
 from lamina.model.clock import EPOCH
 from lamina.store.tables import records
+from tests.cases import every
 from tests.conftest import TESTER, Desk, move, quietly, tamper, verified
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "schema_5.db"
@@ -91,7 +92,7 @@ def test_an_honest_store_verifies(op: Operator) -> None:
     assert report.to_dict()["ok"] is True
 
 
-@pytest.mark.parametrize("how", TAMPERED)
+@every("how", TAMPERED)
 def test_altered_rows_are_noticed(desk: Desk, how: str) -> None:
     """P4: a change of any row behind our back is reported with its place, and never a crash."""
     with desk.operator() as op:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.text import cues
 from lamina.text.cues import ASKS, ASSISTANT, DATE, NAME, NUMBER, PLACE, USER
+from tests.cases import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "expected"),
     [
         ("hello", 0),
@@ -54,7 +54,7 @@ def test_signs_of_a_text(text: str, expected: int) -> None:
     assert cues.of(text, None) == expected
 
 
-@pytest.mark.parametrize(
+@every(
     ("speaker", "expected"),
     [
         (None, 0),
@@ -77,7 +77,7 @@ def test_roles_of_speakers(speaker: str | None, expected: int) -> None:
     assert cues.of("hello?", speaker) == expected | ASKS
 
 
-@pytest.mark.parametrize(
+@every(
     ("question", "expected"),
     [
         ("When did Ana come?", DATE),
@@ -107,7 +107,7 @@ def test_what_a_question_wants(question: str, expected: int) -> None:
     assert cues.wanted(question) == expected
 
 
-@pytest.mark.parametrize(
+@every(
     ("question", "expected"),
     [
         ("What did you recommend for dinner?", True),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from lamina.errors import InvalidInput
 from lamina.text.lookalikes import IN_LATIN_WORDS, LOOK_ALIKES, bare, fingerprint
 from lamina.text.words import is_visible
+from tests.cases import every
 from tests.conftest import FULL
 
 TEXTS = st.text(st.characters(codec="utf-8"))
@@ -128,7 +129,7 @@ DISGUISES = {
 }
 
 
-@pytest.mark.parametrize("family", DISGUISES)
+@every("family", DISGUISES)
 def test_a_disguise_hides_nothing(family: str) -> None:
     """V6: one value in more than fifty disguises is one value, as a text and as a fingerprint."""
     disguised = DISGUISES[family]
@@ -138,7 +139,7 @@ def test_a_disguise_hides_nothing(family: str) -> None:
     assert fingerprint("profile", disguised, "x") == fingerprint("profile", VALUE, "x")
 
 
-@pytest.mark.parametrize("mark", string.punctuation)
+@every("mark", string.punctuation)
 def test_punctuation_around_a_text_is_no_other_text(mark: str) -> None:
     """V6: whatever a keyboard has besides letters and digits may stand around a text."""
     assert (
@@ -148,7 +149,7 @@ def test_punctuation_around_a_text_is_no_other_text(mark: str) -> None:
     )
 
 
-@pytest.mark.parametrize("letter", LOOK_ALIKES)
+@every("letter", LOOK_ALIKES)
 def test_every_look_alike_passes_for_its_letter(letter: str) -> None:
     """V6: a letter of the table is its Latin letter in a word, as a small letter and as a capital."""
     for alike in LOOK_ALIKES[letter]:
@@ -157,7 +158,7 @@ def test_every_look_alike_passes_for_its_letter(letter: str) -> None:
         assert bare(f"te{alike}am") == bare(f"te{alike.upper()}am") == bare(f"te{letter}am"), alike
 
 
-@pytest.mark.parametrize("letter", IN_LATIN_WORDS)
+@every("letter", IN_LATIN_WORDS)
 def test_small_letters_pass_for_latin_in_latin_words(letter: str) -> None:
     """V6: ν is a v in "loνe", although its capital is an N."""
     for alike in IN_LATIN_WORDS[letter]:
@@ -174,7 +175,7 @@ def test_the_tables_are_in_order() -> None:
         assert all(unicodedata.normalize("NFKD", c).casefold() == c for c in entries)
 
 
-@pytest.mark.parametrize(
+@every(
     "alphabet",
     [
         "абвгдежзийклмнопрстуфхцчшщъыьэюя",
@@ -222,7 +223,7 @@ def test_other_sentences_stay_apart() -> None:
     assert len({bare(line) for line in every}) == len(every)
 
 
-@pytest.mark.parametrize(
+@every(
     ("one", "other"),
     [
         ("not allergic", "allergic"),
@@ -257,7 +258,7 @@ def test_a_small_difference_in_meaning_is_a_difference(one: str, other: str) -> 
     assert bare(one) != bare(other)
 
 
-@pytest.mark.parametrize(
+@every(
     ("one", "other"),
     [
         ("résumé", "resume"),
@@ -347,7 +348,7 @@ def test_normal_forms_are_one(word: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@every(
     "part",
     [
         VALUE + ". ",
@@ -412,7 +413,7 @@ VALUES: tuple[tuple[object, ...], ...] = (
 )
 
 
-@pytest.mark.parametrize("spellings", VALUES)
+@every("spellings", VALUES)
 def test_a_value_has_one_fingerprint(spellings: tuple[object, ...]) -> None:
     """V6: numbers and truths are what they are written as, and the order of keys does not count."""
     assert len({fingerprint("profile", "key", value) for value in spellings}) == 1

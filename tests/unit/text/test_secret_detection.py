@@ -16,6 +16,7 @@ from lamina.errors import InvalidInput
 from lamina.text.secrets import detection, phrases
 from lamina.text.secrets import patterns as tokens
 from lamina.text.secrets.detection import in_fields, in_mapping, in_text, references, without
+from tests.cases import every, golden
 from tests.conftest import FULL
 
 DIGITS = "0123456789abcdefABCDEF"
@@ -58,7 +59,7 @@ def secrets(text: str) -> list[str]:
     return [text[found.start : found.end] for found in in_text(text)]
 
 
-@pytest.mark.parametrize(("kind", "secret"), SHAPED.items())
+@every(("kind", "secret"), SHAPED.items())
 def test_known_shapes_are_found_where_they_stand(kind: str, secret: str) -> None:
     """P6, R11: a secret of a known service is found wherever it stands, to the character."""
     for before, after in (
@@ -79,7 +80,7 @@ def test_relatives_of_known_shapes_are_found(secret: str) -> None:
     assert secrets(f"use {secret} now") == [secret]
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "secret"),
     [
         ("password: xyz", "xyz"),
@@ -116,56 +117,9 @@ def test_what_a_text_says_to_be_a_secret_is_one(text: str, secret: str) -> None:
     assert secrets(text) == [secret]
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
-    [
-        "the password is changed every month",
-        "The password is case-sensitive and has at least 12 characters",
-        "the password was sha256-hashed",
-        "Password: changed every month",
-        "password: required",
-        "password: ********",
-        "password: <your password>",
-        "Meet at 10:30, the password reset link was sent",
-        "The secret: practice",
-        "He told me a secret: she loves cookies",
-        "Token: a unit of text",
-        "The token bucket: see the manual",
-        "max_tokens=4096, token_limit: 5, tokens: 12",
-        "eos_token: <|end|>",
-        "use_token: true",
-        "bearer bonds are certificates of deposit",
-        "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
-        "key: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
-        "550e8400-e29b-41d4-a716-446655440000",
-        "session: 550e8400-e29b-41d4-a716-446655440000",
-        "record 01k9zq5e7cabcdefghjkmnpqrs",
-        "key: 01k9zq5e7cabcdefghjkmnpqrs",
-        "task-1234567890abcdefghij is done, and nobody is risk-averse1234567890123",
-        "sk-learn-based-classification-models",
-        "npm_config_registry_default_location",
-        "-----BEGIN PRIVATE KEY----- is how such files begin",
-        "-----BEGIN PUBLIC KEY-----\n" + KEY_BODY + "\n-----END PUBLIC KEY-----",
-        "https://example.com:443/a@b and https://user@example.com/",
-        "https://user:${PASSWORD}@example.com/",
-        "password: ${DB_PASSWORD}",
-        "Authorization: Bearer ${TOKEN}",
-        "token=$GITHUB_TOKEN",
-        "api_key_env=OPENAI_API_KEY",
-        'token = os.environ["GITHUB_TOKEN"]',
-        "def login(password: str, token: Optional[str] = None) -> None:",
-        "self.password = password",
-        "self.user, self.password = user, password",
-        "pass force_zip64 to use another format",
-        "password = getpass('Password: ')",
-        "if token == 0x22 and authorization == required:",
-        '"api_key": "The key to use for the service"',
-        "token=abc and api_key=name are examples",
-        "boarding pass: gate B12, and the pass: open",
-        "ski pass: 320EUR",
-        "backup codes: see the drawer",
-        "日本語の文章です。特に秘密はありません。",
-    ],
+    golden("text/no_secrets.jsonl"),
 )
 def test_prose_and_code_are_no_secrets(text: str) -> None:
     """P6: words about secrets, references, hashes and ids are left alone."""
@@ -225,7 +179,7 @@ def repeated(seed: str, size: int) -> str:
     return (seed * (size // len(seed) + 1))[:size]
 
 
-@pytest.mark.parametrize("seed", HOSTILE)
+@every("seed", HOSTILE)
 def test_hostile_texts_are_read_to_their_end(seed: str) -> None:
     """P6: texts made to mislead each pattern are read; with quadratic work this would take hours."""
     size = 1_000_000 if FULL else 200_000
@@ -265,7 +219,7 @@ def test_most_patterns_wait_until_they_are_needed() -> None:
     )
 
 
-@pytest.mark.parametrize("pattern", list(patterns()), ids=lambda pattern: pattern.pattern[:40])
+@every("pattern", list(patterns()))
 def test_no_pattern_can_explode(pattern: re.Pattern[str]) -> None:
     """P6: no pattern has an endless repeat within another, unless it never gives back what it took."""
     parser = importlib.import_module("re._parser")
@@ -298,7 +252,7 @@ def paths(config: Mapping[str, Any]) -> list[str]:
     return [found.path for found in in_mapping(config)]
 
 
-@pytest.mark.parametrize(
+@every(
     "name",
     [
         *"password Password PASSWORD dbPassword db-password DB_PASSWORD db.password password2 pass pw passwd secret".split(),
@@ -328,7 +282,7 @@ def test_names_that_mean_secrets(name: str) -> None:
         assert paths({name: nothing}) == [], nothing
 
 
-@pytest.mark.parametrize(
+@every(
     "config",
     [
         {
@@ -376,7 +330,7 @@ def test_what_is_no_secret_in_a_config(config: dict[str, Any]) -> None:
     assert paths(config) == []
 
 
-@pytest.mark.parametrize(
+@every(
     ("config", "path"),
     [
         ({"password": 1234}, "password"),

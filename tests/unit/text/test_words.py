@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from lamina import Memory
 from lamina.text import words as text
+from tests.cases import every
 from tests.conftest import FULL, Desk, contents
 
 TEXTS = st.text(st.characters(codec="utf-8"))
@@ -202,7 +203,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+@every("script", SCRIPTS)
 def test_every_script_is_found(desk: Desk, script: str) -> None:
     """Q8: a natural query finds the memory among others, in every script."""
     memory, query = SCRIPTS[script]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lamina.engines.claims import Turn, attributes
 from lamina.engines.claims.extraction import extract
 from lamina.text import fence
+from tests.cases import every
 
 from .holding import START, claims, turns
 
@@ -76,7 +77,7 @@ def test_any_text_can_be_read(text: str) -> None:
     assert len(extract([Turn(text, "Ann", START)])) == 1
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@every("text", HOSTILE)
 def test_a_long_senseless_turn_is_read_in_time(text: str) -> None:
     """S1: no text is expensive; this test would hang."""
     assert len(extract([Turn(text, "Ann", START)])) == 1
