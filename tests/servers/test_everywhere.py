@@ -31,7 +31,7 @@ REST = (
     "tests/unit/memory/test_conversations.py",
     "tests/unit/memory/test_profiles.py",
     "tests/unit/memory/test_proposals.py",
-    "tests/unit/memory/test_read.py",
+    "tests/unit/memory/test_reader.py",
     "tests/unit/memory/test_sharing.py",
     "tests/unit/memory/test_night.py",
     "tests/unit/memory/test_fact_updates.py",

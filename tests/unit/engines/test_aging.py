@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamina.engines import aging
 from lamina.engines.aging import FLOOR, HALF_LIVES, LEAST_CHANGE, Adjusted, Entry, importance, plan
 from lamina.model.record import Layer
 from tests.conftest import START
+from tests.unit.engines.samples import MIDNIGHT
 
 NOW = START + timedelta(days=3650)
 
@@ -184,3 +186,61 @@ def test_more_accesses_never_lower_it(one: Entry, more: int, later: timedelta) -
         one, NOW
     )
     assert importance(one, NOW + later) <= importance(one, NOW)
+
+
+def test_half_lives_are_those_that_were_promised() -> None:
+    """S4: half a year for what happened, two years for what is known; short-term memory does not decay."""
+    assert dict(aging.HALF_LIVES) == {
+        Layer.SHORT_TERM: float("inf"),
+        Layer.EPISODIC: 180.0,
+        Layer.SEMANTIC: 730.0,
+    }
+
+
+def test_an_importance_beyond_the_scale_counts_as_its_end() -> None:
+    """S4: whatever number a record holds, what follows from it is between 0 and 1."""
+    assert aging.importance(entry(1.7), entry().created_at) == 1.0
+    assert aging.importance(entry(-0.5), entry().created_at) == 0.0
+
+
+def test_what_nobody_wanted_says_so() -> None:
+    """S4: an entry without accesses was never wanted."""
+    one = aging.Entry("id1", 1, 1, Layer.EPISODIC, 0.9, 0.9, MIDNIGHT)
+    (sunk,) = aging.plan([one], MIDNIGHT + timedelta(days=400))
+    assert sunk.why.startswith("never wanted, it came 400 days ago")
+
+
+@pytest.mark.parametrize(
+    ("days", "why"),
+    [
+        (
+            571,
+            "never wanted, it came 571 days ago, at least half of what was stated: 0.90 became 0.50",
+        ),
+        (523, "never wanted, it came 523 days ago: 0.90 became 0.51"),
+    ],
+)
+def test_who_stated_it_is_told_that_half_is_kept(days: int, why: str) -> None:
+    """S4: once it is within five hundredths of that half."""
+    (sunk,) = aging.plan([entry(0.9, days, given=True)], NOW)
+    assert sunk.why == why
+
+
+@pytest.mark.parametrize(
+    ("accesses", "days", "why"),
+    [
+        (1, 0, "wanted once, last today: 0.40 became 0.43"),
+        (3, 1, "wanted 3 times, last 1 day ago: 0.40 became 0.46"),
+        (3, 2, "wanted 3 times, last 2 days ago: 0.40 became 0.46"),
+    ],
+)
+def test_how_often_it_was_wanted_is_told(accesses: int, days: int, why: str) -> None:
+    """S4: and when last, in words."""
+    (raised,) = aging.plan([entry(0.4, days, accesses, importance=0.1)], NOW)
+    assert (raised.why, raised.entry.importance) == (why, 0.1)
+
+
+@pytest.mark.parametrize(("before", "made"), [(0.35, 1), (0.45, 1), (0.3501, 0), (0.4499, 0)])
+def test_a_change_of_five_hundredths_is_made(before: float, made: int) -> None:
+    """S4: up or down, and one that is smaller is not."""
+    assert len(aging.plan([entry(0.4, importance=before)], NOW)) == made

@@ -14,8 +14,7 @@ from lamina.engines.awareness import DATE, ESCALATION, PENDING, REQUEST, REVIEW,
 from lamina.model.record import Layer, Record, State, iso
 from lamina.text import dates
 from tests.conftest import START
-
-from .test_profile import record
+from tests.unit.engines.samples import MIDNIGHT, record
 
 TODAY = START.date()
 DAY = timedelta(days=1)
@@ -225,3 +224,41 @@ def test_no_metadata_breaks_it(records: list[Record]) -> None:
     ids = [item["id"] for item in found]
     assert len(set(ids)) == len(ids)
     assert set(ids) <= {one.id for one in records}
+
+
+def test_reasons_are_those_that_the_docs_name() -> None:
+    """L12: programs that read the list know these words."""
+    assert (awareness.REQUEST, awareness.PENDING) == ("request without a result", "status pending")
+    assert (awareness.ESCALATION, awareness.REVIEW) == ("unanswered escalation", "waits for review")
+    assert awareness.DATE == "the day has come"
+
+
+@pytest.mark.parametrize("kind", ["result", "action", "decision"])
+def test_what_came_of_a_request_answers_it(kind: str) -> None:
+    """L12: a result, an action or a decision that cites a request settles it."""
+    request = memory(1, "request")
+    assert why(request, memory(2, kind, evidence=(request.id,))) == []
+
+
+def test_a_day_may_come_on_the_day_it_is_stored() -> None:
+    """L12: what was said before and is stored on the very day is not too late."""
+    one = memory(1, occurred_at=MIDNIGHT - timedelta(days=3), created_at=MIDNIGHT)
+    spans = {one.id: [(TODAY, TODAY + timedelta(days=1))]}
+    assert [told_["due"] for told_ in awareness.pending([one], frozenset(), TODAY, spans)] == [
+        TODAY.isoformat()
+    ]
+
+
+def test_what_waits_is_told_in_200_characters() -> None:
+    """L12: a longer text is cut."""
+    requests = [memory(seq, "request", content="x" * (199 + seq)) for seq in (1, 2)]
+    told_ = [one["content"] for one in awareness.pending(requests, frozenset(), TODAY, {})]
+    assert told_ == ["x" * 200, "x" * 199 + "…"]
+
+
+def test_only_texts_name_what_is_answered() -> None:
+    """L12: whatever else somebody wrote beside them."""
+    assert awareness.answers(
+        [memory(1, metadata={"answers": ["a", 5, None], "request_id": "b"})]
+    ) == {"a", "b"}
+    assert awareness.answers([memory(1, metadata={"answers": 5})]) == frozenset()

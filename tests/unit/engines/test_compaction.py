@@ -23,35 +23,8 @@ from lamina.text import fence
 from lamina.text import words as text
 from tests.cases import every
 from tests.conftest import START
-
-from .test_profile import record
-
-RADAR = {
-    "origin": "radar",
-    "topic_tags": ["search"],
-    "repo_slug": "ana/finder",
-    "source_handle": "ana",
-    "source_url": "https://example.org/ana/finder",
-    "confidence": 0.8,
-    "evidence_refs": ["scan-1"],
-}
-
-
-def known(seq: int, content: str, topics: Any = (), **fields: Any) -> Record:
-    """An active semantic record, an hour younger than the one before."""
-    given = fields.pop("metadata", {"origin": "promotion", "topic_tags": topics})
-    return record(
-        seq, given, **{"layer": Layer.SEMANTIC, "kind": "fact", "content": content, **fields}
-    )
-
-
-def procedure(
-    seq: int, content: str, workflow: Any = "deploy", canonical: Any = False, **fields: Any
-) -> Record:
-    given = fields.pop("metadata", {"workflow": workflow, "canonical": canonical})
-    return record(
-        seq, given, **{"layer": Layer.PROCEDURAL, "kind": "action", "content": content, **fields}
-    )
+from tests.unit.engines.procedures import RADAR, known, numbers, procedure
+from tests.unit.engines.samples import record
 
 
 def confirmed(group: Group, seq: int) -> Record:
@@ -80,11 +53,6 @@ def applied(records: Sequence[Record], groups: Sequence[Group]) -> list[Record]:
     seq = max((one.seq for one in records), default=0)
     made = [confirmed(group, seq + number) for number, group in enumerate(groups, 1)]
     return [one for one in records if one.id not in gone] + made
-
-
-def numbers(groups: Sequence[Group]) -> list[list[int]]:
-    """The sources of groups by their sequence numbers."""
-    return [[source.seq for source in group.sources] for group in groups]
 
 
 def lines(group: Group) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import permutations, product
 from typing import Any
 
@@ -13,15 +13,11 @@ from hypothesis import strategies as st
 from lamina.engines import facts
 from lamina.engines.claims import Claim, attributes
 from lamina.engines.facts import Effect, Fact, Source
-from lamina.model.record import Layer, Record, State, Trust
+from lamina.model import hashing
+from lamina.model.record import Layer, Record, State, Trust, iso
 from tests.cases import every
-
-DAY = timedelta(days=1)
-START = datetime(2026, 5, 1, tzinfo=UTC)
-
-
-def claim(attribute: str, value: str, day: int = 0, **more: Any) -> Claim:
-    return Claim("Ana", attribute, value, 0, 5, START + day * DAY, 0.8, "test", **more)
+from tests.unit.engines.claimed import DAY, START, claim
+from tests.unit.engines.samples import record
 
 
 def source(
@@ -428,3 +424,83 @@ def test_every_attribute_reads_well() -> None:
     assert not attributes.known("favourite:")
     assert not attributes.known("shoe size")
     assert State.ACTIVE.value == "active"
+
+
+def test_liking_and_disliking_are_one_place() -> None:
+    """S2: who dislikes what she liked has changed her mind."""
+    assert facts.slot(None, "Ana", "dislikes") == facts.slot(None, "ana", "likes")
+
+
+@pytest.mark.parametrize(
+    "attribute", ["lives_in", "employer", "origin", "visited", "name", "partner"]
+)
+def test_a_name_is_known_by_its_beginning(attribute: str) -> None:
+    """S2: Lisbon, Portugal is Lisbon, but York is not New York."""
+    assert facts.same_value(attribute, "Lisbon", "Lisbon, Portugal")
+    assert not facts.same_value(attribute, "York", "New York")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "same"),
+    [("likes", True), ("did", False), ("plan", False), ("goal", False), ("age", False)],
+)
+def test_more_words_may_say_the_same(attribute: str, same: bool) -> None:
+    """S2: green tea is tea to who likes it; what was done or planned is another thing with every word."""
+    assert facts.same_value(attribute, "tea", "green tea") is same
+    assert facts.same_value(attribute, "tea green", "green tea") is same
+
+
+def test_partners_of_other_names_are_others() -> None:
+    """S2: "my wife" is who she was; another name is another person, and a word for a wife says nothing of a city."""
+    book = Notebook()
+    book.hear(claim("partner", "Ben"))
+    assert facts.says(book.facts[0], claim("partner", "husband"))
+    assert not facts.says(book.facts[0], claim("partner", "Tom"))
+    book = Notebook()
+    book.hear(claim("likes", "tea"))
+    assert not facts.says(book.facts[0], claim("likes", "wife"))
+
+
+def test_a_fact_speaks_of_a_day_to_come_only_if_it_does() -> None:
+    """S2: what is said of now has no day of its own."""
+    now = source(at=claim("plan", "trip", 3).at)
+    assert "when" not in facts.metadata_of(claim("plan", "trip", 3), now)
+    assert facts.metadata_of(claim("plan", "trip", 5), now)["when"] == iso(
+        claim("plan", "trip", 5).at
+    )
+
+
+def test_a_fact_is_told_without_the_times_it_was_said() -> None:
+    """S2: as plain values that JSON can hold."""
+    book = Notebook()
+    book.hear(claim("lives_in", "Porto"))
+    told_ = book.facts[0].to_dict()
+    hashing.check_json(told_ | {"voices": list(told_["voices"])}, "fact")
+    assert "said" not in told_
+    assert (told_["value"], told_["state"], told_["valid_to"]) == ("Porto", "active", None)
+
+
+def test_facts_are_chosen_by_name_first_name_or_not_at_all() -> None:
+    """S2: without a subject all are meant; a first name is enough."""
+    records = [
+        _fact(1, "Ana Silva", "lives_in"),
+        _fact(2, "Ben", "likes"),
+        _fact(3, "ana silva", "likes"),
+    ]
+    assert [fact.record[-1] for fact in facts.chosen(records, None, None)] == ["3", "1", "2"]
+    assert [fact.record[-1] for fact in facts.chosen(records, "ANA", None)] == ["3", "1"]
+    assert [fact.record[-1] for fact in facts.chosen(records, "Ana Silva", "lives_in")] == ["1"]
+    assert facts.chosen(records, "Silva", None) == []
+
+
+def _fact(seq: int, subject: str, attribute: str) -> Any:
+    metadata = {"subject": subject, "attribute": attribute, "value": "x"}
+    return record(seq, metadata, layer=Layer.SEMANTIC, state=State.ACTIVE)
+
+
+def test_what_was_said_is_remembered_fifty_times() -> None:
+    """S2: of when somebody said so, the latest fifty."""
+    book = Notebook()
+    for day in range(60):
+        book.hear(claim("lives_in", "Porto", day))
+    assert len(book.facts[0].said) == 50

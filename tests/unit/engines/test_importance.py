@@ -269,3 +269,54 @@ def test_the_document_shows_the_tables() -> None:
         for name, amount, tags, words in rows
     ]
     assert cues == [tuple(cue) for cue in importance.CUES]
+
+
+@pytest.mark.parametrize("mark", ["", ".", ",", ":", ";", "!", "?"])
+def test_a_mark_behind_a_word_does_not_hide_it(mark: str) -> None:
+    """L8: a cue counts with whatever ends the word."""
+    assert importance.score("crumb", f"urgent{mark} call back", (), {}) == 0.75
+
+
+@every(
+    "word",
+    ["not", "no", "nothing", "without", "never", "don't", "doesn't", "didn't", "isn't", "wasn't"],
+)
+def test_a_denied_word_counts_for_nothing(word: str) -> None:
+    """L8: behind each word that denies."""
+    denied = importance.explain("crumb", f"it {word} urgent", (), {})
+    assert "critical" not in {reason.name for reason in denied.reasons}
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "base"),
+    [
+        ("decision", "decided", 0.65),
+        ("error", "failed", 0.6),
+        ("escalation", "escalated failed", 0.9),
+        ("insight", "pattern", 0.75),
+        ("preference", "prefers", 0.6),
+        ("project", "goal", 0.6),
+    ],
+)
+def test_the_words_of_a_kind_are_not_paid_twice(kind: str, words: str, base: float) -> None:
+    """L8: what the kind says already adds nothing."""
+    assert importance.score(kind, words, (), {}) == base
+
+
+def test_metadata_is_read_as_the_tables_say() -> None:
+    """L8: one retry counts, half of one does not; somebody to escalate to is an escalation."""
+    assert importance.score("crumb", "x", (), {"retry": 1}) == 0.6
+    assert importance.score("crumb", "x", (), {"retry": 0.5}) == 0.5
+    assert dict(importance.explain("crumb", "x", (), {"escalated_to": "Ana"}).reasons) == {
+        "kind=crumb": 0.5,
+        "escalation": 0.4,
+    }
+
+
+def test_exactly_nothing_is_no_limit() -> None:
+    """L8: a sum of 0 or 1 was not cut off."""
+    kept = importance.explain("action", "", ("trivial", "greeting"), {})
+    assert (kept.importance, [reason.name for reason in kept.reasons]) == (
+        0.0,
+        ["kind=action", "trivial", "greeting"],
+    )

@@ -21,10 +21,10 @@ from lamina.engines.profile import (
     same_key,
 )
 from lamina.errors import InvalidInput
-from lamina.model.record import Layer, Record, State, Trust
 from lamina.text import words
 from tests.cases import every
 from tests.conftest import START
+from tests.unit.engines.samples import record, told
 
 FIELDS = [
     *(
@@ -38,39 +38,6 @@ FIELDS = [
     ),
     *("stable_facts", "do_not_assume", "last_updated", "evidence_ids"),
 ]
-
-
-def record(seq: int, metadata: Mapping[str, Any], **fields: Any) -> Record:
-    """An active profile record as the store would give it."""
-    when = START + timedelta(hours=seq)
-    values: dict[str, Any] = {
-        "id": f"{seq:026d}",
-        "seq": seq,
-        "agent": "sky",
-        "user": None,
-        "layer": Layer.PROFILE,
-        "state": State.ACTIVE,
-        "kind": "preference",
-        "content": "text",
-        "importance": 0.5,
-        "confidence": 1.0,
-        "trust": Trust.AGENT,
-        "source": None,
-        "tags": (),
-        "metadata": metadata,
-        "evidence": (),
-        "speaker": None,
-        "session": None,
-        "run_id": None,
-        "occurred_at": when,
-        "created_at": when,
-        "updated_at": when,
-    }
-    return Record(**values | fields)
-
-
-def told(seq: int, key: str, value: Any, **fields: Any) -> Record:
-    return record(seq, {"profile_key": key, "value": value, "reason": "said so"}, **fields)
 
 
 def projected(items: Mapping[str, Any]) -> UserProfile:
@@ -469,3 +436,88 @@ def test_a_projects_record_reads_well() -> None:
 def test_values_that_say_the_same(one: Any, other: Any, same: bool) -> None:
     """L9: texts are compared as a reader would, other values exactly."""
     assert profile.same_value(one, other) is same
+
+
+def test_a_correction_of_a_list_is_its_lines() -> None:
+    """V9, R10: with or without bullets, empty lines left out; of any other key the text is the value."""
+    assert profile.read("interests", "- tea\n\n jazz \n") == ["tea", "jazz"]
+    assert profile.read("drink", "- tea\n- jazz") == "- tea\n- jazz"
+    assert profile.read("name", " Ana ") == "Ana"
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        ("name", "fact"),
+        ("environment", "fact"),
+        ("stable_facts", "fact"),
+        ("relationships.Ben", "fact"),
+        ("drink", "preference"),
+    ],
+)
+def test_the_kind_follows_from_the_key(key: str, kind: str) -> None:
+    """R5, R10: what a person is or has is a fact, what she likes a preference."""
+    assert profile.kind_of(key) == kind
+
+
+def test_people_may_be_given_as_the_profile_shows_them() -> None:
+    """R10: somebody with a relation alone is told by it, others with all that is known."""
+    people = [
+        {"name": "Ben", "relation": "brother"},
+        {"name": "Eva", "relation": "boss", "since": 2020},
+    ]
+    assert profile.patch_items({"relationships": people}) == [
+        ("relationships.Ben", "brother"),
+        ("relationships.Eva", {"relation": "boss", "since": 2020}),
+    ]
+
+
+def test_wide_dots_part_keys_and_plain_ones_leave_the_rest() -> None:
+    """R10, V1: a key below a group is found by either dot, and keeps its own spelling behind a plain one."""
+    assert profile.place("schedule．Monday") == ("schedule", "Monday")
+    assert profile.place("schedule.①") == ("schedule", "①")
+
+
+def test_a_project_without_a_name_has_none() -> None:
+    """R10: and a record that is no project says nothing."""
+    assert profile._project(record(1, {})) == profile.ProjectMemory("", [], [], [], [])
+
+
+@pytest.mark.parametrize("person", ["Ben", {"relation": "brother"}, ["name"], None])
+def test_somebody_without_a_name_is_refused(person: Any) -> None:
+    """R10: a text that holds the word is no mapping with a name."""
+    with pytest.raises(InvalidInput, match=r"relationships\[0\] .* is not a mapping with a name"):
+        profile.patch_items({"relationships": [person]})
+
+
+def test_a_key_that_is_no_label_is_refused_by_its_name() -> None:
+    """R10: what is refused is a key of the profile, a field of the patch, or a name in a group."""
+    for patch, named in (
+        ({"relationships": {"x" * 250: "brother"}}, "a key of the profile"),
+        ({"x" * 300: 1}, "a field of the patch"),
+        ({"schedule": {"x" * 300: 1}}, "a name in schedule"),
+    ):
+        with pytest.raises(InvalidInput, match=f"^{named} "):
+            profile.patch_items(patch)
+
+
+def test_a_key_below_a_group_that_is_called_like_a_list_is_a_text() -> None:
+    """V9, R10: `schedule.interests` is one entry of the schedule, and its lines are not taken apart."""
+    assert profile.read("schedule.interests", "- tea\n- jazz") == "- tea\n- jazz"
+    assert profile.read("INTERESTS", "- tea\n- jazz") == ["tea", "jazz"]
+
+
+def test_a_memory_for_a_key_as_a_whole() -> None:
+    """R10: its text is cut to the bytes that there are, never within a letter; its value is not."""
+    assert profile.item("drink", "té", "said so", 9, origin="sleep") == {
+        "content": "drink: t",
+        "kind": "preference",
+        "metadata": {"profile_key": "drink", "value": "té", "reason": "said so", "origin": "sleep"},
+    }
+
+
+def test_half_a_character_is_no_text() -> None:
+    """R10, R8: although a reader would see the rest of it."""
+    for key in ("name", "interests", "drink"):
+        with pytest.raises(InvalidInput):
+            profile.checked(key, "a\ud800")

@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamina.engines import promotion
 from lamina.engines.promotion import Action, Decision, plan, promotable
 from lamina.home.retention import PRESETS, Retention
 from lamina.model import rules
 from lamina.model.record import Entry, Layer, Trust
 from tests.cases import every
+from tests.conftest import START
+from tests.unit.engines.samples import MIDNIGHT
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 
@@ -351,3 +355,107 @@ def test_nothing_that_deserves_promotion_is_archived(
             retention.promote_tags
         ).isdisjoint(decision.entry.tags)
         assert (decision.action is Action.PROMOTE) == deserves
+
+
+def test_what_was_rejected_is_promoted_as_what_was_said() -> None:
+    """V6, L2: it goes to what happened with its metadata as it was, and says in which record it was rejected."""
+    one = Entry(
+        seq=1,
+        event=1,
+        id="id1",
+        user=None,
+        kind="fact",
+        trust=Trust.AGENT,
+        tags=("tea",),
+        importance=0.9,
+        since=MIDNIGHT,
+        metadata='{"a":1}',
+    )
+    (decision,) = promotion.plan([one], MIDNIGHT, Retention())
+    assert decision.promoted == (
+        Layer.SEMANTIC,
+        {"a": 1, "origin": "promotion", "topic_tags": ["tea"]},
+    )
+    rejected = msgspec.structs.replace(decision, rejected="id9")
+    assert rejected.promoted == (Layer.EPISODIC, {"a": 1})
+    assert rejected.rule == "importance 0.90; rejected in id9, so it is kept as what was said"
+
+
+def test_a_threshold_that_has_not_moved_is_not_called_lowered() -> None:
+    """L7: on the first day nothing was lowered yet."""
+    one = Entry(
+        seq=1,
+        event=1,
+        id="id1",
+        user=None,
+        kind="crumb",
+        trust=Trust.AGENT,
+        tags=(),
+        importance=0.1,
+        since=MIDNIGHT,
+    )
+    (decision,) = promotion.plan([one], MIDNIGHT, Retention(time_decay_per_day=0.01))
+    assert "lowered" not in decision.rule
+
+
+def aged(importance_: float, age: float = 10, **fields: Any) -> Entry:
+    known_: dict[str, Any] = {
+        "seq": 1,
+        "event": 1,
+        "id": "id1",
+        "user": None,
+        "kind": "crumb",
+        "trust": Trust.AGENT,
+        "tags": (),
+    }
+    return Entry(
+        **{**known_, "importance": importance_, "since": START - timedelta(days=age), **fields}
+    )
+
+
+def rule(one: Entry, **retention: Any) -> str:
+    (decided,) = promotion.plan([one], START, Retention(**retention))
+    return decided.rule
+
+
+def test_a_floor_above_the_threshold_lowers_nothing() -> None:
+    """L7: then nothing is told of days."""
+    assert (
+        rule(aged(0.6), time_decay_per_day=0.01, time_decay_floor=0.9)
+        == "importance 0.60 is below 0.70"
+    )
+    assert (
+        rule(aged(0.5), time_decay_per_day=0.01)
+        == "importance 0.50 is below 0.60, lowered after 10 days"
+    )
+    assert (
+        rule(aged(0.6), time_decay_per_day=0.01)
+        == "importance 0.60 reaches 0.60, lowered after 10 days"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "age", "expired"),
+    [(0.29, 10, True), (0.3, 10, False), (0.29, 9.99, False), (0.29, -1, False)],
+)
+def test_what_expires(value: float, age: float, expired: bool) -> None:
+    """L7: below the importance and from the day on."""
+    told_ = rule(aged(value, age), expire_after_days=10)
+    assert (told_ == f"importance {value:.2f} and 10 days old: expired") is expired
+
+
+def test_numbers_are_told_apart() -> None:
+    """L7: with as many decimals as it takes."""
+    assert rule(aged(0.699999)) == "importance 0.699999 is below 0.700000"
+    assert promotion._told_apart(0.1 + 0.2, 0.3) == ("0.30000000000000004", "0.3")
+    assert promotion._told_apart(1e-20, 0.0) == ("1e-20", "0.0")
+    assert promotion._told_apart(0.5, 0.5) == ("0.50", "0.50")
+
+
+def test_only_what_stays_needs_room() -> None:
+    """L3: as many as are beyond the most; what is promoted takes none."""
+    entries = [aged(0.9 if seq == 2 else 0.1, seq=seq, id=f"id{seq}") for seq in range(1, 6)]
+    decided = promotion.plan(entries, START, Retention(short_term_max_lines=2))
+    assert [one.action.value for one in decided] == ["rotate", "promote", "rotate", "keep", "keep"]
+    assert decided[0].rule == "the oldest, beyond the most that short-term memory holds"
+    assert [one.id for one in promotion.promotable(entries, START, Retention())] == ["id2"]

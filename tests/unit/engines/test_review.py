@@ -13,8 +13,8 @@ from lamina.errors import Conflict, Refused
 from lamina.model import rejection
 from lamina.model.record import Change, Event, Layer, Record, Role, State
 from tests.conftest import START
-
-from .test_profile import record
+from tests.unit.engines.procedures import known
+from tests.unit.engines.samples import record, told
 
 ALL = list(State)
 
@@ -238,3 +238,34 @@ def test_proposals_come_in_the_order_of_what_they_change() -> None:
         [profile(50).id],
     )
     assert told["since"].startswith("2026-05-01T08:00:00")
+
+
+@pytest.mark.parametrize(
+    ("negated", "words"),
+    [
+        (True, "Ana does not live in Faro any more"),
+        (False, "Ana lives in Faro"),
+        ("x", "Ana lives in Faro"),
+    ],
+)
+def test_a_corrected_fact_is_told_anew(negated: Any, words: str) -> None:
+    """V9: in its own words, as a denial where it was one, with the rule that it was corrected."""
+    metadata = {"subject": "Ana", "attribute": "lives_in", "value": "Porto", "negated": negated}
+    kept = record(1, metadata, layer=Layer.SEMANTIC)
+    assert review.corrected(kept, "Faro", "typo") == (
+        words,
+        {**metadata, "value": "Faro", "rule": "corrected"},
+    )
+
+
+def test_a_corrected_profile_keeps_its_key() -> None:
+    """V9, R10: the value is read as its key wants it, and the reason is the new one; other texts are as they are given."""
+    key = told(1, "interests", ["tea"])
+    assert review.corrected(key, "- jazz\n- rain", "typo") == (
+        "interests: jazz; rain",
+        {"profile_key": "interests", "value": ["jazz", "rain"], "reason": "typo"},
+    )
+    assert review.corrected(known(1, "Tea is hot", ["tea"]), "Tea is cold", "typo") == (
+        "Tea is cold",
+        {"origin": "promotion", "topic_tags": ["tea"]},
+    )

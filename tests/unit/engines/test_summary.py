@@ -20,74 +20,8 @@ from lamina.model.record import Layer, Record, State, Trust
 from lamina.text import fence
 from tests.cases import every
 from tests.conftest import START
-
-from .test_profile import record
-
-NOW = START + timedelta(days=100)
-TALK = (
-    ("Ana", "Hey Ben! Good to see you! How have you been?"),
-    (
-        "Ben",
-        "Hi Ana! I'm doing great, thanks for asking. I moved to Lisbon last Friday and started at Nordwind on 2 May 2026.",
-    ),
-    ("Ana", "Wow, that's amazing! I'm so proud of you. What is the flat like?"),
-    (
-        "Ben",
-        "It was hard to find. The flat has three rooms and a balcony over the harbour, and costs 900 euros.",
-    ),
-    (
-        "Ana",
-        "Sounds great. You really deserve it, you know. Things like that make life worth living!",
-    ),
-    ("Ben", "Thanks! Your kind words mean a lot to me. And what about you?"),
-    (
-        "Ana",
-        "I adopted a greyhound called Biscuit from the shelter in Porto. The vet says that Biscuit is allergic to chicken.",
-    ),
-    ("Ben", "Aww, so cute! Dogs bring so much joy, don't they? You must be so happy."),
-    (
-        "Ana",
-        "Yes, totally! It means a lot. I love it. We are planning to visit you next month, if that is fine.",
-    ),
-    ("Ben", "Of course! Can't wait. Let's keep in touch, take care and see you soon!"),
-    (
-        "Ana",
-        "Great! Bye! Have a good day, and good luck with everything! I hope that all goes well for you.",
-    ),
-    (
-        "Ben",
-        "You too! It was so good to talk to you. Thank you for everything, and all the best for you and everyone!",
-    ),
-) * 2
-
-
-def turn(seq: int, content: str, **fields: Any) -> Record:
-    """A turn of a conversation, a minute after the one before it."""
-    when = START + timedelta(minutes=seq)
-    values: dict[str, Any] = {
-        "metadata": {},
-        "content": content,
-        "layer": Layer.EPISODIC,
-        "kind": "user_interaction",
-        "session": "s1",
-        "occurred_at": when,
-        "created_at": when,
-    }
-    return record(seq, **values | fields)
-
-
-def talk(
-    lines: Sequence[tuple[str | None, str]] = TALK, first: int = 1, **fields: Any
-) -> list[Record]:
-    return [
-        turn(first + place, said, speaker=speaker, **fields)
-        for place, (speaker, said) in enumerate(lines)
-    ]
-
-
-def one(turns: Sequence[Record], **more: Any) -> Summary:
-    (made,) = plan(turns, (), NOW, **more)
-    return made
+from tests.unit.engines.samples import LATER, record
+from tests.unit.engines.talks import NOW, TALK, one, talk, turn
 
 
 def sentences(made: Summary, turns: Sequence[Record]) -> list[str]:
@@ -488,3 +422,61 @@ def test_no_text_is_too_much(hostile: str) -> None:
     """S5: a megabyte of marks is read to its limit and leaves nothing behind."""
     turns = talk([("Ana", (hostile * 200_000) + "x")] * 8)
     assert all(len(each.content) <= summary.ROOM for each in plan(turns, (), NOW))
+
+
+def test_a_conversation_is_long_from_eight_turns_and_2000_characters_on() -> None:
+    """S3: with one turn or one character less it is left as it is."""
+
+    def summed_up(turns: int, characters: int) -> bool:
+        told_ = f"I moved to Lisbon on {characters} May 2026. " + "x" * 3000
+        first = told_[: characters - 10 * (turns - 1)]
+        return bool(
+            summary.plan(
+                [turn(1, first), *(turn(2 + number, "0123456789") for number in range(turns - 1))],
+                (),
+                LATER,
+            )
+        )
+
+    assert summed_up(8, 2000)
+    assert not summed_up(7, 2000)
+    assert not summed_up(8, 1999)
+
+
+def test_the_oldest_conversation_is_summed_up_first() -> None:
+    """S3, Q6: by when it ended, whatever order the turns came in."""
+    late, early = talk(first=500, session="late"), talk(first=1, session="early")
+    assert [made.session for made in summary.plan([*late, *early], (), LATER)] == ["early", "late"]
+
+
+def test_a_summary_is_known_by_what_it_keeps() -> None:
+    """S3: its origin and its sentences; one of the two is not enough. It keeps who took part."""
+    (made,) = summary.plan(talk(), (), LATER)
+    assert set(made.metadata) == {"origin", "participants", "sentences"}
+    assert made.metadata["participants"] == ["Ana", "Ben"]
+    assert len(made.sentences) <= 12
+    assert summary.is_summary(record(1, made.metadata))
+    for name in ("origin", "sentences"):
+        assert not summary.is_summary(
+            record(1, {key: value for key, value in made.metadata.items() if key != name})
+        )
+
+
+@pytest.mark.parametrize("fence_", ["```", "~~~"])
+def test_code_holds_no_sentence(fence_: str) -> None:
+    """S3: between fences of either kind; what stands around them does."""
+    content = f"Look at this.\n{fence_}\nprint(1). exit().\n{fence_}\nIt works."
+    assert [content[one.start : one.end] for one in summary.spans(content)] == [
+        "Look at this.",
+        "It works.",
+    ]
+
+
+@every("word", "Mr Mrs Ms Dr Prof St vs e.g i.e approx Inc".split())
+def test_a_short_form_ends_no_sentence(word: str) -> None:
+    """S3: a point behind it belongs to the word."""
+    content = f"We met {word}. Smith today. It rained."
+    assert [content[one.start : one.end] for one in summary.spans(content)] == [
+        f"We met {word}. Smith today.",
+        "It rained.",
+    ]

@@ -2,41 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
-import msgspec
 import pytest
 
 from lamina.engines import tastes
 from lamina.engines.facts import Fact
 from lamina.model.record import Record, State, Trust
 from tests.conftest import START
-
-from .test_profile import record
-
-
-def fact(number: int, attribute: str = "likes", value: str = "tea", **fields: Any) -> Fact:
-    """Something that Ana said, a day later than what she said before."""
-    when = START + timedelta(days=number)
-    made = Fact(
-        *(
-            f"fact{number}",
-            "ana",
-            "Ana",
-            attribute,
-            value,
-            False,
-            State.ACTIVE,
-            when,
-            None,
-            when,
-            0.8,
-            Trust.AGENT,
-        ),
-        *((f"turn{number}",), ("ana",), (when,)),
-    )
-    return msgspec.structs.replace(made, **fields)
+from tests.unit.engines.samples import fact, record
 
 
 def profile(seq: int, key: str, value: Any, user: str | None = "ana", **more: Any) -> Record:

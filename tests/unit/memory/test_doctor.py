@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import lamina
+from lamina import Operator
 from lamina.home.folder import Home
 from lamina.memory import doctor
 from tests.conftest import Desk
@@ -289,3 +290,35 @@ def test_a_home_that_cannot_be_written_is_told(read_only_home: Path) -> None:
     assert f"{read_only_home} cannot be written" in failed["home"]
     assert {"trail", "index"} <= {one["check"] for one in findings if one["level"] == "ok"}
     assert [problem for problem in problems if "cannot be written" in problem]
+
+
+@pytest.mark.parametrize("name", ["retention_rules.yaml", "schedule.yaml"])
+def test_a_bad_file_is_told_by_status_and_doctor(desk: Desk, op: Operator, name: str) -> None:
+    """L6: file and line, before any job fails by it."""
+    (desk.home / name).write_text("nonsense: 1\n")
+    assert any(f"{name}, line 1" in problem for problem in op.status()["problems"])
+    found = [
+        finding for finding in doctor.examine(Home(desk.home), "sky") if finding.level == "fail"
+    ]
+    assert [f"{name}, line 1" in finding.message for finding in found] == [True]
+
+
+def test_doctor_sees_the_archive(desk: Desk) -> None:
+    """P4: files that were altered, and files that no index knows."""
+    with desk.operator() as op:
+        op.remember("tea")
+        op.prune(layers=["short_term"])
+    (file,) = (desk.folder() / "archive").iterdir()
+    assert doctored(desk, "archive") == ["ok"]
+    (file.parent / "short_term_archive_1.jsonl").write_text("")
+    assert doctored(desk, "archive") == ["warn"]
+    file.write_text("{}")
+    assert doctored(desk, "archive") == ["fail", "warn"]
+
+
+def doctored(desk: Desk, check: str) -> list[str]:
+    return [
+        finding.level
+        for finding in doctor.examine(Home(desk.home), "sky")
+        if finding.check == check
+    ]

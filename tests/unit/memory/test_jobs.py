@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import threading
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from lamina import Operator, Refused
 from lamina.errors import InvalidInput, NotFound
 from lamina.home import schedule
 from lamina.home.schedule import FILE_NAME, KNOWN, Job, Timetable
@@ -21,7 +23,8 @@ from lamina.memory import jobs as module
 from lamina.memory.jobs import LEASE, LEAST, MOST, Orchestrator, Ran
 from lamina.model.record import Role
 from lamina.store.tables import jobs
-from tests.conftest import START, Ticking
+from tests.conftest import START, Desk, Ticking
+from tests.unit.memory.homes import ruled
 from tests.unit.store.test_jobs import scratch
 
 TICK = timedelta(minutes=10)
@@ -437,3 +440,44 @@ def test_a_child_does_not_give_away_the_lease_of_its_parent(house: House) -> Non
         if os.getpid() != parent:
             os._exit(0)
     assert [lease.holder for lease in held if lease is not None] == [one.holder]
+
+
+def test_jobs_run_and_are_told(desk: Desk, clock: Ticking) -> None:
+    """L6, L12: every job runs once, says what came of it, leaves its files, and `status` has the table."""
+    op = desk.operator()
+    op.remember("Book a table", kind="request", importance=0.9)
+    ran = op.orchestrator().tick()
+    assert {one.job: one.ok for one in ran} == dict.fromkeys(
+        ("memory_rotate_check", "expiry", "embedding", "awareness", "mirror_sync"), True
+    )
+    assert op.orchestrator().tick() == []
+    assert len(json.loads((desk.home / "status" / "sky_pending.json").read_text())) == 1
+    assert {job["job"] for job in op.status()["jobs"] if job["last_run"]} == {
+        one.job for one in ran
+    }
+    clock.jump(timedelta(hours=2))
+    assert "consolidation" in [one.job for one in op.orchestrator().tick()]
+
+
+def test_jobs_concern_all_users(desk: Desk) -> None:
+    """R12: a handle for one user does not run them."""
+    with pytest.raises(Refused, match="all users"):
+        desk.agent(user="ana").orchestrator()
+
+
+def test_a_job_that_fails_leaves_word(desk: Desk, op: Operator) -> None:
+    """L5, L6: all five fields and the error; the next tick tries again."""
+    ruled(desk, "promote_threshold: 7\n")
+    (failed,) = [one for one in op.orchestrator().tick() if one.job == "memory_rotate_check"]
+    assert not failed.ok
+    told = json.loads((desk.home / "status" / "sky_last_action.json").read_text())
+    assert {"ok", "promoted", "rotated", "remaining", "threshold"} <= told["detail"].keys()
+    assert not told["detail"]["ok"]
+
+
+def test_word_that_could_not_be_left_of_a_good_job_is_told(desk: Desk, op: Operator) -> None:
+    """L5: where `status/` cannot be written, a rotation that went well says so in its outcome, for whoever looks later."""
+    (desk.home / "status").write_text("a file in the place of a folder")
+    (told,) = [one for one in op.orchestrator().tick() if one.job == "memory_rotate_check"]
+    assert told.ok
+    assert "status" in told.outcome["unreported"]

@@ -18,6 +18,7 @@ from lamina.memory.lifecycle import Lifecycle
 from lamina.model import rules
 from lamina.model.record import Entry, Layer, State, Trust
 from tests.conftest import CONTRACTS, START, Desk, Ticking, contents, move, size, verified
+from tests.unit.memory.homes import ruled
 from tests.unit.store.test_archive import files, kept
 
 FIELDS = ["ok", "promoted", "rotated", "remaining", "threshold"]
@@ -30,12 +31,6 @@ RADAR_FULL = {
     "confidence": 1,
     "evidence_refs": ["e"],
 }
-
-
-def ruled(desk: Desk, text: str) -> None:
-    """The rules of a home, from now on."""
-    desk.home.mkdir(parents=True, exist_ok=True)
-    (desk.home / "retention_rules.yaml").write_text(text, "utf-8")
 
 
 def everywhere(op: Operator, desk: Desk) -> list[str]:
@@ -473,3 +468,107 @@ def test_the_scope_of_what_is_moved(op: Operator) -> None:
     others.append(op.remember("episode", layer="episodic", importance=1.0))
     assert op.run_once()["promoted"] == 0
     assert [op.get(record.id) for record in others] == others
+
+
+SAME = "The user likes strong espresso"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "joins"),
+    [
+        (SAME, f"{SAME}!", True),
+        ("Rent is 900 euros", "Rent is 950 euros", False),
+        ("The meeting is at 7am on Monday", "The meeting is at 7am on Tuesday", False),
+        ("Ben is allergic to nuts", "Ben is not allergic to nuts", False),
+        ("The dog of Ana is old", "The dog of Ben is old", False),
+        ("我喝茶", "我不喝茶", False),
+    ],
+)
+def test_what_differs_in_a_detail_is_not_joined(
+    desk: Desk, one: str, other: str, joins: bool
+) -> None:
+    """L7: numbers, days, names and denials are what vectors do not tell apart, so they are compared as they stand."""
+    ruled(desk, "deduplicate: 0.5\n")
+    op = desk.operator()
+    for text in (one, other):
+        op.remember(text, kind="fact", importance=0.8)
+    assert [decision.action.value for decision in op.plan_promotion()] == [
+        "promote",
+        "join" if joins else "promote",
+    ]
+
+
+def test_a_twin_is_as_important_as_what_joins_it(desk: Desk) -> None:
+    """L7: what was said again, and as more important, does not become less so by joining."""
+    ruled(desk, "deduplicate: 0.9\n")
+    op = desk.operator()
+    first = op.remember(SAME, kind="fact", importance=0.7)
+    op.run_once()
+    op.remember(SAME, kind="fact", importance=0.9)
+    op.run_once()
+    assert op.get(first.id).importance == 0.9
+    assert op.moved is not None
+    assert (op.moved.promoted, op.moved.joined) == (0, 1)
+
+
+def test_what_was_brought_back_is_not_joined_again(desk: Desk) -> None:
+    """L4, L7: a person who restores a memory wants it for itself; the next run does not undo that."""
+    ruled(desk, "deduplicate: 0.9\n")
+    op = desk.operator()
+    op.remember(SAME, kind="fact", importance=0.8)
+    again = op.remember(SAME, kind="fact", importance=0.8)
+    op.run_once()
+    op.restore_archived(again.id)
+    op.run_once()
+    assert op.get(again.id).layer is Layer.SEMANTIC
+
+
+def test_deduplication_without_an_embedder_is_told(desk: Desk) -> None:
+    """L7: nothing is joined then, all is promoted, and `status` says why."""
+    ruled(desk, "deduplicate: 0.9\n")
+    op = desk.operator(settings={"recall.embedders": ["none"]})
+    for _ in range(2):
+        op.remember(SAME, kind="fact", importance=0.8)
+    assert op.run_once()["promoted"] == 2
+    assert any("no embedder" in problem for problem in op.status()["problems"])
+
+
+def test_a_promotion_may_leave_an_episode(desk: Desk) -> None:
+    """L10: as a setting, one episodic record for each run that promotes, with what was promoted as evidence."""
+    op = desk.operator(settings={"promotion.episodes": True})
+    made = op.remember("tea", kind="fact", importance=0.9)
+    op.run_once()
+    (episode,) = op.list(layers=["episodic"])
+    assert episode.evidence == (made.id,)
+    before = size(op)
+    op.run_once()
+    assert size(op) == before
+
+
+def test_archived_memories_stay_evidence(op: Operator, clock: Ticking) -> None:
+    """L9, P1: what was compressed is archived, and every evidence id of the profile and the projects still resolves."""
+    op.remember("Ana prefers tea", kind="preference")
+    op.remember("Ship it", tags=["project:atlas", "next"])
+    clock.jump(timedelta(days=3))
+    done = op.compress_short_to_long()
+    assert (done["compressed"], done["left"]) == (2, 0)
+    ids = [*op.user_profile().evidence_ids, *op.projects()[0].evidence_ids]
+    assert all(op.get(record_id).archived for record_id in ids)
+    before = size(op)
+    assert op.compress_short_to_long()["compressed"] == 0
+    assert size(op) == before
+    assert verified(op)
+
+
+def test_restored_memories_are_found_again(op: Operator) -> None:
+    """L4: what comes back is in every list and search, and its second leaving works like the first."""
+    made = op.remember("green tea")
+    for _ in range(2):
+        op.prune(layers=["short_term"])
+        assert contents(op.search("green tea")) == []
+        op.restore_archived(made.id)
+        assert contents(op.search("green tea")) == ["green tea"]
+    assert [event.action for event in op.history(made.id)] == [
+        "remember",
+        *["prune", "archive.restore"] * 2,
+    ]

@@ -640,3 +640,30 @@ def test_errors_are_ours(op: Operator) -> None:
     for patch, evidence in ((object(), []), ({"a": object()}, ["x"]), ({"name": "Ana"}, object())):
         with pytest.raises(LaminaError):
             profiles(op).upsert(patch, evidence)
+
+
+def test_profile_snapshot_follows(desk: Desk, op: Operator) -> None:
+    """R10: `user_profile.json` is the profile as it is now."""
+    said = op.remember("Call me Ana")
+    op.upsert_user_profile({"name": "Ana"}, [said.id])
+    assert json.loads((desk.folder() / "user_profile.json").read_text())["name"] == "Ana"
+    assert op.user_profile().to_dict()["evidence_ids"] == [said.id]
+
+
+def test_upsert_needs_evidence(op: Operator) -> None:
+    """P1: without evidence ids, or with unknown ones, nothing is stored."""
+    before = size(op)
+    with pytest.raises(InvalidInput):
+        op.upsert_user_profile({"name": "Ana"})
+    assert size(op) == before
+
+
+def test_an_agent_proposes_a_profile(desk: Desk) -> None:
+    """V1: on an agent's handle the same call makes a record that waits."""
+    mem = desk.agent()
+    said = mem.remember("Call me Ana")
+    mem.upsert_user_profile({"name": "Ana"}, [said.id])
+    assert [record.state for record in mem.list(layers=["profile"], states=None)] == [
+        State.CONSTRAINED
+    ]
+    assert mem.user_profile().name != "Ana"

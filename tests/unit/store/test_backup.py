@@ -14,6 +14,7 @@ from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, Refused
 from lamina.failsafe.line import Item
 from lamina.memory.opening import before_restore, restore
 from lamina.model.record import iso
+from lamina.store.upkeep import backup
 from tests.cases import every
 from tests.conftest import Desk, Ticking, contents, digest, quietly, size, verified
 
@@ -326,3 +327,27 @@ def test_a_leftover_of_a_crash_is_no_obstacle(desk: Desk, op: Operator) -> None:
     shutil.copytree(made, desk.folder() / "backups" / "mine.tmp")
     assert op.backup(target) == target
     assert verified(op)
+
+
+@pytest.mark.parametrize("name", ["../stolen/x.jsonl", "archive/../../x.jsonl", "ABSOLUTE/x.jsonl"])
+def test_a_backup_writes_nothing_outside_of_its_folder(tmp_path: Path, name: str) -> None:
+    """B7: a manifest that is whole but names a file elsewhere is refused before anything is written."""
+    source, folder, outside = (
+        tmp_path / "home" / "backup",
+        tmp_path / "home" / "agent",
+        tmp_path / "outside",
+    )
+    for path in (source, folder, outside):
+        path.mkdir(parents=True)
+    name = name.replace("ABSOLUTE", str(outside))
+    manifest = {
+        "files": {name: "00"},
+        "format": "lamina",
+        "made_at": "2026-05-01T08:00:00Z",
+        "version": 1,
+    }
+    (source / "manifest.json").write_text(json.dumps(manifest))
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(Corrupt, match="lies outside the backup"):
+        backup.copy_archives(source, folder)
+    assert sorted(tmp_path.rglob("*")) == before

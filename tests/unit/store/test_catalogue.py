@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from lamina import Memory, Operator
 from lamina.model.record import State
 from lamina.search import RANKERS
+from lamina.store.index import catalogue
 from lamina.store.index.catalogue import (
     BLOCK,
     COLUMNS,
@@ -426,3 +427,14 @@ def test_blocks_of_an_earlier_version_are_renewed(desk: Desk) -> None:
     assert inspection._derived(reader())[0] == "warn"
     later.index()
     assert inspection._derived(reader())[0] == "ok"
+
+
+def test_a_block_is_opened_only_as_it_was_sealed() -> None:
+    """B7, Q7: of the right size and with the right checksum; one of the two is not enough."""
+    sealed = catalogue.sealed(b"block")
+    assert catalogue.opened(sealed, 5) == b"block"
+    assert catalogue.opened(sealed, 6) is None
+    for place in range(len(sealed)):
+        damaged = bytearray(sealed)
+        damaged[place] ^= 1
+        assert catalogue.opened(bytes(damaged), 5) is None

@@ -313,3 +313,30 @@ def test_what_rests_on_a_record(desk: Desk) -> None:
     assert desk.agent(user="ben").resting_on(base.id) == [one.id]
     assert len(memory.resting_on(base.id)) == 2
     assert memory.resting_on(one.id) == []
+
+
+def test_a_day_that_was_spoken_of_earlier_has_come(op: Operator, clock: Ticking) -> None:
+    """L12: "tomorrow" counts from when it was said, also when that was stored later."""
+    made = op.remember("The flight is tomorrow", at=clock.now - timedelta(days=1))
+    assert [(item["id"], item["why"]) for item in op.pending()] == [(made.id, "the day has come")]
+
+
+def test_a_request_waits_until_its_result(op: Operator) -> None:
+    """L12: requests, escalations and pending things are listed until something answers them."""
+    asked = op.remember("Book a table", kind="request")
+    op.remember("Disk is full", kind="escalation", metadata={"escalated_to": "Aegis"})
+    op.remember("Waiting for the courier", metadata={"status": "pending"})
+    assert len(op.pending()) == 3
+    op.remember("Table booked", kind="result", evidence=[asked.id])
+    assert asked.id not in [item["id"] for item in op.pending()]
+
+
+def test_each_user_sees_their_own_pending_things(desk: Desk) -> None:
+    """L12, R12: what waits for Ana is none of Ben's business."""
+    desk.agent(user="ana").remember("Call the bank", kind="request")
+    assert contents_of(desk.agent(user="ben").pending()) == []
+    assert contents_of(desk.agent(user="ana").pending()) == ["Call the bank"]
+
+
+def contents_of(items: list[dict[str, Any]]) -> list[str]:
+    return [item["content"] for item in items]

@@ -12,9 +12,8 @@ from lamina.engines import facts
 from lamina.engines.facts import Effect, Fact, Source, Step
 from lamina.model.record import Layer, State, Trust
 from tests.cases import every
-
-from .test_facts import DAY, START, claim
-from .test_profile import record
+from tests.unit.engines.claimed import DAY, START, claim
+from tests.unit.engines.samples import record
 
 
 def on(day: float) -> datetime:
