@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from lamina.embedders import Embedder, wordllama
 from lamina.errors import StoreUnavailable
 from lamina.mirrors import Asked, Listed, Mirror, Position, Searchable
+from lamina.mirrors.jsonl import LONG, SHORT
 from lamina.model.record import Layer, Record
-from tests.unit.formats.test_sky import record as plain
+from tests.unit.formats.samples import record as plain
 
 FIRST, SECOND = Position("store", 1, "aa"), Position("store", 2, "bb")
 
@@ -281,3 +283,11 @@ def check_any_history(
             mirror, now = contract.open(folder), dict(durable)
         assert contract.texts(folder) == durable
     assert contract.open(folder).position() == at
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    """Every line of both files, each record once."""
+    found = [path.read_bytes() for name in (SHORT, LONG) if (path := folder / name).exists()]
+    lines = [json.loads(line) for content in found for line in content.split(b"\n")[:-1]]
+    assert len({line["seq"] for line in lines}) == len(lines)
+    return lines

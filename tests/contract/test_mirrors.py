@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,15 @@ from lamina.embedders import Embedder
 from lamina.mirrors import Mirror
 from lamina.mirrors.chroma import ChromaMirror
 from lamina.mirrors.chroma_embedded import ChromaFolder
-from lamina.mirrors.jsonl import LONG, SHORT, JsonlMirror
+from lamina.mirrors.jsonl import JsonlMirror
 from lamina.model.record import Layer
-from tests.contract.mirrors import STEPS, MirrorContract, SearchContract, check_any_history
+from tests.contract.mirrors import (
+    STEPS,
+    MirrorContract,
+    SearchContract,
+    check_any_history,
+    lines_of,
+)
 
 Steps = list[tuple[str, int, Layer | None]]
 
@@ -38,14 +43,6 @@ class TestMilton(MirrorContract):
 
     def held(self, folder: Path) -> dict[str, str]:
         return {line["payload"]["id"]: line["payload"]["content"] for line in lines_of(folder)}
-
-
-def lines_of(folder: Path) -> list[dict[str, Any]]:
-    """Every line of both files, each record once."""
-    found = [path.read_bytes() for name in (SHORT, LONG) if (path := folder / name).exists()]
-    lines = [json.loads(line) for content in found for line in content.split(b"\n")[:-1]]
-    assert len({line["seq"] for line in lines}) == len(lines)
-    return lines
 
 
 class TestChromaEmbedded(SearchContract):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if own is not None:
         own.cleanup()
         os.environ.pop(tally.VARIABLE, None)
+
+
+@pytest.fixture
+def shared_folder() -> Iterator[Path]:
+    """A folder that a user without rights can reach; pytest's own folders are private."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder

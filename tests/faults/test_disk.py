@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import random
 import shutil
 import sqlite3
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import lamina
+from tests.faults.read_only import allow_writing, files, forbid_writing, give_away, make_store
 
 from .harness import AGENT, NOBODY, SEED, Child, check_sound, contents, database_of, size
 
@@ -85,52 +84,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 # Read-only
-
-
-@pytest.fixture
-def shared_folder() -> Iterator[Path]:
-    """A folder that a user without rights can reach; pytest's own folders are private."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        yield folder
-
-
-def give_away(home: Path) -> None:
-    """Let the user without rights own everything, so that the modes alone decide."""
-    if os.getuid() == 0:
-        for path in (home, *home.rglob("*")):
-            os.chown(path, NOBODY, NOBODY)
-
-
-def forbid_writing(home: Path) -> None:
-    give_away(home)
-    for path in (*home.rglob("*"), home):
-        path.chmod(0o500 if path.is_dir() else 0o400)
-
-
-def allow_writing(home: Path) -> None:
-    for path in (home, *home.rglob("*")):
-        path.chmod(0o700 if path.is_dir() else 0o600)
-
-
-def make_store(home: Path, memories: int = 60) -> None:
-    with lamina.open(AGENT, home=home) as memory:
-        memory.remember_many(
-            {"content": f"memory {n}", "tags": ["kept", f"t{n % 7}"], "key": f"k{n}"}
-            for n in range(memories)
-        )
-
-
-def files(home: Path) -> dict[str, str]:
-    """Every path under a home with the hash of its bytes; a folder has none, a link has its target."""
-    return {str(path.relative_to(home)): _content(path) for path in sorted(home.rglob("*"))}
-
-
-def _content(path: Path) -> str:
-    if path.is_symlink():
-        return str(path.readlink())
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
 def test_a_read_only_store_reads_and_says_that_it_cannot_write(shared_folder: Path) -> None:

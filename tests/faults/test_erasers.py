@@ -16,7 +16,7 @@ import pytest
 import lamina
 from lamina import StoreUnavailable
 from lamina.memory import erasure
-from tests.security.test_erasure import holding
+from tests.security.erasing import holding
 
 from . import tally
 from .children.common import outcome

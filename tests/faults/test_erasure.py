@@ -11,11 +11,11 @@ import pytest
 
 import lamina
 from tests.conftest import Ticking
-from tests.security.test_erasure import MARK, STAYS, holding
+from tests.faults.opening import opened
+from tests.security.erasing import MARK, STAYS, holding
 
 from . import tally
 from .harness import AGENT, CALLS, Fault, Nursery, check_sound, copied, points, size, traced
-from .test_reviews import opened
 
 KILLS = size(quick=3, full=250)
 ERRORS = size(quick=2, full=60)

@@ -18,12 +18,12 @@ import pytest
 
 import lamina
 from lamina.store.engine.sql import rows
+from tests.faults.read_only import allow_writing, files, forbid_writing
+from tests.faults.tracer import Tracer
 
 from . import tally
 from .children.indexer import TURNS, turns_of
 from .harness import AGENT, FULL, NOBODY, SEED, Child, Nursery, check_sound, database_of, size
-from .test_disk import allow_writing, files, forbid_writing, shared_folder  # noqa: F401 - a fixture
-from .test_syscalls import Tracer
 
 # More than two blocks, so that blocks, codes and days are written, and some records are behind the last full block.
 RECORDS = 600
@@ -271,7 +271,7 @@ def test_threads_search_and_index_while_others_write(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("indexed", [False, True], ids=["fresh", "indexed"])
-def test_a_read_only_store_is_searched(shared_folder: Path, indexed: bool) -> None:  # noqa: F811
+def test_a_read_only_store_is_searched(shared_folder: Path, indexed: bool) -> None:
     """P4, Q6, B4: in a folder that cannot be written every ranker answers, indexing is `StoreUnavailable`, no byte changes."""
     home = shared_folder / "home"
     with lamina.open(AGENT, home=home) as memory:

@@ -19,7 +19,8 @@ import pytest
 import lamina
 from lamina.model.clock import is_id
 from tests.conftest import Ticking, tamper
-from tests.property.test_lifecycle import held
+from tests.faults.read_only import allow_writing, forbid_writing, make_store
+from tests.property.holding import held
 
 from . import tally
 from .children.mover import Mover
@@ -39,7 +40,6 @@ from .harness import (
     size,
     traced,
 )
-from .test_disk import allow_writing, forbid_writing, make_store, shared_folder  # noqa: F401 - a fixture
 
 KILLS = size(quick=1, full=300)
 ERRORS = size(quick=1, full=15)
@@ -393,7 +393,7 @@ def test_a_kill_while_a_crash_is_tidied_up_loses_nothing(
         check_finished(home, base)
 
 
-def test_what_a_crash_left_behind_keeps_no_reader_out(shared_folder: Path) -> None:  # noqa: F811 - the fixture
+def test_what_a_crash_left_behind_keeps_no_reader_out(shared_folder: Path) -> None:
     """B1, B4, L3: a store that cannot be tidied up, because it may only be read, is read all the same."""
     home = shared_folder / "home"
     make_store(home)

@@ -17,7 +17,7 @@ from lamina.home.schedule import KNOWN, Job
 from lamina.model.record import iso
 from lamina.store.tables import jobs
 from tests.conftest import START
-from tests.unit.store.test_jobs import scratch
+from tests.unit.store.scratch import scratch
 
 from .harness import Child, size
 

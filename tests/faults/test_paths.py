@@ -6,7 +6,6 @@ comes to where an undisturbed one would be.
 
 from __future__ import annotations
 
-import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,16 +13,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.property.test_lifecycle import held
+from tests.faults.power import states
+from tests.property.holding import held
 
 from . import tally
 from .deeds import NOW
-from .disk import Call, Disk, recorded
+from .disk import Disk, recorded
 from .harness import (
     AGENT,
     CALLS,
     FULL,
-    SEED,
     Fault,
     Nursery,
     check_sound,
@@ -35,12 +34,6 @@ from .harness import (
 from .paths import PATHS, WritePath, done, opened
 
 KILLS, ERRORS = size(quick=1, full=60), size(quick=1, full=15)
-# How many of the states that a cut can leave are looked at, for each manner of cutting.
-CUTS = {
-    "strict": size(quick=1, full=1000),
-    "names": size(quick=0, full=6),
-    "mixed": size(quick=1, full=15),
-}
 HERE = [name for name, path in PATHS.items() if path.elsewhere is None]
 # A quick run takes one path in some, the same ones every time; a full run takes all.
 TO_CUT, TO_BREAK = (list(PATHS), HERE) if FULL else (list(PATHS)[::13], HERE[5::10])
@@ -181,29 +174,3 @@ def test_a_power_cut_at_any_call(tmp_path: Path, nursery: Nursery, name: str, ba
             disk.written(left, tmp_path / f"left{number}"),
             acknowledged=acknowledged,
         )
-
-
-Left = dict[Path, bytes | None]
-
-
-def states(disk: Disk, calls: list[Call], name: str) -> Iterator[tuple[Left, bool]]:
-    """What cuts at these calls leave, and whether the verb was acknowledged by then: some of each manner, all different."""
-    chance = random.Random(f"{SEED} {name}")
-    found: dict[str, list[Left]] = {manner: [] for manner in CUTS}
-    said = [
-        place
-        for place, call in enumerate(calls)
-        if call.name == "write" and b'"outcome"' in call.strings[0]
-    ]
-    # Up to the answer: what a thread syncs after it comes too late. The last line may not have come into the log.
-    for call in calls[: said[1] if len(said) > 1 else None]:
-        if disk.follow(call):
-            for manner, so_far in found.items():
-                if (left := disk.left(manner, chance)) not in so_far[-1:]:
-                    so_far.append(left)
-    for manner, most in CUTS.items():
-        yield from (
-            (left, False)
-            for left in chance.sample(found[manner], min(len(found[manner]), max(0, most - 1)))
-        )
-        yield from [(disk.left(manner, chance), True)] * min(1, most)

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import lamina
+from tests.faults.crowds import crowd
 
 from .harness import AGENT, Child, check_sound, check_store, contents, database_of, size
 
 WRITERS = 16
 OPENERS = 12
 THREADS = 8
-
-
-@contextmanager
-def crowd(people: int, script: str, *arguments: object) -> Iterator[list[Child]]:
-    """Processes that are all ready to begin at once. Each is given its name after the other arguments."""
-    with ExitStack() as stack:
-        children = [stack.enter_context(Child(script, *arguments, f"p{n}")) for n in range(people)]
-        for child in children:
-            child.hear()
-        yield children
 
 
 def test_many_processes_write_one_store(tmp_path: Path) -> None:

@@ -20,13 +20,13 @@ from lamina import Layer, Record, State
 from lamina.model.record import Change, Draft, Event, Trust
 from lamina.text import words
 from tests.conftest import TESTER, Ticking
-from tests.property.test_state_machine import NEXT
+from tests.faults.crowds import crowd
+from tests.faults.opening import opened
+from tests.property.states import NEXT
 
 from . import tally
 from .children.common import outcome
-from .children.review_decider import Decider
 from .harness import AGENT, CALLS, Fault, Nursery, check_sound, copied, points, size, traced
-from .test_processes import crowd
 
 KILLS = size(quick=1, full=1000)
 ERRORS = size(quick=1, full=15)
@@ -166,17 +166,6 @@ def base_of(folder: Path, names: dict[str, str], name: str, nursery: Nursery) ->
         after = Standing.of(decider.operator)
     assert before.records != after.records
     return Base(home, order, before, after, calls)
-
-
-@contextmanager
-def opened(home: Path) -> Iterator[Decider]:
-    """What another process has that comes after the fault."""
-    decider = Decider()
-    decider.open(str(home))
-    try:
-        yield decider
-    finally:
-        decider.close()
 
 
 def check_decided_or_not(base: Base, home: Path) -> None:

@@ -26,6 +26,7 @@ from lamina.model.clock import is_id
 from lamina.model.record import Role
 from lamina.store.tables.records import COLUMN
 from tests.conftest import START, Desk, Ticking
+from tests.faults.crowds import crowd
 
 from . import tally
 from .children.sleep_sleeper import TONIGHT, Sleeper, small_batches
@@ -43,7 +44,6 @@ from .harness import (
     size,
     traced,
 )
-from .test_processes import crowd
 
 KILLS = size(quick=2, full=250)
 ERRORS = size(quick=1, full=40)

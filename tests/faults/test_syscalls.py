@@ -6,7 +6,6 @@ to break, so that every call between the first and the last was the broken one.
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +16,10 @@ from typing import NamedTuple
 import pytest
 
 import lamina
+from tests.faults.tracer import Tracer
 
 from . import tally
-from .harness import AGENT, Nursery, check_found_by_word, check_sound, contents, size, strace
+from .harness import AGENT, Nursery, check_found_by_word, check_sound, contents, size
 
 # What SQLite changes files with: its write-ahead log, its database, and the files and folders around them. strace
 # counts each kind of call for itself, so each has a sweep of its own.
@@ -53,35 +53,6 @@ NOT_YET_MADE = Moment((), NEVER_FOLDED)
 UNUSED = count()
 every_moment = pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
 every_error = pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-
-
-class Tracer:
-    """strace on a running process, from now on; it knows whether it broke anything."""
-
-    def __init__(self, pid: int, log: Path, call: str, fault: str | None = None) -> None:
-        filters = [
-            "-e",
-            f"trace={call}",
-            *(() if fault is None else ("-e", f"inject={call}:{fault}")),
-        ]
-        command = [strace(), "-p", str(pid), "-o", str(log), *filters]
-        self._log = log
-        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        assert self._process.stderr is not None
-        said = self._process.stderr.readline()
-        assert "attached" in said, said
-
-    def detach(self) -> bool:
-        """Let go of the process; whether a call of it was answered with an error."""
-        return any("(INJECTED)" in line for line in self.calls())
-
-    def calls(self) -> list[str]:
-        """Let go of the process; the calls that it made meanwhile."""
-        self._process.terminate()
-        self._process.communicate()
-        lines = self._log.read_text().splitlines()
-        tally.count("I/O errors", sum("(INJECTED)" in line for line in lines))
-        return lines
 
 
 @pytest.fixture(scope="module")

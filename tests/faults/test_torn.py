@@ -13,7 +13,7 @@ import lamina
 from lamina.home import operator_key
 from lamina.home.tokens import Access
 from lamina.memory import doctor
-from tests.property.test_lifecycle import held
+from tests.property.holding import held
 
 from . import tally
 from .children.common import outcome

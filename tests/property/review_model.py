@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from lamina.errors import NotFound, Refused
 from lamina.model.record import Layer, State, Trust
-
-from .test_state_machine import ACTIVE, CONSTRAINED, SUPERSEDED, TOMBSTONED
+from tests.property.states import ACTIVE, CONSTRAINED, SUPERSEDED, TOMBSTONED
 
 # The layers that are believed, so that what was rejected stays out of them.
 GUARDED = (Layer.PROFILE, Layer.SEMANTIC)

@@ -6,12 +6,11 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import apsw
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -30,6 +29,7 @@ from lamina.home.retention import Retention
 from lamina.memory.lifecycle import Lifecycle
 from lamina.model.record import LONG_TERM, Entry, Layer
 from tests.conftest import FULL, Desk, Ticking
+from tests.property.holding import held
 
 SIZE = settings(max_examples=200 if FULL else 12, stateful_step_count=40 if FULL else 20)
 WORDS = ["tea", "coffee", "rain", "猫の手"]
@@ -289,23 +289,6 @@ class Moving(RuleBasedStateMachine):
         assert [
             problem for report in self.op.audit_verify().values() for problem in report.problems
         ] == []
-
-
-def held(folder: Path, *, indexed: bool = False) -> Counter[str]:
-    """How often each memory is in an agent's folder, looked at from outside: as a row, or as a line of the archive.
-
-    The files are whatever lies there, or those that the index knows.
-    """
-    with closing(
-        apsw.Connection(str(folder / "memory.db"), flags=apsw.SQLITE_OPEN_READONLY)
-    ) as connection:
-        found = Counter(
-            str(record_id) for (record_id,) in connection.execute("SELECT id FROM records")
-        )
-        known = {folder / str(file) for (file,) in connection.execute("SELECT file FROM archives")}
-    for path in known if indexed else folder.glob("archive/*"):
-        found.update(json.loads(line)["id"] for line in path.read_text("utf-8").splitlines())
-    return found
 
 
 def test_any_life() -> None:

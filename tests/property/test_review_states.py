@@ -25,9 +25,9 @@ from lamina import Memory, Operator
 from lamina.errors import Conflict, LaminaError, NotFound, Refused
 from lamina.model.record import Draft, Layer, Record, State, Trust
 from tests.conftest import FULL, TESTER, Desk, move, size, verified
+from tests.property.states import ACTIVE, CONSTRAINED, NEXT, SUPERSEDED
 
 from .review_model import GUARDED, UNDONE, Deed, Fact, Model, Moves, Stand
-from .test_state_machine import ACTIVE, CONSTRAINED, NEXT, SUPERSEDED
 
 SIZE = settings(max_examples=1000 if FULL else 15, stateful_step_count=40)
 USERS = (None, "ana", "ben")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lamina.model.record import State
 from tests.conftest import CONTRACTS, FULL, Desk, Ticking, move, verified
-from tests.unit.model.test_hashing import JSON, TEXTS
+from tests.unit.strategies import JSON, TEXTS
 
 LABELS = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=8)
 MOMENTS = st.datetimes(datetime(1000, 1, 1), datetime(2999, 12, 31), timezones=st.just(UTC))

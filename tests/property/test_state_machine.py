@@ -26,20 +26,8 @@ from lamina.memory.runs import Run
 from lamina.model import rules
 from lamina.model.record import Layer, Record, Role, State
 from tests.conftest import FULL, TESTER, Desk
+from tests.property.states import ACTIVE, NEXT, SUPERSEDED, TOMBSTONED
 
-ACTIVE, CONSTRAINED, SUPERSEDED, TOMBSTONED = (
-    State.ACTIVE,
-    State.CONSTRAINED,
-    State.SUPERSEDED,
-    State.TOMBSTONED,
-)
-# R3 in words of our own: from each state, where to.
-NEXT: dict[State, set[State]] = {
-    ACTIVE: {SUPERSEDED, TOMBSTONED, CONSTRAINED},
-    CONSTRAINED: {ACTIVE, TOMBSTONED},
-    SUPERSEDED: {ACTIVE},
-    TOMBSTONED: {ACTIVE},
-}
 SIZE = settings(max_examples=2000 if FULL else 12, stateful_step_count=25)
 WORDS = ["tea", "coffee", "rain", "猫の手"]
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)

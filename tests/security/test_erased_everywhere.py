@@ -20,7 +20,7 @@ from tests.security.pools import Attack
 from tests.security.tally import probe
 from tests.surfaces.mcp_harness import in_process
 from tests.surfaces.served import Served
-from tests.unit.failsafe.test_outage import AWAY, outage
+from tests.unit.failsafe.outages import AWAY, outage
 
 GONE = "zqben"  # begins every canary of Ben
 MOST = 12 if FULL else 1

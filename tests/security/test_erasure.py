@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -20,33 +19,9 @@ from lamina.memory import opening as handles
 from lamina.memory.sleep.facts import Knowledge
 from lamina.store.index import snapshot
 from tests.conftest import Desk
-from tests.security.tally import probe
+from tests.security.erasing import MARK, STAYS, holding
 
-MARK = "zanzibarite4711"
-STAYS = "lapislazuli"
 SETTINGS = {"mirrors.jsonl": "sky", "runs.episodes": True}
-
-
-def forms(word: str) -> Iterator[bytes]:
-    """How a word may stand in bytes: plain, in UTF-16, and as base64 from each of its three beginnings."""
-    yield word.encode()
-    yield word.encode("utf-16-le")
-    for start in range(3):
-        coded = base64.b64encode(b"\0" * start + word.encode())
-        yield coded[(0, 2, 3)[start] : -4]
-
-
-def holding(home: Path, word: str) -> list[str]:
-    """The files that hold a word in any form and any case."""
-    found = []
-    for path in sorted(home.rglob("*")):
-        if path.is_file():
-            probe()
-            data = path.read_bytes()
-            small = data.lower()
-            if any(form in data or form.lower() in small for form in forms(word)):
-                found.append(str(path.relative_to(home)))
-    return found
 
 
 def as_content(memory: Memory) -> str:

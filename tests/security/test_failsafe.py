@@ -22,7 +22,7 @@ from lamina.model.clock import agent_tag
 from lamina.model.record import Actor, Role, State, Trust
 from lamina.store.upkeep.erase_plan import Wanted
 from tests.conftest import START, Desk, contents
-from tests.unit.failsafe.test_outage import AWAY, folder_of, item, keep, outage, waiting
+from tests.unit.failsafe.outages import AWAY, folder_of, item, keep, outage, waiting
 
 KEY = "a key that is long"
 GIVEN: dict[str, Any] = {

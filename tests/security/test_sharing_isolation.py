@@ -26,8 +26,8 @@ from lamina.model.record import State
 from lamina.search import RANKERS
 from lamina.store.engine.sqlite import _OPEN, SqliteDatabase, present
 from tests.conftest import CONTRACTS, FULL, START, Desk, Ticking, move, supersede, verified
+from tests.security.recalled import FILTERS, SECRET, everything, secrets, spoken, told
 from tests.security.tally import probe
-from tests.security.test_recall_isolation import FILTERS, SECRET, everything, secrets, spoken, told
 
 READS = 10_000 if FULL else 600
 LAYERS = ("short_term", "episodic", "semantic", "procedural", "profile", "world")

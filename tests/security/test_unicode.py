@@ -21,8 +21,8 @@ from lamina.text import fence
 from lamina.text.words import is_invisible
 from tests.conftest import FULL, START, Desk, contents, size, tamper
 from tests.security.doors import PATIENT
+from tests.security.pages import harmless
 from tests.security.tally import probe
-from tests.security.test_console import harmless
 from tests.surfaces.mcp_harness import in_process, said
 from tests.surfaces.served import Served
 

@@ -26,7 +26,7 @@ from tests.faults.harness import (
     size,
     traced,
 )
-from tests.security.test_erasure import MARK, STAYS
+from tests.security.erasing import MARK, STAYS
 from tests.servers.everywhere import Copied
 
 KILLS = size(quick=4, full=200)

@@ -23,7 +23,7 @@ from tests.servers.outage import PATIENCE, SLOWEST, child
 from tests.servers.processes import HOST
 from tests.servers.proxy import Proxy
 from tests.servers.rememberer import DEATH, DIE, LONG, SHORT, remembered
-from tests.servers.test_weaviate import memories
+from tests.servers.tenants import memories
 from tests.servers.weaviate import Weaviate
 
 AGENT = "sky"

@@ -10,7 +10,7 @@ import pytest
 
 import lamina
 from lamina.surfaces.cli.main import run
-from tests.unit.failsafe.test_outage import damage, outage
+from tests.unit.failsafe.outages import damage, outage
 
 AGENT = "default"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.surfaces.conftest import Call, remembered
-from tests.unit.formats.test_registry import FILES, golden
+from tests.unit.formats.golden_files import FILES, golden
 
 FORMS = ("sky", "milton", "skylattice", "sentinel", "mem0", "mcp-memory")
 

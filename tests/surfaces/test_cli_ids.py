@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.surfaces.conftest import Call, remembered
-
-from .test_cli_review import proposed, state
+from tests.surfaces.reviewing import proposed, state
 
 
 def end(record_id: str) -> str:

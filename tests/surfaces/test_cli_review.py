@@ -7,16 +7,9 @@ import json
 import pytest
 
 from tests.surfaces.conftest import Call, remembered
+from tests.surfaces.reviewing import proposed, state
 
 UNKNOWN = "0" * 26
-
-
-def proposed(call: Call, value: str, key: str = "drink") -> str:
-    return str(call("profile", "propose", key, value, "--reason", "said so", "--json").json["id"])
-
-
-def state(call: Call, record_id: str) -> str:
-    return str(call("inspect", record_id, "--json").json["state"])
 
 
 def last_event(call: Call) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.conftest import FULL, Desk
-from tests.security.test_console import poisoned
+from tests.security.pages import poisoned
 from tests.surfaces.served import Everything, Served, filled
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

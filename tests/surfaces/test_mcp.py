@@ -39,7 +39,7 @@ from tests.surfaces.mcp_harness import (
     over_http,
     over_pipes,
 )
-from tests.unit.failsafe.test_outage import AWAY, damage, outage
+from tests.unit.failsafe.outages import AWAY, damage, outage
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "mcp_tools.json"
 PAGE = Path(__file__).parents[2] / "docs" / "mcp.md"

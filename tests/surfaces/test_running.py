@@ -26,7 +26,7 @@ from lamina.store.tables import jobs
 from lamina.surfaces import maintenance, signals
 from lamina.surfaces.cli import run
 from tests.conftest import START, Desk, Ticking
-from tests.unit.store.test_jobs import scratch
+from tests.unit.store.scratch import scratch
 
 
 class House:

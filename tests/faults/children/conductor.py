@@ -17,7 +17,7 @@ from lamina.memory.jobs import Orchestrator
 from lamina.model.clock import moment, system_clock
 from lamina.model.record import iso
 from lamina.surfaces.cli import run as running
-from tests.unit.store.test_jobs import scratch
+from tests.unit.store.scratch import scratch
 
 from .common import say
 

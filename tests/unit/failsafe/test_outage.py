@@ -7,13 +7,10 @@ import os
 import resource
 import stat
 import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,48 +18,9 @@ from hypothesis import strategies as st
 from lamina import Conflict, Corrupt, InvalidInput, Memory, NotFound, Refused, StoreUnavailable
 from lamina.failsafe.line import Item, Line, decoded, encoded
 from lamina.failsafe.spool import LONG, REJECTED, SHORT, Spool
-from lamina.model.record import Actor, Draft, Layer, Role, Trust, iso
+from lamina.model.record import Draft, Layer, Trust, iso
 from tests.conftest import START, Desk, contents
-
-ACTOR = Actor(Role.AGENT, "sky", "test")
-AWAY = {"store.busy_timeout_ms": 0, "store.retry_ms": 0}
-
-
-@contextmanager
-def outage(home: Path, agent: str = "sky") -> Iterator[None]:
-    """Another program holds the store: it can be read, and not written."""
-    with closing(apsw.Connection(str(home / "agents" / agent / "memory.db"))) as holder:
-        holder.execute("BEGIN IMMEDIATE")
-        yield
-        holder.execute("ROLLBACK")
-
-
-@contextmanager
-def damage(home: Path, agent: str = "sky") -> Iterator[None]:
-    """The store is damaged, until a copy comes back."""
-    path = home / "agents" / agent / "memory.db"
-    aside = path.with_name("aside")
-    path.rename(aside)
-    path.write_bytes(b"no database" * 1000)
-    yield
-    aside.replace(path)
-
-
-def item(number: int, layer: Layer = Layer.SHORT_TERM, **fields: Any) -> Item:
-    return Item(f"{number:026d}", Draft(f"memory {number}", Trust.AGENT, layer=layer, **fields))
-
-
-def keep(spool: Spool, *items: Item, **more: Any) -> list[Line]:
-    return spool.keep(items, START, "remember", ACTOR, **more)
-
-
-def folder_of(desk: Desk) -> Path:
-    return desk.folder() / "failsafe"
-
-
-def waiting(spool: Spool) -> list[str]:
-    return [line.payload.content for line in spool.contents().lines if line.payload]
-
+from tests.unit.failsafe.outages import ACTOR, AWAY, damage, folder_of, item, keep, outage, waiting
 
 # Files
 

@@ -20,7 +20,7 @@ from lamina.failsafe.spool import LONG, REJECTED, SHORT, Spool
 from lamina.model.clock import agent_tag
 from lamina.model.record import Actor, Draft, Layer, Role, State, Trust
 from tests.conftest import FULL, START, Desk, Ticking, contents, verified
-from tests.unit.failsafe.test_outage import AWAY, folder_of, outage
+from tests.unit.failsafe.outages import AWAY, folder_of, outage
 
 AGENT = Actor(Role.AGENT, "sky", "test")
 OWN = "0" * 10 + agent_tag("sky") + "0" * 12

@@ -17,7 +17,7 @@ from lamina.model.record import Layer, Record, State, Trust
 from lamina.model.rules import BELIEVED
 from lamina.store.upkeep.erase_plan import CERTIFICATES
 from tests.conftest import CONTRACTS, Desk, verified
-from tests.unit.formats.test_native import load
+from tests.unit.formats.exports import load
 
 # Sentences of three words and more: erasing bars these, and not what anybody might say.
 PRIVATE = "the diary lies under the third stair"

@@ -18,9 +18,9 @@ from lamina.model.record import Record
 from lamina.store.engine import foreign
 from lamina.text import words
 from tests.conftest import CONTRACTS, START, Desk, move, size, supersede
-from tests.unit.formats.test_registry import GOLDEN, everything
-from tests.unit.formats.test_sky import LABELS, MOMENTS
-from tests.unit.model.test_hashing import TEXTS
+from tests.unit.formats.golden_files import GOLDEN, everything
+from tests.unit.formats.samples import LABELS, MOMENTS
+from tests.unit.strategies import TEXTS
 
 SUFFIXES = {
     "sky": "jsonl",

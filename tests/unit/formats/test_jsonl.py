@@ -21,14 +21,14 @@ from lamina.formats.rejects import Rejects
 from lamina.model.record import Layer, State, Trust
 from tests.cases import every
 from tests.conftest import FULL, Desk, contents, move, size, verified
-from tests.unit.formats.test_sky import (
+from tests.unit.formats.samples import (
     AFTER_LONG,
     AFTER_SHORT,
     BEFORE_PROMOTION,
     ESCALATION,
     MORNING_REPORT,
 )
-from tests.unit.mirrors.test_sync import archive
+from tests.unit.mirrors.files import archive
 
 GOOD = '{"ts": 1, "content": "good", "importance": 0.5}\n'
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lamina.errors import InvalidInput, NotFound
 from lamina.formats import lines
 from tests.cases import every
-from tests.unit.model.test_hashing import JSON, TEXTS
+from tests.unit.strategies import JSON, TEXTS
 
 PROBLEMS = [
     (b'{"content": "tea"', "not JSON"),

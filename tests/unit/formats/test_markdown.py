@@ -14,8 +14,8 @@ from lamina.formats import markdown
 from lamina.text import words
 from tests.cases import every, golden
 from tests.conftest import CONTRACTS, Desk
-from tests.unit.formats.test_sky import record
-from tests.unit.model.test_hashing import TEXTS
+from tests.unit.formats.samples import record
+from tests.unit.strategies import TEXTS
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 HARMLESS = {"text", "softbreak", "hardbreak", "text_special"}

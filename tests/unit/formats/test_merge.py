@@ -14,7 +14,7 @@ from lamina import Operator
 from lamina.errors import Corrupt
 from lamina.model.record import Layer, State
 from tests.conftest import CONTRACTS, START, Desk, contents, digest, size, verified
-from tests.unit.formats.test_native import fill, load
+from tests.unit.formats.exports import fill, load
 
 Export = dict[str, Any]
 

@@ -17,8 +17,8 @@ from lamina.model import rules
 from lamina.model.record import Layer
 from tests.cases import every
 from tests.conftest import TESTER
-from tests.unit.formats.test_sky import LABELS, MOMENTS, record
-from tests.unit.model.test_hashing import TEXTS
+from tests.unit.formats.samples import LABELS, MOMENTS, record
+from tests.unit.strategies import TEXTS
 
 draft = rules.Drafter(TESTER).draft
 ITEM = {

@@ -11,46 +11,11 @@ import pytest
 
 from lamina import Operator
 from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
-from lamina.model import hashing
 from lamina.model.record import Layer, State, Trust
 from lamina.model.rules import BELIEVED
 from tests.cases import every
-from tests.conftest import CONTRACTS, TESTER, Desk, contents, move, size, supersede, verified
-
-Export = dict[str, Any]
-STATES = [State.ACTIVE, State.CONSTRAINED, State.SUPERSEDED, State.TOMBSTONED]
-
-
-def fill(desk: Desk) -> Operator:
-    """A store with every layer in every state, with users, keys, evidence, runs, notes and odd values."""
-    op, ana = desk.operator(), desk.operator(user="ana")
-    last = op.remember(
-        "the first", key="k1", tags=["A", "猫"], speaker="Ben", session="s1", source="chat"
-    )
-    for layer, metadata in CONTRACTS.items():
-        for state in STATES:
-            handle = ana if state is State.CONSTRAINED else op
-            at = "1969-12-31T23:59:59.999999Z"
-            record = handle.remember(
-                f"{layer} {state}", layer=layer, metadata=metadata, evidence=[last.id, "./a"], at=at
-            )
-            if state is State.SUPERSEDED:
-                supersede(op, record.id, last.id)
-            elif state is not State.ACTIVE:
-                move(op, record.id, state=state, importance=0.1 + 0.2)
-            last = record
-    ana.remember(
-        "for ana\n\u2028 “quoted” \\ 😀",
-        key="k1",
-        metadata={"n": 1e22, "z": -0.0, "i": 2**62, "ü": [None, True]},
-    )
-    op.run("open run").note("a note", source="web:x")
-    op.run("closed run").close("done")
-    with op._store.change(
-        TESTER, "test", op._clock(), note={"reason": "a reason"}, details={"n": 1}
-    ):
-        pass
-    return op
+from tests.conftest import TESTER, Desk, contents, size, verified
+from tests.unit.formats.exports import Export, chained, fill, load
 
 
 @pytest.fixture(scope="module")
@@ -66,11 +31,6 @@ def source(tmp_path: Path, exported: bytes) -> Path:
     path = tmp_path / "export.json"
     path.write_bytes(exported)
     return path
-
-
-def load(path: Path) -> Export:
-    loaded: Export = json.loads(path.read_bytes())
-    return loaded
 
 
 def test_an_export_comes_back_to_the_byte(desk: Desk, source: Path) -> None:
@@ -215,16 +175,6 @@ def test_an_imported_record_is_found(desk: Desk, source: Path) -> None:
     (event,) = op.history(hit.record.id)
     assert event.action == "import"
     assert event.note["agent"] == "sky"
-
-
-# What somebody may have done to a file, and in which way it is then read.
-def chained(export: Export) -> Export:
-    """Make the hashes fit again, as somebody would who knows the format."""
-    last = hashing.chain_seed(export["store"], export["agent"], "events")
-    for event in export["events"]:
-        last = hashing.chain_hash(last, event["body"].encode())
-        event["hash"] = last.hex()
-    return export
 
 
 def record(**fields: Any) -> Callable[[Export], object]:

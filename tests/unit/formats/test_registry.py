@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -19,37 +18,10 @@ from hypothesis import strategies as st
 from lamina import Operator
 from lamina.errors import InvalidInput, LaminaError, NotFound
 from lamina.formats import mcp_memory, mem0, milton, registry, sentinel, sky, skylattice
-from lamina.model.record import Layer, Record, State, Trust
+from lamina.model.record import Layer, State, Trust
 from tests.cases import every
 from tests.conftest import CONTRACTS, Desk, contents, digest, size, verified
-
-GOLDEN = Path(__file__).parents[2] / "golden" / "formats"
-FILES = {
-    "sky.jsonl": "lines",
-    "milton.jsonl": "lines",
-    "skylattice.json": "skylattice",
-    "sentinel.db": "sentinel",
-    "mem0.json": "mem0",
-    "mem0_history.json": "mem0",
-    "mcp-memory.jsonl": "mcp-memory",
-}
-
-
-def golden(folder: Path, name: str) -> Path:
-    """A copy of a golden file that an import may put its rejects beside."""
-    path = folder / name
-    if name == "sentinel.db":
-        connection = apsw.Connection(str(path))
-        connection.execute((GOLDEN / "sentinel.sql").read_text("utf-8"))
-        connection.close()
-    else:
-        shutil.copyfile(GOLDEN / name, path)
-    return path
-
-
-def everything(op: Operator) -> list[Record]:
-    """All records, oldest first."""
-    return sorted(op.list(states=None, limit=10_000), key=lambda record: record.seq)
+from tests.unit.formats.golden_files import FILES, GOLDEN, everything, golden
 
 
 def when(

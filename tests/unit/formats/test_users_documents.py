@@ -16,7 +16,7 @@ from lamina.mirrors.jsonl import JsonlMirror
 from lamina.mirrors.sync import sync
 from lamina.model.record import Layer
 from tests.conftest import START, Desk, contents, verified
-from tests.unit.formats.test_sky import (
+from tests.unit.formats.samples import (
     AFTER_LONG,
     AFTER_SHORT,
     BEFORE_PROMOTION,

@@ -20,7 +20,7 @@ from lamina.model.clock import Ids
 from lamina.model.record import Layer, State, Trust
 from tests.cases import every
 from tests.conftest import CONTRACTS, START, STORE_ID, Desk, Ticking, contents, move, size, verified
-from tests.unit.model.test_hashing import JSON, TEXTS
+from tests.unit.strategies import JSON, TEXTS
 
 UNKNOWN = "0" * 26
 

@@ -25,7 +25,7 @@ from lamina.model.record import Role
 from lamina.store.tables import jobs
 from tests.conftest import START, Desk, Ticking
 from tests.unit.memory.homes import ruled
-from tests.unit.store.test_jobs import scratch
+from tests.unit.store.scratch import scratch
 
 TICK = timedelta(minutes=10)
 MINUTE = timedelta(minutes=1)

@@ -19,7 +19,7 @@ from lamina.model import rules
 from lamina.model.record import Entry, Layer, State, Trust
 from tests.conftest import CONTRACTS, START, Desk, Ticking, contents, move, size, verified
 from tests.unit.memory.homes import ruled
-from tests.unit.store.test_archive import files, kept
+from tests.unit.store.archives import files, kept
 
 FIELDS = ["ok", "promoted", "rotated", "remaining", "threshold"]
 RADAR = {"origin": "radar", "topic_tags": ["x"]}

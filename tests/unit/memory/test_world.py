@@ -26,45 +26,16 @@ from lamina.memory.operator import Operator
 from lamina.memory.world import FOLDER, WorldModel
 from lamina.model.record import Layer, Record, State, Trust
 from tests.conftest import FULL, Desk, move, size, verified
-from tests.unit.text.test_secret_detection import CONFIGS, LITERALS, SECRET_NAMES, SHAPED, planted
+from tests.unit.memory.tools import FLIGHTS, GITHUB, OPENAI, edit, model, on_disk
+from tests.unit.text.secret_samples import CONFIGS, LITERALS, SECRET_NAMES, SHAPED, planted
 
-FLIGHTS: dict[str, Any] = {
-    "name": "search_flights",
-    "description": "Finds connections between two airports.",
-    "parameters": {
-        "type": "object",
-        "properties": {
-            "origin": {"type": "string", "description": "where the journey begins"},
-            "stops": {"type": "integer"},
-        },
-        "required": ["origin"],
-    },
-}
-OPENAI = {
-    "type": "function",
-    "function": {"name": "brew_coffee", "description": "Brews a cup.", "parameters": {}},
-}
 MCP = {
     "name": "read.mail",
     "description": "Reads the inbox.",
     "inputSchema": {"properties": {"folder": {"type": "string"}}},
 }
-GITHUB: dict[str, Any] = {
-    "description": "Issues and pull requests of the observatory.",
-    "base_url": "https://api.github.com",
-    "auth": {"token": "${GITHUB_TOKEN}"},
-    "events": ["push", "release"],
-}
 SECRET = SHAPED["GitHub token"]
 Attempt = Callable[[], object]
-
-
-def model(handle: Memory) -> WorldModel:
-    """The world model of a handle."""
-    folder = handle._store.folder / FOLDER
-    return WorldModel(
-        handle._store, folder, handle._draft, handle.actor, handle._clock, handle.user, handle._tell
-    )
 
 
 @pytest.fixture
@@ -75,23 +46,6 @@ def world(op: Operator) -> WorldModel:
 @pytest.fixture
 def folder(desk: Desk) -> Path:
     return desk.folder() / FOLDER
-
-
-def on_disk(folder: Path) -> dict[str, Any]:
-    """What the files hold, by their names."""
-    found = [folder / "tools.json", *sorted(folder.glob("integrations/*.json"))]
-    return {file.name: json.loads(file.read_bytes()) for file in found if file.exists()}
-
-
-def edit(folder: Path, name: str, content: object) -> Path:
-    """Write a file as a person would."""
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if isinstance(content, bytes):
-        path.write_bytes(content)
-    else:
-        path.write_text(json.dumps(content), "utf-8")
-    return path
 
 
 def problems(report: dict[str, Any]) -> list[str]:
@@ -418,7 +372,7 @@ def test_processes_take_turns(desk: Desk, op: Operator, world: WorldModel, folde
     """R11: many processes that set the same and different entries lose none, and exactly one record is current."""
     script = (
         "import sys, lamina\n"
-        "from tests.unit.memory.test_world import model\n"
+        "from tests.unit.memory.tools import model\n"
         "op = lamina.operator(agent='sky', home=sys.argv[1])\n"
         "for n in range(5):\n"
         "    model(op).set_integration('shared', {'by': sys.argv[2], 'n': n})\n"

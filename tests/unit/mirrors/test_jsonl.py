@@ -21,8 +21,8 @@ from lamina.model.record import Layer, State
 from tests.cases import every
 from tests.conftest import move
 from tests.contract.mirrors import FIRST, SECOND, made
-from tests.unit.formats.test_sky import AFTER_LONG, AFTER_SHORT, BEFORE_PROMOTION
-from tests.unit.mirrors.test_sync import files, rebuilt
+from tests.unit.formats.samples import AFTER_LONG, AFTER_SHORT, BEFORE_PROMOTION
+from tests.unit.mirrors.files import files, rebuilt
 
 FAR = "2023-11-14T22:15:00Z"
 

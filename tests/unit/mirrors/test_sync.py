@@ -19,7 +19,8 @@ from lamina.mirrors.sync import PAGE, Synced, sync
 from lamina.model.record import Layer, Record, State
 from lamina.store.tables import outbox
 from tests.conftest import CONTRACTS, FULL, TESTER, Desk, move
-from tests.contract.test_mirrors import lines_of
+from tests.contract.mirrors import lines_of
+from tests.unit.mirrors.files import archive, files, rebuilt
 
 
 class Listed:
@@ -53,22 +54,6 @@ class Listed:
 
 def active(op: Operator) -> dict[str, Record]:
     return {record.id: record for record in op.list(limit=10_000)}
-
-
-def archive(op: Operator, record: Record) -> None:
-    """Send a record to the archive, as a rotation does."""
-    row = next(row for row in outbox.active(op._store.database, 0, 10_000) if row[1] == record.id)
-    assert op._store.archive.add(TESTER, "test", op._clock(), "test", [(row[0], row[-2])]) == 1
-
-
-def files(folder: Path) -> tuple[bytes, bytes]:
-    return (folder / SHORT).read_bytes(), (folder / LONG).read_bytes()
-
-
-def rebuilt(op: Operator, folder: Path, form: str = "sky") -> tuple[bytes, bytes]:
-    """The files that a mirror has which was made today."""
-    sync(op._store, JsonlMirror(folder, form))
-    return files(folder)
 
 
 def test_it_follows(op: Operator) -> None:

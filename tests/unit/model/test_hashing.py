@@ -15,15 +15,7 @@ from hypothesis import strategies as st
 from lamina.errors import Corrupt, InvalidInput
 from lamina.model import hashing
 from tests.cases import every
-
-TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
-INTEGERS = st.integers(-(2**63), 2**63 - 1)
-NUMBERS = INTEGERS | st.floats(allow_nan=False, allow_infinity=False)
-JSON: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | NUMBERS | TEXTS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
-    max_leaves=20,
-)
+from tests.unit.strategies import JSON
 
 
 def shuffled(value: Any, order: random.Random) -> Any:

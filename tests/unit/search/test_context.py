@@ -16,7 +16,7 @@ from lamina.search import context
 from lamina.text import fence, words
 from tests.cases import every
 from tests.conftest import CONTRACTS, START, Desk, move, verified
-from tests.unit.text.test_fence import hostile
+from tests.unit.text.fences import hostile
 
 LAYERS = ("profile", "procedural", "semantic")
 GOAL = "prepare the weekly garden report"

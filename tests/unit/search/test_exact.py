@@ -17,7 +17,7 @@ from lamina.model.record import Hits, Record, State
 from lamina.text import words as text
 from tests.cases import every
 from tests.conftest import FULL, START, Desk, Ticking, contents, move
-from tests.unit.search.test_overlap import TEXTS, WORDS, random_queries, told
+from tests.unit.search.queries import TEXTS, WORDS, random_queries, told
 
 NOW = START + timedelta(days=1)
 STATUS = {State.ACTIVE: 2.0, State.CONSTRAINED: 1.0, State.SUPERSEDED: 0.2, State.TOMBSTONED: 0.0}

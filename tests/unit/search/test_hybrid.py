@@ -14,7 +14,7 @@ import pytest
 from lamina import Memory
 from tests.cases import every
 from tests.conftest import START, STORE_ID, Desk, Ticking, contents
-from tests.unit.search.test_overlap import WORDS, random_queries
+from tests.unit.search.queries import WORDS, random_queries
 
 NOW = START + timedelta(days=10)
 PARTS = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
@@ -18,38 +17,14 @@ from lamina.search import RANKERS, indexing
 from lamina.store.engine.sql import rows
 from lamina.store.index.catalogue import BLOCK, Catalogue
 from tests.conftest import CONTRACTS, START, Desk, contents, digest, move, size, tamper, verified
+from tests.unit.search.speech import answers, spoken
 
 TABLES = ("spaces", "vectors", "codes", "blocks", "days")
-WORDS = "garden river bicycle coffee sister report office winter yesterday last week on Monday in 2023 on 7 May 2025".split()
-QUERIES = ("sister in the garden", "who drank coffee last week", "report of 7 May 2025", "bicycle")
-
-
-def spoken(number: int, seed: int = 1) -> list[dict[str, Any]]:
-    chance = random.Random(seed)
-    return [
-        {
-            "content": " ".join(chance.choices(WORDS, k=chance.randint(3, 12))),
-            "session": f"s{n // 10}",
-            "speaker": chance.choice(["Ana", "Ben", "assistant"]),
-            "tags": [chance.choice(["a", "b"])],
-            "importance": chance.random(),
-            "at": START - timedelta(days=chance.randint(0, 900)),
-        }
-        for n in range(number)
-    ]
 
 
 def derived(memory: Memory) -> dict[str, list[Any]]:
     connection = memory._store.database.reader()
     return {table: rows(connection, f"SELECT * FROM {table} ORDER BY 1, 2") for table in TABLES}
-
-
-def answers(memory: Memory, **filters: Any) -> list[dict[str, Any]]:
-    return [
-        memory.search(query, ranker=ranker, **filters).to_dict()
-        for query in QUERIES
-        for ranker in RANKERS
-    ]
 
 
 # What is stored

@@ -10,7 +10,7 @@ import pytest
 from lamina import Memory
 from lamina.search import RANKERS, request
 from tests.conftest import START, Desk
-from tests.unit.search.test_indexing import QUERIES, spoken
+from tests.unit.search.speech import QUERIES, spoken
 
 FILTERS: dict[str, dict[str, Any]] = {
     "none": {},

@@ -17,7 +17,7 @@ from lamina.model.record import State
 from lamina.search import semantic
 from tests.cases import every
 from tests.conftest import START, Desk, contents, move
-from tests.unit.search.test_overlap import WORDS, random_queries
+from tests.unit.search.queries import WORDS, random_queries
 
 EMBEDDER = WordLlama()
 TEXTS = [

@@ -23,7 +23,7 @@ from lamina.store.archive.search import Wanted, matches
 from lamina.store.engine.sql import Connection
 from tests.cases import every
 from tests.conftest import START, Desk, contents
-from tests.unit.store.test_archive import archived, files
+from tests.unit.store.archives import archived, files
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 GREP = shutil.which("grep")

@@ -15,7 +15,7 @@ from lamina.search import RANKERS
 from lamina.store.tables import facets
 from tests.cases import every
 from tests.conftest import Desk
-from tests.unit.model.test_hashing import JSON, TEXTS
+from tests.unit.strategies import JSON, TEXTS
 
 
 @every(

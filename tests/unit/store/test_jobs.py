@@ -8,37 +8,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
-from importlib import resources
 from pathlib import Path
 
 import pytest
 
-from lamina.home.folder import make_private_file
 from lamina.home.schedule import DEATHS
 from lamina.model.clock import to_micros
 from lamina.store.engine.sqlite import SqliteDatabase
 from lamina.store.tables import jobs
 from tests.conftest import START
+from tests.unit.store.scratch import scratch
 
 JOB = "memory_rotate_check"
 SECONDS = 120.0
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
 TICK = timedelta(minutes=10)
-
-
-def scratch(path: Path) -> SqliteDatabase:
-    """A database with nothing but the tables of jobs, made when it is new. No power fails here, so it may be quick."""
-    new = not path.exists()
-    make_private_file(path)
-    database = SqliteDatabase(path, 30_000, 1000)
-    database.writer().execute("PRAGMA synchronous = OFF")
-    if new:
-        with database.atomic() as transaction:
-            transaction.cursor.execute(
-                resources.files("lamina.store.tables").joinpath("jobs.sql").read_text("utf-8")
-            )
-    return database
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from lamina.model import hashing
 from lamina.model.record import Layer, Record, State, Trust
 from lamina.store.tables import record_lines, records
 from tests.conftest import Desk, contents, quietly, size, verified
-from tests.unit.model.test_hashing import JSON, TEXTS
-from tests.unit.store.test_archive import LOW, archived, files, kept, problems
+from tests.unit.store.archives import LOW, archived, files, kept, problems
+from tests.unit.strategies import JSON, TEXTS
 
 TIMES = st.datetimes(datetime(1000, 1, 1), datetime(2999, 12, 31), timezones=st.just(UTC))
 IDS = st.text("0123456789abcdefghjkmnpqrstvwxyz", min_size=26, max_size=26)

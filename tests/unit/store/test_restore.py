@@ -25,7 +25,7 @@ from lamina.store.upkeep import erase_plan, staging
 from lamina.store.upkeep.candidate import Candidate
 from tests.cases import every
 from tests.conftest import Desk, contents, tamper
-from tests.security.test_erasure import MARK, holding
+from tests.security.erasing import MARK, holding
 
 
 def backed_up(desk: Desk, usb: Path) -> tuple[lamina.Operator, str]:
