@@ -33,7 +33,8 @@ def golden(name: str) -> list[Any]:
 def check_all(cases: Iterable[object], check: Callable[..., None]) -> None:
     """Check every case, and fail once with all that failed.
 
-    A tuple is passed as positional arguments, a mapping as named ones, anything else as the only one.
+    A tuple is passed as positional arguments, a mapping as named ones, anything else as
+    the only one.
     """
     __tracebackhide__ = True
     checked, failures = 0, []

@@ -35,7 +35,8 @@ def made(number: int, content: str = "tea", **fields: Any) -> Record:
 
 
 class MirrorContract:
-    """The promises. A mirror inherits them, and says how it is opened and what another program reads in it."""
+    """The promises. A mirror inherits them, and says how it is opened and what another program
+    reads in it."""
 
     def open(self, folder: Path) -> Mirror:
         raise NotImplementedError
@@ -72,7 +73,8 @@ class MirrorContract:
         assert self.texts(tmp_path) == {1: "tea"}
 
     def test_put_replaces(self, tmp_path: Path) -> None:
-        """B7: a record is there once, as it was put last, in whatever layer and under whatever number."""
+        """B7: a record is there once, as it was put last, in whatever layer and
+        under whatever number."""
         self.fill(tmp_path, [made(1), made(2), made(3)])
         changed = (
             made(1, "better"),
@@ -143,7 +145,8 @@ class MirrorContract:
         assert self.texts(tmp_path) == {1: text}
 
     def test_what_it_holds_can_be_compared(self, tmp_path: Path) -> None:
-        """B7: every copy has the digest that its record asks for, before and after changes; others differ."""
+        """B7: every copy has the digest that its record asks for, before and after
+        changes; others differ."""
         first, second = (
             made(1, tags=("a", "b"), user="ana", importance=0.9),
             made(2, "coffee", layer=Layer.EPISODIC),
@@ -171,7 +174,8 @@ class MirrorContract:
 
 
 class SearchContract(MirrorContract):
-    """What a mirror promises besides, when searches may go through it. Its vectors are those of `embedder()`."""
+    """What a mirror promises besides, when searches may go through it. Its vectors are
+    those of `embedder()`."""
 
     def asked(self, folder: Path, text: str = "tea", limit: int = 10, **filters: Any) -> list[int]:
         """The numbers of the candidates for a question, the best first."""
@@ -225,7 +229,8 @@ class SearchContract(MirrorContract):
             self.asked(tmp_path)
 
     def test_a_text_without_words_has_a_place_too(self, tmp_path: Path) -> None:
-        """B2: a text that no vector says anything about is held like others, and so is a very long one."""
+        """B2: a text that no vector says anything about is held like others, and so is a
+        very long one."""
         self.fill(tmp_path, [made(1, "😀"), made(2, "word " * 100_000), made(3, "tea")])
         assert sorted(self.texts(tmp_path)) == [1, 2, 3]
         assert self.asked(tmp_path)[0] == 3

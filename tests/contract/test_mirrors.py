@@ -67,7 +67,8 @@ class TestChromaEmbedded(SearchContract):
 def test_any_history(
     kind: type[MirrorContract], tmp_path_factory: pytest.TempPathFactory, steps: Steps
 ) -> None:
-    """B7: whatever is put, dropped, cleared, committed and lost, a mirror holds what was committed and knows where it is."""
+    """B7: whatever is put, dropped, cleared, committed and lost, a mirror holds what was committed
+    and knows where it is."""
     check_any_history(kind(), tmp_path_factory.mktemp("mirror"), steps)
 
 

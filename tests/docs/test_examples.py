@@ -1,4 +1,5 @@
-"""Promises about the examples in the documents: they run, and print what the page shows; fragments name what is there."""
+"""Promises about the examples in the documents: they run, and print what the page shows; fragments
+name what is there."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from tests.cases import every
 
 from .pages import DOCS, Story, blocks, commands, is_as_shown, pages, piped, prose
 
-# Pages whose blocks run from top to bottom in an empty home. Those of other pages are fragments, and only looked at.
+# Pages whose blocks run from top to bottom in an empty home. Those of other pages are fragments,
+# and only looked at.
 STORIES = {
     "tutorial.md": ("python", "console"),
     "python.md": ("python",),
@@ -58,14 +60,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("name", STORIES)
 def test_what_a_page_shows_is_what_happens(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The examples of a page run in their order in an empty home, and print what stands below them (H1, H4, I)."""
+    """The examples of a page run in their order in an empty home, and print what stands below them
+    (H1, H4, I)."""
     if name == "tutorial.md":
         monkeypatch.setenv("LAMINA_AGENT", "sky")
     assert Story(DOCS / name).live(*STORIES[name]) > 1
 
 
 def test_a_page_that_shows_something_else_is_noticed() -> None:
-    """The comparison can fail: other words, a missing line and an extra one are differences; ids and times are not."""
+    """The comparison can fail: other words, a missing line and an extra one are differences; ids
+    and times are not."""
     shown = "remembered 01m7j3mv5y61zrymgyps7c03wb\nat 2026-11-16 11:59\n"
     assert is_as_shown(shown, "remembered 01m7j3mv5y61zrymgyps7c03wc\nat 2027-01-01 00:00")
     for other in (
@@ -127,7 +131,8 @@ def test_a_command_that_is_none_is_noticed() -> None:
 
 
 def understood(words: list[str], *, whole: bool) -> None:
-    """Follow the words of a command through the program; whole ones are parsed to the end, and never run."""
+    """Follow the words of a command through the program; whole ones are parsed to the end, and
+    never run."""
     command: click.Command = cli
     context = click.Context(cli, info_name="lamina")
     rest = options_cut(words)

@@ -1,4 +1,5 @@
-"""Gives the fault tests a place to count in, and ends their run with one table of everything that was injected and checked."""
+"""Gives the fault tests a place to count in, and ends their run with one table of everything that
+was injected and checked."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ OWN = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One folder for all processes of a run: whoever is first makes it, and those that it starts inherit its name."""
+    """One folder for all processes of a run: whoever is first makes it, and those that it starts
+    inherit its name."""
     if tally.VARIABLE not in os.environ:
         own = config.stash[OWN] = tempfile.TemporaryDirectory(prefix="lamina-tally-")
         os.environ[tally.VARIABLE] = own.name

@@ -10,7 +10,8 @@ from tests.faults.harness import Child
 
 @contextmanager
 def crowd(people: int, script: str, *arguments: object) -> Iterator[list[Child]]:
-    """Processes that are all ready to begin at once. Each is given its name after the other arguments."""
+    """Processes that are all ready to begin at once. Each is given its name after
+    the other arguments."""
     with ExitStack() as stack:
         children = [stack.enter_context(Child(script, *arguments, f"p{n}")) for n in range(people)]
         for child in children:

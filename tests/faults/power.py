@@ -19,7 +19,8 @@ Left = dict[Path, bytes | None]
 
 
 def states(disk: Disk, calls: list[Call], name: str) -> Iterator[tuple[Left, bool]]:
-    """What cuts at these calls leave, and whether the verb was acknowledged by then: some of each manner, all different."""
+    """What cuts at these calls leave, and whether the verb was acknowledged by then: some of each
+    manner, all different."""
     chance = random.Random(f"{SEED} {name}")
     found: dict[str, list[Left]] = {manner: [] for manner in CUTS}
     said = [
@@ -27,7 +28,8 @@ def states(disk: Disk, calls: list[Call], name: str) -> Iterator[tuple[Left, boo
         for place, call in enumerate(calls)
         if call.name == "write" and b'"outcome"' in call.strings[0]
     ]
-    # Up to the answer: what a thread syncs after it comes too late. The last line may not have come into the log.
+    # Up to the answer: what a thread syncs after it comes too late. The last line may not have come
+    # into the log.
     for call in calls[: said[1] if len(said) > 1 else None]:
         if disk.follow(call):
             for manner, so_far in found.items():

@@ -1,7 +1,8 @@
-"""Every write path under a kill, an error of the disk, and a power cut that takes everything that was not synced.
+"""Every write path under a kill, an error of the disk, and a power cut that takes everything that
+was not synced.
 
-The same promise for all of them: what was acknowledged before is there once, the verb is done or not done, and doing it again
-comes to where an undisturbed one would be.
+The same promise for all of them: what was acknowledged before is there once, the verb is done or
+not done, and doing it again comes to where an undisturbed one would be.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ every_path_here = pytest.mark.parametrize("name", TO_BREAK)
 
 
 class Base(NamedTuple):
-    """A home to copy, what is seen in it before and after the verb, whose memories must stay, and the calls that are made."""
+    """A home to copy, what is seen in it before and after the verb, whose memories must stay, and
+    the calls that are made."""
 
     home: Path
     before: Any
@@ -93,7 +95,8 @@ def looked_at(path: WritePath, home: Path) -> Any:
 
 
 def check_after(path: WritePath, base: Base, home: Path, *, acknowledged: bool) -> None:
-    """Another process finds everything that was acknowledged; the verb is done or not; once more, and it is done."""
+    """Another process finds everything that was acknowledged; the verb is done or not; once more,
+    and it is done."""
     path.bring(home)
     with opened(path, home) as operator:
         check_sound(operator)
@@ -111,7 +114,8 @@ def check_after(path: WritePath, base: Base, home: Path, *, acknowledged: bool) 
 
 
 def broken(nursery: Nursery, name: str, home: Path, log: Path, fault: Fault) -> list[str]:
-    """How opening and the verb ended with a fault in one of them; the verb is only tried by who could open."""
+    """How opening and the verb ended with a fault in one of them; the verb is only tried by who
+    could open."""
     ended = []
     with traced(nursery.pid, log, [fault.point.call], str(fault)) as calls:
         ended.append(nursery.told(step="open", home=str(home), path=name))
@@ -123,7 +127,8 @@ def broken(nursery: Nursery, name: str, home: Path, log: Path, fault: Fault) -> 
 
 @every_path_here
 def test_a_kill_at_any_write_call(tmp_path: Path, nursery: Nursery, name: str, base: Base) -> None:
-    """L1, P4, B1: killed at any write call of opening and of the verb, nothing acknowledged is lost and nothing is twice."""
+    """L1, P4, B1: killed at any write call of opening and of the verb, nothing acknowledged is lost
+    and nothing is twice."""
     for number, point in enumerate(points(base.calls, KILLS, name)):
         home = copied(base.home, tmp_path / f"home{number}")
         with nursery.fork():
@@ -137,7 +142,8 @@ def test_a_kill_at_any_write_call(tmp_path: Path, nursery: Nursery, name: str, b
 def test_an_error_at_any_write_call(
     tmp_path: Path, nursery: Nursery, name: str, base: Base, error: str
 ) -> None:
-    """L1, B4, P4: an error of the disk is a `StoreUnavailable`, or was harmless; the same process does it once all is well."""
+    """L1, B4, P4: an error of the disk is a `StoreUnavailable`, or was harmless; the same process
+    does it once all is well."""
     for number, point in enumerate(
         points(base.calls, ERRORS, name + error, without="/incoming.json")
     ):
@@ -159,8 +165,8 @@ def test_an_error_at_any_write_call(
 
 @every_path
 def test_a_power_cut_at_any_call(tmp_path: Path, nursery: Nursery, name: str, base: Base) -> None:
-    """L1, B1, P4: when the power goes, with everything lost that was not synced, or any part of it, what was acknowledged is
-    there; and it is so from the very moment of the answer on."""
+    """L1, B1, P4: when the power goes, with everything lost that was not synced, or any part of it,
+    what was acknowledged is there; and it is so from the very moment of the answer on."""
     home = copied(base.home, tmp_path / "cut")
     disk = Disk(home)
     with nursery.fork() as pid, recorded(pid, tmp_path / "log") as calls:

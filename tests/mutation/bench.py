@@ -1,4 +1,5 @@
-"""Tries mutants: each in a process of its own, with the tests that reach it. No file of the program is ever changed."""
+"""Tries mutants: each in a process of its own, with the tests that reach it. No file of the program
+is ever changed."""
 
 from __future__ import annotations
 
@@ -191,7 +192,8 @@ class Bench:
         return chosen
 
     def _users(self, mutant: Mutant) -> list[str]:
-        """Tests of what a module says once: first its own, then those of the lines that name it, then all others."""
+        """Tests of what a module says once: first its own, then those of the lines that name it,
+        then all others."""
         path = str(mutant.path)
         used = {
             node.lineno
@@ -221,7 +223,8 @@ class Bench:
         )
 
     def _mentions(self, name: str, mutant: Mutant) -> bool:
-        """Whether a test names the module or what it says, such as a table that is compared as a whole."""
+        """Whether a test names the module or what it says, such as a table that is compared
+        as a whole."""
         code = getattr(getattr(self._items[name], "obj", None), "__code__", None)
         return code is not None and not {mutant.path.stem, *mutant.names}.isdisjoint(code.co_names)
 

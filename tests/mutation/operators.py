@@ -128,7 +128,8 @@ def control(path: Path, module: str) -> Mutant:
 def _parts(
     body: list[ast.stmt], owner: str
 ) -> Iterator[tuple[str, frozenset[str], ast.stmt, ast.AST]]:
-    """A module as functions and statements of its own; the defaults of a function are made when the module is loaded."""
+    """A module as functions and statements of its own; the defaults of a function are made when the
+    module is loaded."""
     for statement in body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield f"{owner}{statement.name}", frozenset({statement.name}), statement, statement
@@ -153,7 +154,9 @@ def _within(node: ast.AST, statement: ast.stmt) -> Iterator[tuple[ast.stmt, Muta
     for mutation in _of(node):
         yield statement, mutation
     if isinstance(node, (ast.Raise, ast.JoinedStr)):
-        return  # the words of an error or a sentence are for people; that it is raised and said is a promise
+        # the words of an error or a sentence are for people; that it is raised and said is a
+        # promise
+        return
     for field, value in ast.iter_fields(node):
         if field in ANNOTATIONS or (
             field in ("decorator_list", "args") and isinstance(node, ast.FunctionDef)

@@ -19,7 +19,8 @@ def keys(module: str) -> frozenset[str]:
 
 
 def test_every_equivalent_mutant_can_still_be_made() -> None:
-    """A key that no longer matches a line of the source excuses nothing; the nearest ones are shown."""
+    """A key that no longer matches a line of the source excuses nothing; the nearest
+    ones are shown."""
 
     def check(key: str) -> None:
         module = max((name for name in MODULES if key.startswith(f"{name}.")), key=len)

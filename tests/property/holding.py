@@ -11,7 +11,8 @@ import apsw
 
 
 def held(folder: Path, *, indexed: bool = False) -> Counter[str]:
-    """How often each memory is in an agent's folder, looked at from outside: as a row, or as a line of the archive.
+    """How often each memory is in an agent's folder, looked at from outside: as a row, or as a line
+    of the archive.
 
     The files are whatever lies there, or those that the index knows.
     """

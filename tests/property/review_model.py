@@ -1,4 +1,5 @@
-"""The rules of reviewing in plain Python, in words of their own, to be compared with what the store does."""
+"""The rules of reviewing in plain Python, in words of their own, to be compared with what
+the store does."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ class Fact(NamedTuple):
 
 
 class Deed(NamedTuple):
-    """An event: what was done, and how its records stood before; what it made has not stood anywhere."""
+    """An event: what was done, and how its records stood before; what it made has
+    not stood anywhere."""
 
     action: str
     before: dict[str, Stand | None]
@@ -69,7 +71,8 @@ class Deed(NamedTuple):
 
 
 class Model:
-    """What reviewing comes to. A plan says where records go, none for no event, or raises what must be said."""
+    """What reviewing comes to. A plan says where records go, none for no event, or raises what must
+    be said."""
 
     def __init__(self) -> None:
         self.facts: dict[str, Fact] = {}
@@ -220,7 +223,8 @@ class Model:
         return found
 
     def revoke(self, source: str, who: str | None) -> Moves | None:
-        """What came from a source waits; what it had superseded is back, unless that came from there too."""
+        """What came from a source waits; what it had superseded is back, unless that came from
+        there too."""
         tainted = self.tainted(source)
         waiting = [
             one

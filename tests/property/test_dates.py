@@ -31,7 +31,8 @@ TEXTS = st.text() | JUMBLES | st.lists(JUMBLES).map(" ".join)
 @example("laſt Friday in 3 weeKs", datetime(2023, 6, 14, tzinfo=UTC))
 @example("this winter, 9999 decades ago", datetime(1, 1, 1, tzinfo=UTC))
 def test_every_mention_is_where_it_says_and_none_overlap(text: str, anchor: datetime) -> None:
-    """No text is an error; a mention quotes the text, means at least a day and begins after the one before it ends."""
+    """No text is an error; a mention quotes the text, means at least a day and begins after the one
+    before it ends."""
     free = 0
     for mention in dates.find(text, anchor):
         assert mention.place >= free

@@ -1,4 +1,5 @@
-"""Any records, any filter: every ranker finds exactly what the filter admits, and nobody else's memory changes an answer."""
+"""Any records, any filter: every ranker finds exactly what the filter admits, and nobody else's
+memory changes an answer."""
 
 from __future__ import annotations
 
@@ -137,7 +138,8 @@ def test_every_ranker_finds_what_the_filter_admits(
     filters: list[Filter],
     sealed: bool,
 ) -> None:
-    """Q3, Q7, R12: of what matches, a filter lets through exactly what the same filter in SQL admits, whatever the ranker."""
+    """Q3, Q7, R12: of what matches, a filter lets through exactly what the same filter in SQL
+    admits, whatever the ranker."""
     with Desk(tmp_path_factory.mktemp("home")) as desk:
         op, runs = stored(desk, items)
         if sealed:
@@ -225,7 +227,8 @@ QUESTIONS = (
 def test_nobody_else_changes_an_answer(
     tmp_path_factory: pytest.TempPathFactory, seed: int, indexed: bool
 ) -> None:
-    """R12, Q6: hits, scores and their parts are the same whether or not there are another user's memories."""
+    """R12, Q6: hits, scores and their parts are the same whether or not there are
+    another user's memories."""
     rnd = random.Random(seed)
     mine, shared, theirs = turns(rnd, 500), turns(rnd, 60), turns(rnd, 400)
     answers = []
@@ -250,7 +253,8 @@ def test_nobody_else_changes_an_answer(
 def test_nearer_memories_of_others_change_no_candidate(
     tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
-    """R12, Q5: with more memories than are looked at exactly, others' that are nearer to the question choose none of them."""
+    """R12, Q5: with more memories than are looked at exactly, others' that are nearer to the
+    question choose none of them."""
     rnd = random.Random(seed)
     words = "tea coffee garden market piano river train summer doctor meeting cat dog python bread school music phone".split()
     words += "ocean winter letter window football budget museum".split()
@@ -279,7 +283,8 @@ def test_nearer_memories_of_others_change_no_candidate(
 def test_nobody_else_changes_an_answer_in_between(
     tmp_path_factory: pytest.TempPathFactory, ranker: str
 ) -> None:
-    """R12: the same when the others' memories were written before, between and after one's own, in sessions of one name."""
+    """R12: the same when the others' memories were written before, between and after one's own, in
+    sessions of one name."""
     rnd = random.Random(11)
     mine, theirs = turns(rnd, 120), turns(rnd, 120)
     answers = []
@@ -318,7 +323,8 @@ MOMENTS = [START + timedelta(hours=n) for n in range(9)]
 def test_what_was_true_at_a_time(
     tmp_path_factory: pytest.TempPathFactory, items: list[tuple[State, Any, Any]], moment: Any
 ) -> None:
-    """Q10: true at T is what began at or before T and ended after it; what was superseded without an end never was."""
+    """Q10: true at T is what began at or before T and ended after it; what was superseded without
+    an end never was."""
     with Desk(tmp_path_factory.mktemp("home"), Ticking(MOMENTS[3], timedelta())) as desk:
         op = desk.operator()
         expected = set()
@@ -343,7 +349,8 @@ def test_what_was_true_at_a_time(
 def test_what_was_known_at_a_time(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, State]]
 ) -> None:
-    """Q10: at any time of the past, a search finds what it found then: later records are unknown, later moves undone."""
+    """Q10: at any time of the past, a search finds what it found then: later records are unknown,
+    later moves undone."""
     with Desk(tmp_path_factory.mktemp("home")) as desk:
         op = desk.operator()
         made = [op.remember("tea 0")]

@@ -90,7 +90,8 @@ class Store(RuleBasedStateMachine):
         self._folder.cleanup()
 
     def learn(self, record: Record, content: str, layer: str = "short_term", **fields: Any) -> str:
-        """Note what must be in the store from now on; most of it is what was asked for, not what was answered."""
+        """Note what must be in the store from now on; most of it is what was asked for, not what
+        was answered."""
         values = {"importance": record.importance, "tags": (), "evidence": (), **fields}
         self.model[record.id] = Expected(len(self.model) + 1, layer, ACTIVE, content, **values)
         self.paths[record.id] = [ACTIVE]
@@ -259,7 +260,8 @@ class Store(RuleBasedStateMachine):
 
     @invariant()
     def history_leads_to_the_record(self) -> None:
-        """The states in the history are the path that the model took, each step legal, and it ends where the record is."""
+        """The states in the history are the path that the model took, each step legal, and it ends
+        where the record is."""
         for record_id, path in self.paths.items():
             changes = [change for event in self.op.history(record_id) for change in event.changes]
             states = [State(change.after["state"]) for change in changes if "state" in change.after]
@@ -275,6 +277,7 @@ def test_only_legal_moves() -> None:
 
 
 def test_any_history() -> None:
-    """R1, R3, R4, R8, L1, L10, P1, P4: after any history of writes, runs, moves, crashes and jumps of the clock, the store is
-    what the model says: states moved as R3 allows, the trail verifies, evidence resolves, numbers rise without a gap."""
+    """R1, R3, R4, R8, L1, L10, P1, P4: after any history of writes, runs, moves, crashes and jumps
+    of the clock, the store is what the model says: states moved as R3 allows, the trail verifies,
+    evidence resolves, numbers rise without a gap."""
     run_state_machine_as_test(Store, settings=SIZE)

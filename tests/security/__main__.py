@@ -1,4 +1,5 @@
-"""`make security`: every corpus in full and the audit of dependencies, as one table. It fails when anything failed."""
+"""`make security`: every corpus in full and the audit of dependencies, as one table. It fails when
+anything failed."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def probed(workers: str, *, full: bool, quiet: bool) -> tuple[list[Line], int]:
 
 
 def audited() -> tuple[Line, list[dependencies.Package]]:
-    """The dependencies: each known weakness is a failure, and what could not be audited is missing, not passed."""
+    """The dependencies: each known weakness is a failure, and what could not be audited is missing,
+    not passed."""
     began = time.monotonic()
     packages = dependencies.audited(dependencies.installed())
     missing = sum(bool(one.not_audited) for one in packages)

@@ -13,7 +13,8 @@ STAYS = "lapislazuli"
 
 
 def forms(word: str) -> Iterator[bytes]:
-    """How a word may stand in bytes: plain, in UTF-16, and as base64 from each of its three beginnings."""
+    """How a word may stand in bytes: plain, in UTF-16, and as base64 from each of
+    its three beginnings."""
     yield word.encode()
     yield word.encode("utf-16-le")
     for start in range(3):

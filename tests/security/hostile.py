@@ -1,4 +1,5 @@
-"""Texts that mean to steer whoever remembers them, in ten families, and ordinary ones that look like them."""
+"""Texts that mean to steer whoever remembers them, in ten families, and ordinary ones that look
+like them."""
 
 from __future__ import annotations
 

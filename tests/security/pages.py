@@ -66,7 +66,8 @@ def poisoned(desk: Desk) -> list[str]:
 
 
 def harmless(body: bytes) -> Page:
-    """A page, after a look at every element: only ours, only what they need, and addresses of our own or spelled out."""
+    """A page, after a look at every element: only ours, only what they need, and addresses of our
+    own or spelled out."""
     page = Page(body.decode())
     for element in page.elements:
         assert element.tag in TAGS, element

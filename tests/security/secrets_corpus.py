@@ -1,7 +1,9 @@
-"""Texts that hold a secret, and ordinary ones that look like it. Every secret is made up from a seed when it is asked for.
+"""Texts that hold a secret, and ordinary ones that look like it. Every secret is made up from a
+seed when it is asked for.
 
-The texts are in `secrets/`, one a line: ⏎ is a line break, «A20» stands for 20 random characters of an alphabet, a secret is
-between ⟦ and ⟧. What begins with `unseen` was written before anybody tried the detector on it, and nothing is tuned to it.
+The texts are in `secrets/`, one a line: ⏎ is a line break, «A20» stands for 20 random characters of
+an alphabet, a secret is between ⟦ and ⟧. What begins with `unseen` was written before anybody tried
+the detector on it, and nothing is tuned to it.
 """
 
 from __future__ import annotations
@@ -104,7 +106,8 @@ def _lines(name: str) -> list[str]:
     ]
 
 
-# What the keys and tokens of services look like, by their name. The secret is what follows ▸, where there is one.
+# What the keys and tokens of services look like, by their name. The secret is what follows ▸, where
+# there is one.
 FORMATS: Mapping[str, str] = dict(line.split(": ", 1) for line in _lines("formats"))
 
 

@@ -1,4 +1,5 @@
-"""Promises of the console to whoever is afraid of what was remembered: text stays text, and nothing is hidden in it."""
+"""Promises of the console to whoever is afraid of what was remembered: text stays text, and nothing
+is hidden in it."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def served(records: list[str], desk: Desk) -> Iterator[Served]:
 
 
 def test_hostile_text_stays_text(served: Served, records: list[str]) -> None:
-    """H2: a hundred texts that would run or load something, stored wherever text goes, add no element and no attribute."""
+    """H2: a hundred texts that would run or load something, stored wherever text goes, add no
+    element and no attribute."""
     token = served.token(trail=True)
     asked = [
         *PAGES,
@@ -71,7 +73,8 @@ def test_hostile_text_stays_text(served: Served, records: list[str]) -> None:
 
 
 def test_hostile_questions_stay_text(served: Served) -> None:
-    """H2: what is asked comes back as text too, on pages and on errors, whether or not somebody is signed in."""
+    """H2: what is asked comes back as text too, on pages and on errors, whether or not somebody is
+    signed in."""
     token = served.token(trail=True)
     for text in TEXTS if FULL else TEXTS[::3]:
         asked = quote(text, safe="")
@@ -97,7 +100,8 @@ def test_hostile_questions_stay_text(served: Served) -> None:
 
 
 def test_pages_forbid_what_they_do_not_need(served: Served) -> None:
-    """H2: no page may run a script, be framed, be cached, tell others where it is, or load anything from elsewhere."""
+    """H2: no page may run a script, be framed, be cached, tell others where it is, or load anything
+    from elsewhere."""
     token = served.token(trail=True)
     for path in (*PAGES, f"/records/{ID}", "/console/console.css", "/console/icon.svg"):
         found = served.ask(path, token)
@@ -112,7 +116,8 @@ def test_pages_forbid_what_they_do_not_need(served: Served) -> None:
 
 
 def test_pages_show_nothing_to_strangers(served: Served, records: list[str]) -> None:
-    """H2: without a session or a token every page is the same invitation to sign in; its looks are all that is public."""
+    """H2: without a session or a token every page is the same invitation to sign in; its looks are
+    all that is public."""
     for path in (*PAGES, f"/records/{records[0]}", f"/records/{ID}"):
         for headers in (
             [],
@@ -142,7 +147,8 @@ def test_pages_change_nothing(served: Served, records: list[str], desk: Desk) ->
 
 
 def test_a_page_is_for_one_agent_and_user(desk: Desk) -> None:
-    """H2, P2, R12: another agent's memory and another user's are not there, and who has no trail sees none of it."""
+    """H2, P2, R12: another agent's memory and another user's are not there, and who has no trail
+    sees none of it."""
     filled(desk)
     other = desk.agent("milton").remember("Milton owns a walrus")
     bens = desk.agent(user="ben").remember("Ben hides a drum")
@@ -170,7 +176,8 @@ def test_a_page_is_for_one_agent_and_user(desk: Desk) -> None:
 
 
 def test_an_operator_for_one_user_sees_no_trail(desk: Desk) -> None:
-    """P4: the trail concerns everybody; a console that was started for one user shows that user's memory alone."""
+    """P4: the trail concerns everybody; a console that was started for one user shows that user's
+    memory alone."""
     filled(desk)
     with Served(desk, host=Visitor("sky", "ben", Role.OPERATOR, "tester")) as served:
         signed_in = served.service.sessions.redeem(served.service.sessions.link())
@@ -181,7 +188,8 @@ def test_an_operator_for_one_user_sees_no_trail(desk: Desk) -> None:
 
 
 def test_deep_and_wide_lineages_are_drawn_in_part(desk: Desk) -> None:
-    """H2: a memory that rests on hundreds of others is a page of bounded size, which says what it leaves out."""
+    """H2: a memory that rests on hundreds of others is a page of bounded size, which says what it
+    leaves out."""
     made = [
         record.id
         for record in desk.agent().remember_many([{"content": f"source {n}"} for n in range(300)])
@@ -202,7 +210,8 @@ def test_deep_and_wide_lineages_are_drawn_in_part(desk: Desk) -> None:
     | st.text().map("http:".__add__)
 )
 def test_only_plain_addresses_become_links(reference: str) -> None:
-    """H2: what is linked is a record of this store, or an address whose every character can be read and which names a host."""
+    """H2: what is linked is a record of this store, or an address whose every character can be read
+    and which names a host."""
     target = link_of(reference)
     if target is None or target.startswith("/records/"):
         return

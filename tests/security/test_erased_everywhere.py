@@ -1,4 +1,5 @@
-"""After an erasure (P5) nothing of it is in any byte of a home that has lived, and no door says it any more."""
+"""After an erasure (P5) nothing of it is in any byte of a home that has lived, and no door says it
+any more."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def holding(home: Path, word: str = GONE) -> list[str]:
 
 @pytest.fixture
 def lived(desk: Desk) -> Planted:
-    """A home with everything: all owners, archives, mirrors, exports, backups, a fail-safe that waits, and guests."""
+    """A home with everything: all owners, archives, mirrors, exports, backups, a fail-safe that
+    waits, and guests."""
     known = planted(desk, [owner for owner in OWNERS if owner is not BEN])
     planter = Planter(desk, BEN)
     run = planter.everywhere()
@@ -87,7 +89,8 @@ def erased(desk: Desk) -> Operator:
 
 
 def test_no_byte_of_it_is_left(desk: Desk, lived: Planted) -> None:
-    """P5: store, log, free pages, archive, mirrors, exports, backups, fail-safe, trails and tokens; also after more life."""
+    """P5: store, log, free pages, archive, mirrors, exports, backups, fail-safe, trails and tokens;
+    also after more life."""
     assert len(holding(desk.home)) > 4
     whole = erased(desk)
     assert holding(desk.home) == []
@@ -137,7 +140,8 @@ def said_by(desk: Desk, known: Planted, folder: Path) -> Iterator[tuple[Probe, s
 
 
 def test_no_door_says_it_any_more(desk: Desk, lived: Planted, tmp_path: Path) -> None:
-    """P5: verbs, routes, pages, tools and hooks that may see the whole memory show what stays, and nothing of what is gone."""
+    """P5: verbs, routes, pages, tools and hooks that may see the whole memory show what stays, and
+    nothing of what is gone."""
     erased(desk)
     stays = 0
     for one, answer in said_by(desk, lived, tmp_path / "attacker"):

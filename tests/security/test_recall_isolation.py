@@ -70,9 +70,11 @@ class Pair:
 def test_others_change_nothing_in_what_a_user_is_told(
     tmp_path: Path, number: int, indexed: bool
 ) -> None:
-    """R12, Q6: hits, order, scores, parts and notes are the same bytes as if the others did not exist.
+    """R12, Q6: hits, order, scores, parts and notes are the same bytes as if the others
+    did not exist.
 
-    Not even as numbers: how rare a word is, how long texts are and who speaks is counted over what the handle may see.
+    Not even as numbers: how rare a word is, how long texts are and who speaks is counted over what
+    the handle may see.
     """
     with Pair(tmp_path, number) as pair:
         pair.disturb()
@@ -111,7 +113,8 @@ def test_no_filter_lets_another_users_record_through(desk: Desk, filters: dict[s
 
 @pytest.mark.parametrize("ranker", RANKERS)
 def test_another_users_run_cannot_be_searched(desk: Desk, ranker: str) -> None:
-    """R12, L10: the id of somebody's run opens nothing, and the answer is that to a run that never was."""
+    """R12, L10: the id of somebody's run opens nothing, and the answer is that to a run
+    that never was."""
     run = desk.agent("sky", "ben").run(f"{SECRET} task")
     run.note(f"{SECRET} sister in the garden")
     desk.agent("sky", "ana").remember("sister in the garden")
@@ -144,7 +147,8 @@ def test_the_past_belongs_to_whom_the_present_does(desk: Desk) -> None:
 
 
 def test_what_was_confirmed_for_all_is_seen_by_all(desk: Desk) -> None:
-    """R12: records without a user are everybody's, so the tests here do not pass by finding nothing."""
+    """R12: records without a user are everybody's, so the tests here do not pass
+    by finding nothing."""
     desk.operator("sky").remember("sister in the garden")
     for user in ("ana", "ben", None):
         for ranker in RANKERS:
@@ -189,7 +193,8 @@ def test_errors_name_what_was_given_and_nothing_that_is_stored(
 
 
 def test_others_do_not_choose_the_candidates(tmp_path: Path) -> None:
-    """R12, Q6: in a large store, a text of another user that equals the question does not push out what is less like it."""
+    """R12, Q6: in a large store, a text of another user that equals the question does not push out
+    what is less like it."""
     chance = random.Random(5)
     items = [
         {
@@ -235,7 +240,8 @@ def test_notes_do_not_count_what_others_have(desk: Desk, server: EmbeddingServer
 
 
 def test_notes_name_no_text(desk: Desk, server: EmbeddingServer) -> None:
-    """R12, Q5: what a note says about an embedder holds no memory, whatever the embedder repeats in its answer."""
+    """R12, Q5: what a note says about an embedder holds no memory, whatever the embedder repeats in
+    its answer."""
     ben = desk.operator("sky", "ben", settings={"recall.embedders": ["none"]})
     ben.remember_many(secrets())
     server.play = lambda handler, texts: handler.vectors([[1.0]] * (len(texts) + 1))

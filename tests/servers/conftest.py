@@ -1,4 +1,5 @@
-"""The servers for tests: one of each for a session, shared by tests that keep apart, and own ones for those that break them."""
+"""The servers for tests: one of each for a session, shared by tests that keep apart, and own ones
+for those that break them."""
 
 from __future__ import annotations
 

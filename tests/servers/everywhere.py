@@ -1,7 +1,9 @@
-"""Tests that were written for files, on PostgreSQL: `pytest -p tests.servers.everywhere tests/unit/memory/test_agent.py`.
+"""Tests that were written for files, on PostgreSQL: `pytest
+-p tests.servers.everywhere tests/unit/memory/test_agent.py`.
 
-Every test has a database of its own, and `LAMINA_STORE_URL` leads to it: what the tests promise of a memory, they then
-promise of one on a server. The server writes nothing to the disk that it need not: this is about promises, not about crashes.
+Every test has a database of its own, and `LAMINA_STORE_URL` leads to it: what the tests promise of
+a memory, they then promise of one on a server. The server writes nothing to the disk that it need
+not: this is about promises, not about crashes.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from tests.servers.kinds import there
 from tests.servers.postgres import Postgres
 
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
-# Tests that look into the file itself, or need a second and empty place for the same agent, are about files.
+# Tests that look into the file itself, or need a second and empty place for the same agent, are
+# about files.
 ABOUT_FILES = re.compile(
     r"memory\.db|\btamper\(|\bquietly\(|\bdigest\(|apsw|Sqlite|PRAGMA|database_of|\.path\b|lamina\.operator\(|Desk\("
 )
@@ -31,7 +34,8 @@ _numbers = itertools.count(1)
 
 
 class Copied(Postgres):
-    """A server whose databases are copies of one that has our tables already, which takes a tenth of the time."""
+    """A server whose databases are copies of one that has our tables already, which takes a tenth
+    of the time."""
 
     polite: ClassVar[int] = signal.SIGQUIT  # it need not keep anything
     pattern = ""

@@ -17,7 +17,8 @@ Kind = TypeVar("Kind", bound=Server)
 
 
 def there(kind: type[Kind]) -> type[Kind]:
-    """A kind of server that can be had; a test that needs another is not run, which is a failure where servers are required."""
+    """A kind of server that can be had; a test that needs another is not run, which is a failure
+    where servers are required."""
     reason = kind.missing()
     if reason is not None:
         message = f"not run: {kind.name} ({reason})"

@@ -1,4 +1,5 @@
-"""A place for a single outage of PostgreSQL: a server that may be broken, a database, a home, and what must hold afterwards."""
+"""A place for a single outage of PostgreSQL: a server that may be broken, a database, a home, and
+what must hold afterwards."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from tests.conftest import FULL
 from tests.servers.everywhere import Copied
 
 ROOT = Path(__file__).parents[2]
-# Some run always, all of them with LAMINA_FAULTS=full. Tests that make many homes would make them in one database.
+# Some run always, all of them with LAMINA_FAULTS=full. Tests that make many homes would make them
+# in one database.
 ALWAYS = (
     "tests/unit/memory/test_agent.py",
     "tests/unit/memory/test_reviews.py",

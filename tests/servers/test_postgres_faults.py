@@ -1,4 +1,5 @@
-"""PostgreSQL goes away in every way and comes back, while four write: nothing is lost, twice, or slow."""
+"""PostgreSQL goes away in every way and comes back, while four write: nothing is lost,
+twice, or slow."""
 
 from __future__ import annotations
 
@@ -259,7 +260,8 @@ def archived(home: Path) -> list[dict[str, Any]]:
 
 
 def check(server: Postgres, database: str, homes: Sequence[Path], said: Said) -> None:
-    """Each acknowledged memory is there once, none is there twice, what belongs together is whole or absent, all is sound."""
+    """Each acknowledged memory is there once, none is there twice, what belongs together is whole
+    or absent, all is sound."""
     for home in homes:
         recover(home)
     rows = server.execute(
@@ -324,8 +326,9 @@ def told(
 def test_whatever_happens_to_it(
     own_postgres: Postgres, tmp_path: Path, kind: type[Threads] | type[Processes]
 ) -> None:
-    """B3, B4, R1: stopped, killed, paused, restarted, crashed, cut off, silent, full or read-only, before, during and after
-    the writes of four: no acknowledged memory is lost, none is there twice, and `remember` never takes 1.5 s."""
+    """B3, B4, R1: stopped, killed, paused, restarted, crashed, cut off, silent, full or read-only,
+    before, during and after the writes of four: no acknowledged memory is lost, none is there
+    twice, and `remember` never takes 1.5 s."""
     chance = random.Random(os.environ.get("LAMINA_FAULTS_SEED", f"{SEED} {kind.__name__}"))
     database = own_postgres.database()
     said: Said = []

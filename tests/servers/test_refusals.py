@@ -1,4 +1,5 @@
-"""What cannot be a place for memories: wrong addresses, passwords and rights, foreign tables, and that no password is told."""
+"""What cannot be a place for memories: wrong addresses, passwords and rights, foreign tables, and
+that no password is told."""
 
 from __future__ import annotations
 
@@ -97,7 +98,8 @@ def test_an_address_that_leads_nowhere(
 
 
 def test_a_server_that_is_away_is_an_outage(tmp_path: Path) -> None:
-    """B4: with the fail-safe a memory is kept in the home meanwhile; what is wrong is told, without the password."""
+    """B4: with the fail-safe a memory is kept in the home meanwhile; what is wrong is told, without
+    the password."""
     url = f"postgresql://lamina:{SECRET}@127.0.0.1:{free_port()}/x"
     with lamina.open("sky", home=tmp_path, settings={"store.url": url}) as mem:
         assert mem.remember("tea").stored_in == "failsafe"
@@ -125,7 +127,8 @@ def test_without_pgvector(quick_postgres: Copied, tmp_path: Path) -> None:
 def test_a_database_that_cannot_hold_every_text(
     quick_postgres: Copied, tmp_path: Path, encoding: str
 ) -> None:
-    """B3: one that was made for some languages only is refused at once, not by the first memory in another."""
+    """B3: one that was made for some languages only is refused at once, not by the first
+    memory in another."""
     name = f"lamina_{encoding.lower()}"
     quick_postgres.execute(
         f"CREATE DATABASE {name} OWNER lamina ENCODING '{encoding}' TEMPLATE template0"
@@ -215,7 +218,8 @@ def test_a_table_that_is_gone(quick_postgres: Copied, tmp_path: Path) -> None:
 def test_a_damaged_server_is_not_replaced_by_a_file(
     quick_postgres: Copied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """H5, B3: a backup cannot take the place of tables that are gone, and is not laid where nobody looks for the memory."""
+    """H5, B3: a backup cannot take the place of tables that are gone, and is not laid where nobody
+    looks for the memory."""
     name = quick_postgres.copy()
     monkeypatch.setenv("LAMINA_STORE_URL", quick_postgres.url(name))
     with lamina.operator("sky", home=tmp_path) as op:
@@ -273,7 +277,8 @@ def test_a_role_that_may_only_read(reading: str, tmp_path: Path) -> None:
 def test_what_waits_is_not_laid_aside_for_want_of_rights(
     reading: str, quick_postgres: Copied, tmp_path: Path
 ) -> None:
-    """B4: a role that lost its rights during an outage blames no memory for that; all wait until somebody may store them."""
+    """B4: a role that lost its rights during an outage blames no memory for that; all wait until
+    somebody may store them."""
     away = f"postgresql://lamina@127.0.0.1:{free_port()}/x"
     with lamina.open("sky", home=tmp_path, settings={"store.url": away}) as mem:
         kept = mem.remember("coffee")
@@ -287,7 +292,8 @@ def test_what_waits_is_not_laid_aside_for_want_of_rights(
 
 
 def test_a_role_that_may_not_change_tables(quick_postgres: Copied, tmp_path: Path) -> None:
-    """B3: the rights that the documents name are enough to remember, archive, erase, restore and check."""
+    """B3: the rights that the documents name are enough to remember, archive, erase,
+    restore and check."""
     name = quick_postgres.copy()
     quick_postgres.execute(f"CREATE ROLE clerk LOGIN PASSWORD '{SECRET}'")
     page = (Path(__file__).parents[2] / "docs" / "postgres.md").read_text("utf-8")
@@ -340,7 +346,8 @@ def test_who_only_looks_from_a_new_home_is_in_its_trail(
 def test_what_postgresql_cannot_hold_is_refused_everywhere(
     quick_postgres: Copied, tmp_path: Path, name: str
 ) -> None:
-    """R1: a NUL or half a character is refused with the same words in a file and on a server, and leaves no trace."""
+    """R1: a NUL or half a character is refused with the same words in a file and on a server, and
+    leaves no trace."""
     url, said = quick_postgres.url(quick_postgres.copy()), []
     for number, settings in enumerate(({}, {"store.url": url})):
         with lamina.operator("sky", home=tmp_path / str(number), settings=settings) as op:
@@ -356,7 +363,8 @@ def test_what_postgresql_cannot_hold_is_refused_everywhere(
 def test_a_password_is_told_nowhere(
     quick_postgres: Copied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """P6, B3: not by status, the doctor, the settings, an error or a move, in tables or in JSON; nor is it in any file."""
+    """P6, B3: not by status, the doctor, the settings, an error or a move, in tables or in JSON;
+    nor is it in any file."""
     url = quick_postgres.url(quick_postgres.copy())
     monkeypatch.setenv("LAMINA_HOME", str(tmp_path))
     monkeypatch.setenv("LAMINA_AGENT", "sky")

@@ -1,4 +1,5 @@
-"""Weaviate, held to the contract of mirrors, and what is its own: tenants, what is unsettled, and who else is there."""
+"""Weaviate, held to the contract of mirrors, and what is its own: tenants, what is unsettled, and
+who else is there."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def test_any_history(
     tmp_path_factory: pytest.TempPathFactory,
     steps: list[tuple[str, int, Layer | None]],
 ) -> None:
-    """B3: whatever is put, dropped, cleared, committed and lost, it holds what was committed and knows where it is."""
+    """B3: whatever is put, dropped, cleared, committed and lost, it holds what was committed and
+    knows where it is."""
     contract = TestWeaviate()
     contract.url = weaviate.url
     check_any_history(contract, tmp_path_factory.mktemp("weaviate"), steps)
@@ -114,7 +116,8 @@ def test_who_fills_anew_is_noticed(weaviate: Weaviate, tmp_path: Path, fresh_age
 def test_what_the_store_never_had_is_taken_out(
     weaviate: Weaviate, tmp_path: Path, fresh_agent: str
 ) -> None:
-    """B4: what was put before a commit that never came is no candidate, and is gone once it is settled; the rest stays."""
+    """B4: what was put before a commit that never came is no candidate, and is gone once it is
+    settled; the rest stays."""
     url, tenant = weaviate.url, tenant_of(fresh_agent, "store")
     one = mirror(url, tmp_path, fresh_agent)
     one.put_now([made(1), made(2), made(3)], 5)
@@ -132,7 +135,8 @@ def test_what_the_store_never_had_is_taken_out(
 def test_one_that_is_not_taken_is_an_error(
     weaviate: Weaviate, tmp_path: Path, fresh_agent: str
 ) -> None:
-    """B3: an error about one object of a batch is raised, though the server answers well; what was there is there still."""
+    """B3: an error about one object of a batch is raised, though the server answers well; what was
+    there is there still."""
     one = mirror(weaviate.url, tmp_path, fresh_agent, used=embedder())
     one.put([made(1)])
     one.commit(FIRST)
@@ -173,7 +177,8 @@ def test_other_programs_read_it(weaviate: Weaviate, tmp_path: Path, fresh_agent:
 
 
 def test_a_handle_feeds_it(weaviate: Weaviate, tmp_path: Path, fresh_agent: str) -> None:
-    """B3: what is remembered, forgotten and changed is so in Weaviate, and `verify` finds no difference."""
+    """B3: what is remembered, forgotten and changed is so in Weaviate, and `verify`
+    finds no difference."""
     with Desk(tmp_path) as desk:
         agent = desk.agent(fresh_agent, settings={"mirrors.weaviate": weaviate.url})
         agent.remember("a cup of green tea")
@@ -190,7 +195,8 @@ def test_a_handle_feeds_it(weaviate: Weaviate, tmp_path: Path, fresh_agent: str)
 def test_searches_go_through_it(
     weaviate: Weaviate, tmp_path: Path, fresh_agent: str, limit: int
 ) -> None:
-    """B3: with `recall.via` the answers are those of the store: same memories, same parts of their scores."""
+    """B3: with `recall.via` the answers are those of the store: same memories, same parts
+    of their scores."""
     with Desk(tmp_path) as desk:
         here = desk.agent(fresh_agent, settings={"mirrors.weaviate": weaviate.url})
         here.remember_many(
@@ -210,7 +216,8 @@ def test_searches_go_through_it(
 
 
 def test_unknown_and_foreign_ids(weaviate: Weaviate, tmp_path: Path, fresh_agent: str) -> None:
-    """B3: what somebody else lays into the tenant is never an answer, and is told; `verify` names it."""
+    """B3: what somebody else lays into the tenant is never an answer, and is told;
+    `verify` names it."""
     settings_ = {"mirrors.weaviate": weaviate.url, "recall.via": "weaviate"}
     with Desk(tmp_path) as desk:
         agent = desk.agent(fresh_agent, settings=settings_)
@@ -231,7 +238,8 @@ def test_unknown_and_foreign_ids(weaviate: Weaviate, tmp_path: Path, fresh_agent
 
 
 def test_a_collection_of_somebody_else(own_weaviate: Weaviate, tmp_path: Path) -> None:
-    """B3: one that we did not make is not touched: the memories are in the store, and `status` says what to do."""
+    """B3: one that we did not make is not touched: the memories are in the store, and `status` says
+    what to do."""
     asked(
         own_weaviate.url,
         "POST",
@@ -265,7 +273,8 @@ def keyed() -> Iterator[Weaviate]:
 
 
 def test_keys(keyed: Weaviate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """B3: the right key opens it; a wrong one and none are told by the setting, and no key is in any message."""
+    """B3: the right key opens it; a wrong one and none are told by the setting, and no key is in
+    any message."""
     with Desk(tmp_path) as desk:
         given = {
             "mirrors.weaviate": keyed.url,

@@ -1,4 +1,5 @@
-"""Weaviate goes away in every way and comes back, while four writers need it: nothing is lost, twice, or slow."""
+"""Weaviate goes away in every way and comes back, while four writers need it: nothing is lost,
+twice, or slow."""
 
 from __future__ import annotations
 
@@ -180,7 +181,8 @@ def acknowledged(said: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def check(home: Path, server: Weaviate, expected: Sequence[str], **more: Any) -> None:
-    """Each acknowledged memory is in the store once and in Weaviate once, nothing else is, and both say the same."""
+    """Each acknowledged memory is in the store once and in Weaviate once, nothing else is, and both
+    say the same."""
     with recovered(home, server.url, **more) as memory:
         stored = Counter(record.content for record in memory.list(limit=10_000))
         held = memories(server.url, tenant_of(AGENT, memory._store.id))
@@ -195,8 +197,9 @@ def check(home: Path, server: Weaviate, expected: Sequence[str], **more: Any) ->
 def test_whatever_happens_to_it(
     own_weaviate: Weaviate, tmp_path: Path, kind: type[Threads] | type[Processes]
 ) -> None:
-    """B3, B4: stopped, killed, paused, restarted, cut off, silent or slow, before, during and after the writes of four:
-    no acknowledged memory is lost, none is there twice, `mirror verify` is clean, and `remember` never takes 1.5 s."""
+    """B3, B4: stopped, killed, paused, restarted, cut off, silent or slow, before, during and after
+    the writes of four: no acknowledged memory is lost, none is there twice, `mirror verify` is
+    clean, and `remember` never takes 1.5 s."""
     chance = random.Random(f"{SEED} {kind.__name__}")
     said: list[dict[str, Any]] = []
     with Proxy(own_weaviate.port) as line, ExitStack() as stack:
@@ -216,7 +219,8 @@ def test_whatever_happens_to_it(
 
 
 def test_the_case_of_the_document(own_weaviate: Weaviate, tmp_path: Path) -> None:
-    """B4: Weaviate stopped, short and long memories go to two files of `record_type` lines; started again, it has all once."""
+    """B4: Weaviate stopped, short and long memories go to two files of `record_type` lines; started
+    again, it has all once."""
     settings = {"mirrors.weaviate": own_weaviate.url, "preset": "milton"}
     with lamina.open(AGENT, home=tmp_path, settings=settings) as memory:
         memory.remember("in time", **SHORT)
@@ -232,7 +236,8 @@ def test_the_case_of_the_document(own_weaviate: Weaviate, tmp_path: Path) -> Non
 
 
 def test_the_same_key_again_hides_nothing(weaviate: Weaviate, tmp_path: Path) -> None:
-    """B3, B4: what was remembered before under its key stays what searches in Weaviate find; it is not put there again."""
+    """B3, B4: what was remembered before under its key stays what searches in Weaviate find; it is
+    not put there again."""
     with handle(tmp_path, weaviate.url) as memory:
         kept = memory.remember("Ana drinks green tea", key="tea")
         memory.sync_mirrors()
@@ -246,7 +251,8 @@ def test_the_same_key_again_hides_nothing(weaviate: Weaviate, tmp_path: Path) ->
 def test_a_dead_one_that_is_not_required_costs_nothing(
     own_weaviate: Weaviate, tmp_path: Path
 ) -> None:
-    """B3: writers go on, memories are in the store, `status` says that the mirror is behind; afterwards it has all."""
+    """B3: writers go on, memories are in the store, `status` says that the mirror is behind;
+    afterwards it has all."""
     with handle(tmp_path, own_weaviate.url, **{"mirrors.weaviate_required": False}) as memory:
         memory.remember("before")
         own_weaviate.kill()
@@ -261,7 +267,8 @@ def test_a_dead_one_that_is_not_required_costs_nothing(
 
 
 def test_a_writer_that_dies_in_the_middle(weaviate: Weaviate, tmp_path: Path) -> None:
-    """B4: what Weaviate had taken when its writer died, and the store had not, is gone with the next sync."""
+    """B4: what Weaviate had taken when its writer died, and the store had not, is gone with the
+    next sync."""
     with handle(tmp_path, weaviate.url) as memory:
         memory.remember("before", **SHORT)
         tenant = tenant_of(AGENT, memory._store.id)

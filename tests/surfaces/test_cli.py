@@ -16,7 +16,8 @@ from tests.surfaces.conftest import Call, remembered
 
 
 def test_remember_prints_the_record_as_json(call: Call) -> None:
-    """`remember --json` prints a record with the names of R1, times in ISO-8601 with Z, and the score (R1, R4, H1)."""
+    """`remember --json` prints a record with the names of R1, times in ISO-8601 with Z, and the
+    score (R1, R4, H1)."""
     record = remembered(
         call,
         "Sleep improved",
@@ -48,7 +49,8 @@ def test_remember_reads_standard_input(
 
 
 def test_a_key_stores_once(call: Call) -> None:
-    """The same --key returns the same record; another text under it is a conflict with exit code 1 (L1)."""
+    """The same --key returns the same record; another text under it is a conflict with exit
+    code 1 (L1)."""
     first, again = (remembered(call, "once", "--key", "k") for _ in range(2))
     assert first["id"] == again["id"]
     assert call("remember", "twice", "--key", "k").code == 1
@@ -67,7 +69,8 @@ def test_list_and_inspect_show_what_was_stored(call: Call) -> None:
 
 
 def test_search_finds_explains_and_abstains(call: Call) -> None:
-    """A search prints hits with parts that add up; no match prints so and exits with 4 (Q3, Q6, Q7)."""
+    """A search prints hits with parts that add up; no match prints so and exits with 4
+    (Q3, Q6, Q7)."""
     remembered(call, "User wants daily Garmin reports at 7am", "--importance", "0.9")
     found = call("search", "garmin", "--json")
     (hit,) = found.json["hits"]
@@ -108,7 +111,8 @@ def test_search_finds_explains_and_abstains(call: Call) -> None:
 def test_bad_input_has_one_shape_and_a_code(
     call: Call, arguments: Sequence[str], code: int
 ) -> None:
-    """Bad input exits with its code, prints one JSON error on stderr with --json, and stores nothing (H1)."""
+    """Bad input exits with its code, prints one JSON error on stderr with --json, and stores
+    nothing (H1)."""
     outcome = call(*arguments, "--json")
     assert outcome.code == code
     error = json.loads(outcome.err)["error"]
@@ -223,7 +227,8 @@ def test_status_shows_bytes_and_counts(call: Call) -> None:
 
 
 def test_doctor_is_content_with_a_new_home(call: Call) -> None:
-    """`doctor` creates nothing, finds nothing wrong with a healthy store, and exits with 0 (B1, B6)."""
+    """`doctor` creates nothing, finds nothing wrong with a healthy store, and exits with
+    0 (B1, B6)."""
     assert call("doctor").code == 0
     remembered(call, "one")
     findings = call("doctor", "--json").json
@@ -279,7 +284,8 @@ def test_a_closed_pipe_is_not_a_traceback(tmp_path: Path) -> None:
 
 
 def test_users_are_kept_apart(call: Call) -> None:
-    """--user limits reading and writing to one person's memories and those of nobody in particular (R12)."""
+    """--user limits reading and writing to one person's memories and those of nobody
+    in particular (R12)."""
     hers = call("--user", "ana", "remember", "Ana's secret", "--json").json
     remembered(call, "for everybody")
     assert [record["content"] for record in call("--user", "ben", "list", "--json").json] == [
@@ -320,7 +326,8 @@ def test_a_lost_store_is_not_silently_replaced(call: Call, tmp_path: Path) -> No
 def test_an_agent_that_knows_its_name_gets_no_other_memory(
     call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """With LAMINA_ROLE=agent and LAMINA_AGENT another agent's memory does not exist, and the attempt is logged (P2, V7)."""
+    """With LAMINA_ROLE=agent and LAMINA_AGENT another agent's memory does not exist, and the
+    attempt is logged (P2, V7)."""
     call("--agent", "aegis", "remember", "secret of aegis")
     monkeypatch.setenv("LAMINA_ROLE", "agent")
     monkeypatch.setenv("LAMINA_AGENT", "sky")

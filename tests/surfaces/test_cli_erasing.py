@@ -31,7 +31,8 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]
 def test_a_request_is_answered_in_one_command(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """P5: the preview shows what goes and what mentions the name, the command erases it, the certificate is there again."""
+    """P5: the preview shows what goes and what mentions the name, the command erases it, the
+    certificate is there again."""
     code, shown = told(capsys, "erase", "--user", "ana", "--dry-run")
     assert (code, "I have diabetes" in shown) == (0, True)
     assert "1 memory of others that mentions the name" in shown

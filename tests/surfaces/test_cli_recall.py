@@ -51,7 +51,8 @@ def found(call: Call, *arguments: str) -> list[str]:
 
 @pytest.mark.parametrize("ranker", RANKERS)
 def test_every_ranker_can_be_chosen(filled: Call, ranker: str) -> None:
-    """`--ranker` chooses, the best match comes first, and the parts of a score add up to it (H1, Q6)."""
+    """`--ranker` chooses, the best match comes first, and the parts of a score add up to
+    it (H1, Q6)."""
     outcome = filled("search", "green tea in the morning", "--ranker", ranker, "--json")
     assert outcome.code == 0
     hit = outcome.json["hits"][0]
@@ -62,7 +63,8 @@ def test_every_ranker_can_be_chosen(filled: Call, ranker: str) -> None:
 
 @pytest.mark.parametrize("ranker", RANKERS)
 def test_the_shape_of_an_answer(filled: Call, ranker: str) -> None:
-    """`--json` prints outcome, hits and confidence as in Python, and notes only when there are some (H1, Q7)."""
+    """`--json` prints outcome, hits and confidence as in Python, and notes only when there are some
+    (H1, Q7)."""
     answer = filled("search", "green tea", "--ranker", ranker, "--json").json
     assert answer.keys() == {"outcome", "hits", "confidence"}
     assert (answer["confidence"] is None) == (ranker != "hybrid")
@@ -91,7 +93,8 @@ def test_a_table_holds_a_line_for_each_hit(filled: Call) -> None:
 
 
 def test_explain_draws_the_parts(filled: Call) -> None:
-    """`--explain` shows each part with its number and a bar, and the score that they add up to (H1, Q6)."""
+    """`--explain` shows each part with its number and a bar, and the score that they add up
+    to (H1, Q6)."""
     out = filled("search", "green tea", "--ranker", "keyword", "--explain").out
     for name in ("relevance", "recency", "importance", "= score"):
         assert name in out
@@ -153,14 +156,16 @@ def test_a_bar_fits(value: float, best: float) -> None:
     ],
 )
 def test_filters(filled: Call, arguments: list[str], expected: list[str]) -> None:
-    """Each filter of a search can be given, several are joined, and none finds what does not pass (H1, Q3)."""
+    """Each filter of a search can be given, several are joined, and none finds what does not pass
+    (H1, Q3)."""
     assert sorted(
         found(filled, "morning tea bicycle", "--ranker", "keyword", *arguments)
     ) == sorted(expected)
 
 
 def test_two_times(filled: Call) -> None:
-    """`--as-of` and `--known-at` take a day or a time: before the memories were made, nothing was known (H1, Q10)."""
+    """`--as-of` and `--known-at` take a day or a time: before the memories were made, nothing was
+    known (H1, Q10)."""
     assert found(filled, "green tea", "--known-at", "2001-01-01") == []
     assert found(filled, "green tea", "--known-at", "2999-01-01T00:00:00Z")[0] == TEA
     assert found(filled, "green tea", "--as-of", "2001-01-01") == []
@@ -267,7 +272,8 @@ def profile(call: Call, text: str) -> dict[str, Any]:
 
 
 def test_context_is_fenced(call: Call) -> None:
-    """`context` prints the fenced text, with --json also the hits in it; nothing relevant is exit code 4 (H1, Q9)."""
+    """`context` prints the fenced text, with --json also the hits in it; nothing relevant is exit
+    code 4 (H1, Q9)."""
     outcome = call("context", "green tea")
     assert (outcome.code, outcome.out.strip()) == (4, "nothing relevant")
     assert call("context", "green tea", "--json").json == {"text": "", "items": []}
@@ -332,7 +338,8 @@ def test_models_are_listed(call: Call) -> None:
 
 
 def test_an_unknown_model_is_not_fetched(call: Call, tmp_path: Path) -> None:
-    """`model pull` of a name that nobody knows exits with 2, names the known ones, and leaves nothing behind (H1)."""
+    """`model pull` of a name that nobody knows exits with 2, names the known ones, and leaves
+    nothing behind (H1)."""
     outcome = call("model", "pull", "gpt-17")
     assert outcome.code == 2
     assert "minilm" in outcome.err
@@ -367,7 +374,8 @@ def test_inspect_shows_the_days_that_a_text_speaks_of(
 
 
 def test_the_program_searches_in_a_process_of_its_own(tmp_path: Path) -> None:
-    """Through the real program: found is 0, nothing relevant 4, wrong usage 2; output is UTF-8 whatever the locale (H1)."""
+    """Through the real program: found is 0, nothing relevant 4, wrong usage 2; output is UTF-8
+    whatever the locale (H1)."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("LAMINA_")
     }

@@ -1,4 +1,5 @@
-"""Promises of `lamina run`: a line for each job, a table of how they stand, and help for those who run nothing."""
+"""Promises of `lamina run`: a line for each job, a table of how they stand, and help for those who
+run nothing."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 
 def test_a_line_for_each_job(house: House, capsys: pytest.CaptureFixture[str]) -> None:
-    """L6: time, job, outcome, duration and what was done, on one line; when all is done, it says so."""
+    """L6: time, job, outcome, duration and what was done, on one line; when all is done,
+    it says so."""
     assert run.once_through(house.orchestrator, as_json=False) == 0
     assert [line.split(None, 6) for line in capsys.readouterr().out.splitlines()] == [
         [
@@ -78,7 +80,8 @@ def test_a_line_for_each_job(house: House, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_failed_job_is_seen(house: House, capsys: pytest.CaptureFixture[str]) -> None:
-    """L6: a failure is in its line with the message, which cannot steer the terminal, and --once exits with 1."""
+    """L6: a failure is in its line with the message, which cannot steer the terminal, and --once
+    exits with 1."""
     house.fails = True
     assert run.once_through(house.orchestrator, as_json=False) == 1
     line = capsys.readouterr().out.splitlines()[1]
@@ -140,7 +143,8 @@ def test_signals_are_as_before_afterwards(house: House) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_night_over_hostile_text(tmp_path: Path, number: signal.Signals) -> None:
-    """S5, L6: `lamina run` ends a night before the next text when it is told to; the next one reads everything."""
+    """S5, L6: `lamina run` ends a night before the next text when it is told to; the next
+    one reads everything."""
     hostile = [
         "a@" * 10_000,
         " " * 20_000 + "!",
@@ -194,7 +198,8 @@ def test_nothing_is_started_when_nothing_is_due(house: House) -> None:
 def test_what_is_due_is_started_beside_the_caller(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """L6: when something is due, `lamina run --once` is started for this agent and all its users, one at a time, and reaped."""
+    """L6: when something is due, `lamina run --once` is started for this agent and all its users,
+    one at a time, and reaped."""
     monkeypatch.setenv("LAMINA_USER", "ana")
     process = maintenance.start_if_due(house.orchestrator, house.home, "sky")
     assert process is not None

@@ -1,4 +1,5 @@
-"""Remembers until there is no room, says what still works then, and what works again when there is room."""
+"""Remembers until there is no room, says what still works then, and what works again when
+there is room."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class Filler:
         self._written += 1
 
     def fill(self) -> None:
-        """Write until it fails; several failures in a row, because the first one must not make the next one worse."""
+        """Write until it fails; several failures in a row, because the first one must not make the
+        next one worse."""
         while (how := outcome(self.remember)) == "done":
             pass
         failures = [how, *(outcome(self.remember) for _ in range(5))]

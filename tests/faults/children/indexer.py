@@ -1,4 +1,5 @@
-"""Indexes stores and keeps conversations when told, and says how each step ended, so that a fault can be put around it."""
+"""Indexes stores and keeps conversations when told, and says how each step ended, so that a fault
+can be put around it."""
 
 from __future__ import annotations
 

@@ -41,7 +41,8 @@ Told = tuple[str, list[str]]
 
 
 class Reviewer:
-    """A process with an operator's handle of its own name, and the handles of an agent for each user."""
+    """A process with an operator's handle of its own name, and the handles of an agent
+    for each user."""
 
     def __init__(self, home: str, name: str, stack: ExitStack) -> None:
         settings = {"review.per_day": 1_000_000}
@@ -121,7 +122,8 @@ class Reviewer:
         return self._decide(self._operator.lift, "tombstoned", "it may be so")
 
     def _decide(self, verb: Callable[..., lamina.Record], state: str, *given: str) -> Told:
-        """Decide about something that was in a state when somebody looked, which may be over by now."""
+        """Decide about something that was in a state when somebody looked, which may be
+        over by now."""
         known = self._operator.list(layers=["profile", "semantic"], states=[state], limit=NEAR)
         record_id = self._chance.choice(known).id if known else "0" * 26
         return record_id, [verb(record_id, *given).id]

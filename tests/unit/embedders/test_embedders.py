@@ -65,7 +65,8 @@ def outcome(code: str) -> str:
 
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A small library that is called like the real one, which is too large to be installed for a test."""
+    """A small library that is called like the real one, which is too large to be installed
+    for a test."""
     (tmp_path / "sentence_transformers.py").write_text(STAND_IN)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "sentence_transformers", raising=False)
@@ -92,7 +93,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_a_setting_names_an_embedder(spec: str, name: str) -> None:
-    """Each name of a setting gives the embedder of that vector space, though its model may not be here."""
+    """Each name of a setting gives the embedder of that vector space, though its model may
+    not be here."""
     made = create(spec)
     assert made is not None
     assert made.name == name
@@ -209,7 +211,8 @@ def test_long_texts_are_cut(part: str) -> None:
 
 
 def test_a_missing_package_says_what_to_install(package: Path) -> None:
-    """Without its files the embedder fails with the command that brings them, and is listed as not here."""
+    """Without its files the embedder fails with the command that brings them, and is listed
+    as not here."""
     with pytest.raises(EmbedderFailed, match="`pip install wordllama`"):
         WordLlama().embed(["tea"])
     assert not wordllama.is_here()
@@ -286,7 +289,8 @@ def test_a_sentence_model_makes_rows_like_the_others(library: None) -> None:
     ],
 )
 def test_a_sentence_model_that_fails_says_why(library: None, model: str, message: str) -> None:
-    """A model that is not here is not downloaded: the message says how; one that makes no vectors is not believed."""
+    """A model that is not here is not downloaded: the message says how; one that makes no vectors
+    is not believed."""
     made = create(f"sentence-transformers:{model}")
     assert made is not None
     with pytest.raises(EmbedderFailed, match=message):

@@ -1,4 +1,5 @@
-"""The endpoint: what it sends, and that nothing a server may answer is believed unseen. The server is a real one."""
+"""The endpoint: what it sends, and that nothing a server may answer is believed unseen. The server
+is a real one."""
 
 from __future__ import annotations
 
@@ -174,7 +175,8 @@ def test_answers_without_numbers_are_in_order(server: ModelServer) -> None:
 def test_a_wrong_answer_is_not_believed(
     server: ModelServer, body: bytes | str, message: str
 ) -> None:
-    """Whatever is not exactly one vector of finite numbers for each text is a typed error that says what came."""
+    """Whatever is not exactly one vector of finite numbers for each text is a typed error that says
+    what came."""
     server.play = says(body)
     with pytest.raises(EmbedderFailed, match=message):
         endpoint(server).embed(["tea"])
@@ -223,7 +225,8 @@ def test_a_huge_answer_is_not_read_to_its_end(server: ModelServer) -> None:
 
 @pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 503, 204])
 def test_errors_are_quoted_briefly(server: ModelServer, status: int) -> None:
-    """The message holds the status, but nothing of what the server said: that may be the key, or another user's text."""
+    """The message holds the status, but nothing of what the server said: that may be the key, or
+    another user's text."""
     body = (
         b""
         if status == 204
@@ -258,7 +261,8 @@ def test_redirects_are_not_followed(server: ModelServer, status: int) -> None:
     ],
 )
 def test_a_slow_server_is_given_up(server: ModelServer, head: bytes, drop: bytes) -> None:
-    """The time limit is for the whole answer: a server that sends a byte now and then gains nothing by it."""
+    """The time limit is for the whole answer: a server that sends a byte now and then gains nothing
+    by it."""
     server.play = lambda handler, _: handler.drip(head, drop)
     assert "did not answer within 0.2 seconds" in failure(endpoint(server, timeout=0.2))
     for thread in [found for found in threading.enumerate() if found.name == "lamina-endpoint"]:
@@ -327,7 +331,8 @@ def test_a_failure_is_not_remembered(server: ModelServer) -> None:
     ],
 )
 def test_addresses_are_plain(address: str) -> None:
-    """What is not a plain http or https address is refused when the embedder is made, with an example of one."""
+    """What is not a plain http or https address is refused when the embedder is made, with an
+    example of one."""
     with pytest.raises(InvalidInput, match=r"such as http://localhost:11434/v1"):
         Endpoint(address, "m", None, 1)
 

@@ -1,4 +1,5 @@
-"""Promises of aging: what nobody wants matters less, what somebody wants matters more, and nothing is ever lost."""
+"""Promises of aging: what nobody wants matters less, what somebody wants matters more, and nothing
+is ever lost."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ def applied(adjusted: Adjusted) -> Entry:
 
 
 def test_half_of_it_is_gone_after_the_half_life() -> None:
-    """S4: what happened loses half of what is above the floor in half a year, what is known in two years."""
+    """S4: what happened loses half of what is above the floor in half a year, what is known
+    in two years."""
     for layer, days in ((Layer.EPISODIC, 180), (Layer.SEMANTIC, 730)):
         assert importance(entry(0.65, days, layer=layer), NOW) == 0.35
         assert importance(entry(0.65, 2 * days, layer=layer), NOW) == 0.2
@@ -50,19 +52,22 @@ def test_half_of_it_is_gone_after_the_half_life() -> None:
 
 
 def test_accesses_raise_it() -> None:
-    """S4: each time that the accesses double, a twentieth of what is missing to 1 is added, and at most three tenths of it."""
+    """S4: each time that the accesses double, a twentieth of what is missing to 1 is added, and at
+    most three tenths of it."""
     raised = [importance(entry(0.4, accesses=count), NOW) for count in (0, 1, 3, 7, 63, 10**6)]
     assert raised == [0.4, 0.43, 0.46, 0.49, 0.58, 0.58]
 
 
 def test_a_late_access_makes_it_young_again() -> None:
-    """S4: age counts from the last time that somebody wanted it; an access that is older than the memory is none."""
+    """S4: age counts from the last time that somebody wanted it; an access that is older than the
+    memory is none."""
     assert importance(entry(0.5, 900, 1, accessed_at=NOW), NOW) == importance(entry(0.5, 0, 1), NOW)
     assert importance(entry(0.5, 10, accessed_at=START), NOW) == importance(entry(0.5, 10), NOW)
 
 
 def test_what_was_stated_keeps_half() -> None:
-    """S4: an importance that somebody stated is never halved more than once; a judged one may sink to the floor."""
+    """S4: an importance that somebody stated is never halved more than once; a judged one may sink
+    to the floor."""
     assert importance(entry(0.9, 9000, given=True), NOW) == 0.45
     assert importance(entry(0.9, 9000), NOW) == FLOOR
     assert importance(entry(0.25, 9000, given=True), NOW) >= 0.125
@@ -75,7 +80,8 @@ def test_the_floor_raises_nothing() -> None:
 
 @pytest.mark.parametrize("layer", [layer for layer in Layer if layer not in HALF_LIVES])
 def test_some_layers_do_not_age(layer: Layer) -> None:
-    """S4: profile, procedures, the world and working memory are left alone, whatever their numbers say."""
+    """S4: profile, procedures, the world and working memory are left alone, whatever
+    their numbers say."""
     assert (
         plan([entry(0.9, 9000, 50, layer=layer), entry(0.9, importance=0.1, layer=layer)], NOW)
         == []
@@ -139,7 +145,8 @@ ENTRIES = st.builds(
 
 @given(ENTRIES)
 def test_it_stays_within_bounds(one: Entry) -> None:
-    """S4, R4: an importance is between 0 and 1, not below the floor or what it was, and not below half of what was stated."""
+    """S4, R4: an importance is between 0 and 1, not below the floor or what it was, and not below
+    half of what was stated."""
     new = importance(one, NOW)
     assert 0 <= new <= 1
     if one.layer in HALF_LIVES:
@@ -151,7 +158,8 @@ def test_it_stays_within_bounds(one: Entry) -> None:
 def test_a_second_time_changes_nothing(
     drawn: list[Entry], shuffled: random.Random, seconds: int
 ) -> None:
-    """S4, Q6: adjusting again at the same time changes nothing, in whatever order; only what differs is changed."""
+    """S4, Q6: adjusting again at the same time changes nothing, in whatever order; only what
+    differs is changed."""
     entries = [
         msgspec.structs.replace(one, id=f"id{seq}", seq=seq) for seq, one in enumerate(drawn)
     ]
@@ -167,7 +175,8 @@ def test_a_second_time_changes_nothing(
 
 @given(ENTRIES, st.lists(st.integers(0, 2000), min_size=1, max_size=10))
 def test_nights_do_not_compound(one: Entry, nights: list[int]) -> None:
-    """S4: however many nights there were between, the importance is within a hundredth of what one night would have made."""
+    """S4: however many nights there were between, the importance is within a hundredth of what one
+    night would have made."""
     night = NOW
     for days in sorted(nights):
         night = NOW + timedelta(days=days)
@@ -178,7 +187,8 @@ def test_nights_do_not_compound(one: Entry, nights: list[int]) -> None:
 
 @given(ENTRIES, st.integers(0, 10**6), st.timedeltas(timedelta(0), timedelta(5000)))
 def test_more_accesses_never_lower_it(one: Entry, more: int, later: timedelta) -> None:
-    """S4: who wants a memory more often, or later, never makes it matter less; and time alone never makes it matter more."""
+    """S4: who wants a memory more often, or later, never makes it matter less; and time alone never
+    makes it matter more."""
     wanted = msgspec.structs.replace(one, accesses=one.accesses + more)
     assert importance(wanted, NOW) >= importance(one, NOW)
     last = max(one.created_at, one.accessed_at or one.created_at)
@@ -189,7 +199,8 @@ def test_more_accesses_never_lower_it(one: Entry, more: int, later: timedelta) -
 
 
 def test_half_lives_are_those_that_were_promised() -> None:
-    """S4: half a year for what happened, two years for what is known; short-term memory does not decay."""
+    """S4: half a year for what happened, two years for what is known; short-term memory
+    does not decay."""
     assert dict(aging.HALF_LIVES) == {
         Layer.SHORT_TERM: float("inf"),
         Layer.EPISODIC: 180.0,

@@ -61,7 +61,8 @@ def test_an_answer_may_name_what_it_answers(kind: str, named: dict[str, Any]) ->
 
 
 def test_request_and_result_may_share_an_id() -> None:
-    """L12: a result with the request_id of a request answers it; another request with that id does not."""
+    """L12: a result with the request_id of a request answers it; another request with that
+    id does not."""
     request, again = (
         memory(1, "request", metadata={"request_id": "r-17"}),
         memory(2, "request", metadata={"request_id": "r-17"}),
@@ -106,7 +107,8 @@ def test_what_is_done_is_not_pending(kind: str, status: str) -> None:
 
 
 def test_escalations_wait_for_an_answer() -> None:
-    """L12, R6: an escalation is pending until something cites it, and so is an error that was escalated to somebody."""
+    """L12, R6: an escalation is pending until something cites it, and so is an error that was
+    escalated to somebody."""
     escalation, error = (
         memory(1, "escalation"),
         memory(2, "error", metadata={"escalated_to": "Aegis"}),
@@ -152,7 +154,8 @@ def test_a_day_that_has_come(days: int, listed: bool) -> None:
 
 
 def test_a_day_that_was_past_does_not_come() -> None:
-    """L12: what already lay behind when it was remembered, or was on that very day, is a memory and no appointment."""
+    """L12: what already lay behind when it was remembered, or was on that very day, is a memory and
+    no appointment."""
     records = [memory(1, content="we met on 2026-04-30"), memory(2, content="today is 2026-05-01")]
     assert why(*records, today=TODAY) == why(*records, today=TODAY + DAY) == []
     old = memory(
@@ -180,7 +183,8 @@ def test_an_item_is_short_and_plain() -> None:
 
 
 def test_the_oldest_comes_first_and_each_once() -> None:
-    """L12: the list is in the order of time, and a memory with several reasons is listed with the first."""
+    """L12: the list is in the order of time, and a memory with several reasons is listed
+    with the first."""
     both = memory(2, "request", metadata={"status": "pending", "escalated_to": "Aegis"})
     assert [
         item["id"][-1]
@@ -219,7 +223,8 @@ values = (
     )
 )
 def test_no_metadata_breaks_it(records: list[Record]) -> None:
-    """L12: whatever stands in the metadata, the list is made, without a memory that is not there or comes twice."""
+    """L12: whatever stands in the metadata, the list is made, without a memory that is not there or
+    comes twice."""
     found = pending(records, answers(records), TODAY, {})
     ids = [item["id"] for item in found]
     assert len(set(ids)) == len(ids)

@@ -17,7 +17,8 @@ from tests.unit.engines.samples import hour, ids
 
 
 def test_what_says_the_same_as_a_whole() -> None:
-    """V2, P1: one record in the words of the best, with all tags, the newest spelling of topics, and where it comes from."""
+    """V2, P1: one record in the words of the best, with all tags, the newest spelling of topics,
+    and where it comes from."""
     records = [
         known(
             1,
@@ -63,7 +64,8 @@ def test_what_says_the_same_as_a_whole() -> None:
 
 
 def test_a_topic_as_a_whole() -> None:
-    """V2, P1: its lines in their order, as sure as the least sure of them; of several kinds it is an insight."""
+    """V2, P1: its lines in their order, as sure as the least sure of them; of several kinds it is
+    an insight."""
     records = [
         known(1, "Tea is hot", ["tea"], confidence=0.4, speaker="Ana"),
         known(2, "Milk is\ncold", ["Tea"], importance=0.8, kind="decision"),
@@ -82,7 +84,8 @@ def test_a_topic_as_a_whole() -> None:
 
 @pytest.mark.parametrize(("characters", "groups"), [(256, 1), (257, 0)])
 def test_a_topic_has_256_characters(characters: int, groups: int) -> None:
-    """V2: a longer one could be no label; nor could one that is longer to a reader than it was written."""
+    """V2: a longer one could be no label; nor could one that is longer to a reader than
+    it was written."""
     topic = "x" * characters
     assert len(compaction.compact([known(1, "a b", [topic]), known(2, "c d", [topic])])) == groups
     grown = "㍿" * (characters // 4) + "x" * (characters % 4)  # four letters to a reader
@@ -138,7 +141,8 @@ def test_as_few_as_two_and_as_many_as_4000(most: int) -> None:
 def test_the_words_of_a_procedure(
     content: str, words: tuple[str, ...], telling: tuple[str, ...]
 ) -> None:
-    """V3: without marks around them, fillers and endings; names, numbers, flags and what turns it are telling."""
+    """V3: without marks around them, fillers and endings; names, numbers, flags and what turns it
+    are telling."""
     assert compaction._steps(content) == Steps(words, frozenset(telling))
 
 
@@ -152,7 +156,8 @@ def test_a_filler_is_no_word_of_a_procedure(filler: str) -> None:
 
 
 def test_a_finding_of_the_radar_beside_another_text() -> None:
-    """V2, R7: where one says the same of the same repository and was no finding, nothing is promised of both."""
+    """V2, R7: where one says the same of the same repository and was no finding, nothing is
+    promised of both."""
     records = [
         known(1, "finder", metadata=RADAR, importance=0.9),
         known(2, "Finder", metadata={**RADAR, "origin": "sleep"}),

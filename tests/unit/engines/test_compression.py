@@ -128,7 +128,8 @@ def test_a_key_that_is_none_is_passed_over(key: Any) -> None:
 
 @pytest.mark.parametrize("value", [None, "", 5, True, ["Ana", 5], []])
 def test_a_value_that_does_not_fit_its_key_is_passed_over(value: Any) -> None:
-    """L9: where a text belongs, only a text is taken from metadata; otherwise what the memory says counts."""
+    """L9: where a text belongs, only a text is taken from metadata; otherwise what the
+    memory says counts."""
     one = item(1, "Ana", metadata={"profile_key": "name", "value": value})
     two = item(2, "tea", metadata={"profile_key": "interests", "value": value})
     assert said(planned([one, two])) == {"name": "Ana", "interests": ["tea"]}
@@ -144,7 +145,8 @@ def test_do_not_assume_has_its_list(kind: str) -> None:
 
 
 def test_projects_are_sorted_by_tags() -> None:
-    """L9: tags goal, blocker, next and next_step sort a project's items; else kind project is a goal, the rest is next."""
+    """L9: tags goal, blocker, next and next_step sort a project's items; else kind project is a
+    goal, the rest is next."""
     items = [
         item(1, "grow tomatoes", "fact", ["project:garden", "goal"]),
         item(2, "no water", "preference", ["blocker", "project:garden"]),
@@ -207,7 +209,8 @@ def test_summaries_name_their_sources() -> None:
 
 
 def test_a_list_is_merged_with_what_it_says() -> None:
-    """L9, P1: a list grows by what it does not have, keeps its order, and its evidence is the old and the new."""
+    """L9, P1: a list grows by what it does not have, keeps its order, and its evidence is the old
+    and the new."""
     before = told(1, "stable_facts", ["lives in Oslo", "has a dog"], evidence=("e" * 26,))
     (summary,) = planned(
         [item(5, "Lives  in OSLO"), item(6, "has a cat"), item(7, "Has a cat")], [before]
@@ -230,7 +233,8 @@ def test_a_project_is_merged_with_what_it_says() -> None:
 
 
 def test_what_is_known_is_joined() -> None:
-    """L9: a memory that says what is known already is compressed: it becomes evidence, and no record is made anew."""
+    """L9: a memory that says what is known already is compressed: it becomes evidence, and no
+    record is made anew."""
     before = told(1, "stable_facts", ["lives in Oslo"], evidence=("e" * 26,))
     drink = told(2, "drink", "Tea", evidence=())
     plan = planned(
@@ -247,7 +251,8 @@ def test_what_is_known_is_joined() -> None:
 
 
 def test_a_repetition_does_not_lower_trust() -> None:
-    """V8: what an operator said stays trusted when an agent repeats it; the repetition is no evidence then."""
+    """V8: what an operator said stays trusted when an agent repeats it; the repetition is no
+    evidence then."""
     before = told(1, "drink", "tea", trust=Trust.OPERATOR)
     plan = planned([item(5, "tea", metadata={"profile_key": "drink"})], [before])
     assert (plan.summaries, plan.joined, len(plan.compressed)) == ((), (), 1)
@@ -270,7 +275,8 @@ def test_a_users_list_begins_with_what_concerns_everybody() -> None:
 
 
 def test_the_newest_statement_counts() -> None:
-    """L9: of several values for one key the one that was said last counts, and what agrees with it is its evidence."""
+    """L9: of several values for one key the one that was said last counts, and what agrees with it
+    is its evidence."""
     values = ["tea", "coffee", "Tea", "water", "tea"]
     items = [
         item(
@@ -330,7 +336,8 @@ def test_what_was_brought_back_is_young_again() -> None:
 
 
 def test_what_comes_from_outside_waits() -> None:
-    """V8: external text is planned apart, as proposals, also where a person may confirm; it builds on what is trusted."""
+    """V8: external text is planned apart, as proposals, also where a person may confirm; it builds
+    on what is trusted."""
     active = told(1, "stable_facts", ["a"], trust=Trust.OPERATOR)
     items = [
         item(5, "b", trust=Trust.EXTERNAL),
@@ -366,7 +373,8 @@ def test_trust_is_the_lowest_of_the_sources() -> None:
 
 
 def test_a_proposal_builds_on_the_one_before() -> None:
-    """V1: a second proposal holds what the first one proposes, so that confirming the last loses nothing."""
+    """V1: a second proposal holds what the first one proposes, so that confirming the
+    last loses nothing."""
     active = told(1, "stable_facts", ["a"])
     first = told(2, "stable_facts", ["a", "b"], state=State.CONSTRAINED, evidence=("e" * 26,))
     foreign = told(3, "stable_facts", ["a", "x"], state=State.CONSTRAINED, trust=Trust.EXTERNAL)
@@ -378,7 +386,8 @@ def test_a_proposal_builds_on_the_one_before() -> None:
 
 @pytest.mark.parametrize("may_confirm", [True, False])
 def test_what_is_summed_up_already_is_only_archived(may_confirm: bool) -> None:
-    """L9: after a crash, what is evidence of an active or a waiting summary of its key is compressed and written no more."""
+    """L9: after a crash, what is evidence of an active or a waiting summary of its key is
+    compressed and written no more."""
     ids = [f"{seq:026d}" for seq in (5, 6)]
     active = told(1, "stable_facts", ["other words"], evidence=(ids[0],))
     waiting = told(2, "drink", "tea", state=State.CONSTRAINED, evidence=(ids[1],))
@@ -406,7 +415,8 @@ def test_a_key_is_made_of_words(content: str, key: str) -> None:
 
 
 def test_keys_of_different_texts_differ() -> None:
-    """L9: texts that a reader tells apart never share a key, nor does one take the place of a field."""
+    """L9: texts that a reader tells apart never share a key, nor does one take the place
+    of a field."""
     contents = [
         "I like C",
         "I like C++",
@@ -428,7 +438,8 @@ def test_keys_of_different_texts_differ() -> None:
 
 @given(st.text(min_size=1).filter(words.is_visible), st.text(min_size=1).filter(words.is_visible))
 def test_one_text_has_one_key(one: str, other: str) -> None:
-    """L9: a key is stable: the same text gives the same key, in every case and spacing, and is always allowed."""
+    """L9: a key is stable: the same text gives the same key, in every case and spacing, and is
+    always allowed."""
     assert slug(one) == slug(words.normalise(one))
     assert rules.label(slug(one), "key")
     if words.normalise(one).rstrip(".!") != words.normalise(other).rstrip(".!"):
@@ -471,7 +482,8 @@ def memories() -> st.SearchStrategy[Record]:
     st.booleans(),
 )
 def test_no_memory_is_lost(items: list[Record], may_confirm: bool, hours: int, half: bool) -> None:
-    """L9, P1, V8: each memory is compressed or left, every source is known, external text waits; again changes nothing.
+    """L9, P1, V8: each memory is compressed or left, every source is known, external text waits;
+    again changes nothing.
 
     `half` applies a first plan to some of the memories before the second one sees all of them.
     """
@@ -523,7 +535,8 @@ def test_no_more_proposals_than_are_taken(most: int, proposed: int) -> None:
 
 
 def test_a_list_takes_128_kib() -> None:
-    """L9: lines are added while they fit into the room of a record, to the last that does; the next says that it is full."""
+    """L9: lines are added while they fit into the room of a record, to the last that does; the next
+    says that it is full."""
     plan = planned([item(number, f"{number:03d}{'x' * 4000}") for number in range(1, 40)])
     size = len(hashing.encode(said(plan)["stable_facts"]))
     assert 128 * 1024 - 4010 < size <= 128 * 1024
@@ -546,7 +559,8 @@ def test_what_is_known_is_told_as_known() -> None:
 
 
 def test_a_plan_as_a_whole() -> None:
-    """L9, P1: what is written, what is joined, and what becomes of each memory, in the order in which they came."""
+    """L9, P1: what is written, what is joined, and what becomes of each memory, in the order in
+    which they came."""
     everywhere = told(1, "stable_facts", ["Lives in Oslo"], evidence=ids(90), importance=0.9)
     items = [
         item(6, "dig", tags=["project:Garden", "next"], importance=0.7),
@@ -690,7 +704,8 @@ def test_a_summary_names_ten_thousand_sources() -> None:
 
 
 def test_a_repetition_is_evidence_of_the_first_record_that_says_it() -> None:
-    """L9, R12: of its own user and trusted no more; a proposal that holds it already takes none a second time."""
+    """L9, R12: of its own user and trusted no more; a proposal that holds it already takes none a
+    second time."""
     active = told(1, "interests", ["tea"], evidence=ids(90), trust=Trust.OPERATOR)
     waiting = told(2, "interests", ["tea", "jazz"], state=State.CONSTRAINED)
     plan = planned(
@@ -724,7 +739,8 @@ def test_a_memory_of_two_summaries_has_one_decision() -> None:
 
 
 def test_what_somebody_else_proposed_stands_for_nothing() -> None:
-    """L9: a proposal that rests on a memory, and was not made here, need not say what the memory says."""
+    """L9: a proposal that rests on a memory, and was not made here, need not say what
+    the memory says."""
     waiting = told(2, "drink", "tea", state=State.CONSTRAINED, evidence=ids(5))
     plan = planned([item(5, "milk", metadata={"profile_key": "drink"})], [], [waiting])
     assert said(plan) == {"drink": "milk"}

@@ -132,7 +132,8 @@ def test_what_is_denied_ends() -> None:
 
 
 def test_denying_what_nobody_said_changes_nothing_else() -> None:
-    """S2: who lives in Porto and says that she does not live in Rome lives in Porto; denying all of nothing is nothing."""
+    """S2: who lives in Porto and says that she does not live in Rome lives in Porto; denying all of
+    nothing is nothing."""
     book = Notebook()
     book.hear(claim("lives_in", "Porto"))
     assert book.hear(claim("lives_in", "Rome", 1, negated=True)) is Effect.NEW
@@ -153,7 +154,8 @@ def test_liking_ends_disliking() -> None:
 
 
 def test_a_correction_was_always_so() -> None:
-    """S2: what is taken back had never been true, and the right value holds since the wrong one did."""
+    """S2: what is taken back had never been true, and the right value holds since the
+    wrong one did."""
     book = Notebook()
     book.hear(claim("lives_in", "Porto"))
     assert book.hear(claim("lives_in", "Faro", 1, corrects=True)) is Effect.CHANGE
@@ -176,7 +178,8 @@ def test_what_was_true_before_is_history() -> None:
 
 
 def test_who_is_trusted_less_only_proposes() -> None:
-    """V8: text from outside ends nothing, nor does an agent's end what an operator said; a repetition adds nothing."""
+    """V8: text from outside ends nothing, nor does an agent's end what an operator said; a
+    repetition adds nothing."""
     book = Notebook()
     book.hear(claim("lives_in", "Porto"), trust=Trust.OPERATOR)
     for trust in (Trust.AGENT, Trust.EXTERNAL):
@@ -222,7 +225,8 @@ def slip(wrong: str, right: str, day: int) -> list[Claim]:
 
 
 def test_what_was_said_again_later_still_holds() -> None:
-    """S2, Q10: a statement that arrives late, between two that say the same, holds between them and ends neither."""
+    """S2, Q10: a statement that arrives late, between two that say the same, holds between them and
+    ends neither."""
     book = Notebook()
     for day, job in ((1, "nurse"), (4, "nurse"), (6, "nurse"), (2, "teacher")):
         book.hear(claim("job", job, day))
@@ -269,7 +273,8 @@ def test_a_late_statement_does_not_undo_a_correction() -> None:
 
 
 def test_a_late_correction_takes_back_what_held_then() -> None:
-    """S2, Q10: a correction of a time before a denial leaves one value for that time, and the denial denies another."""
+    """S2, Q10: a correction of a time before a denial leaves one value for that time, and the
+    denial denies another."""
     book = Notebook()
     for said in (claim("lives_in", "Lisbon", 2, negated=True), *slip("Lisbon", "Braga", 1)):
         book.hear(said)
@@ -285,7 +290,8 @@ def test_a_late_correction_takes_back_what_held_then() -> None:
 
 
 def test_a_denial_ends_what_arrives_after_it() -> None:
-    """S2: a denial counts from its time on, although what it denies was not known yet, or is said again later."""
+    """S2: a denial counts from its time on, although what it denies was not known yet, or is said
+    again later."""
     book = Notebook()
     for said in (
         claim("lives_in", "Porto", 1),
@@ -317,7 +323,8 @@ SAYINGS = {
 
 @pytest.mark.parametrize("number", SAYINGS)
 def test_the_order_in_which_claims_arrive_does_not_matter(number: str) -> None:
-    """S2, Q10: four days of statements and denials, in all orders, come to what they come to in their own order."""
+    """S2, Q10: four days of statements and denials, in all orders, come to what they come to in
+    their own order."""
     for sayings in product(SAYINGS[number], repeat=4):
         days = [
             claim(attribute, value, day, negated=denied)
@@ -348,7 +355,8 @@ def test_a_late_statement_of_somebody_trusted_less_interrupts_nothing() -> None:
 
 
 def test_who_is_trusted_less_renews_nothing() -> None:
-    """V8: an agent who repeats what an operator said does not let it hold against what the operator says of a time before."""
+    """V8: an agent who repeats what an operator said does not let it hold against what the operator
+    says of a time before."""
     book = Notebook()
     book.hear(claim("lives_in", "Porto", 1), trust=Trust.OPERATOR)
     assert book.hear(claim("lives_in", "Porto", 5)) is Effect.REPEAT
@@ -384,7 +392,8 @@ said = st.builds(
 
 @given(st.lists(said, max_size=20))
 def test_one_value_stays_one(claims: list[Claim]) -> None:
-    """S2: whatever is said in whatever order, a single-valued attribute has at most one active value, and nothing raises."""
+    """S2: whatever is said in whatever order, a single-valued attribute has at most one active
+    value, and nothing raises."""
     books: dict[Any, Notebook] = {}
     for one in claims:
         books.setdefault(facts.slot(None, one.subject, one.attribute), Notebook()).hear(one)
@@ -415,7 +424,8 @@ def test_a_fact_survives_its_record(one: Claim) -> None:
 
 
 def test_every_attribute_reads_well() -> None:
-    """R9: each attribute has words for a fact and for its denial, with the subject and the value in them."""
+    """R9: each attribute has words for a fact and for its denial, with the subject and the
+    value in them."""
     for attribute in (*attributes.ALL, attributes.of("favourite:colour")):
         for negated in (False, True):
             words = attributes.sentence("Ana", attribute.name, "blue", negated=negated)
@@ -445,13 +455,15 @@ def test_a_name_is_known_by_its_beginning(attribute: str) -> None:
     [("likes", True), ("did", False), ("plan", False), ("goal", False), ("age", False)],
 )
 def test_more_words_may_say_the_same(attribute: str, same: bool) -> None:
-    """S2: green tea is tea to who likes it; what was done or planned is another thing with every word."""
+    """S2: green tea is tea to who likes it; what was done or planned is another thing
+    with every word."""
     assert facts.same_value(attribute, "tea", "green tea") is same
     assert facts.same_value(attribute, "tea green", "green tea") is same
 
 
 def test_partners_of_other_names_are_others() -> None:
-    """S2: "my wife" is who she was; another name is another person, and a word for a wife says nothing of a city."""
+    """S2: "my wife" is who she was; another name is another person, and a word for a wife says
+    nothing of a city."""
     book = Notebook()
     book.hear(claim("partner", "Ben"))
     assert facts.says(book.facts[0], claim("partner", "husband"))

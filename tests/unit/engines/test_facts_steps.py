@@ -1,4 +1,5 @@
-"""What a claim does to facts, written out: each step as a whole, what a record keeps of a fact, and what is read from it."""
+"""What a claim does to facts, written out: each step as a whole, what a record keeps of a fact, and
+what is read from it."""
 
 from __future__ import annotations
 
@@ -86,7 +87,8 @@ def test_a_change_says_what_it_ends() -> None:
 
 
 def test_a_correction_begins_where_the_mistake_did() -> None:
-    """S2: the mistake had never been so, and has no end; a denial beside it does not say since when."""
+    """S2: the mistake had never been so, and has no end; a denial beside it does not
+    say since when."""
     porto = fact("Porto", 2)
     step = facts.decide([porto], claim("lives_in", "Lisbon", 4, corrects=True), heard(4))
     assert step == Step(
@@ -122,7 +124,8 @@ def test_the_first_thing_that_came_after_counts() -> None:
 
 
 def test_what_was_said_again_is_cut_in_two() -> None:
-    """S2, Q10: what comes between leaves a first part that ended, and the fact holds again since it was repeated."""
+    """S2, Q10: what comes between leaves a first part that ended, and the fact holds again since it
+    was repeated."""
     porto = fact("Porto", 1, said=(on(1), on(6), on(9)))
     step = facts.decide([porto], claim("lives_in", "Lisbon", 3), heard(20))
     assert step.changed == ((porto, structs.replace(porto, valid_from=on(6))),)
@@ -206,7 +209,8 @@ def test_denying_all_of_nothing() -> None:
 
 
 def test_a_correction_takes_back_the_last_of_many() -> None:
-    """S2: one of the things that somebody likes, but the only place where she lives; and nothing that was denied."""
+    """S2: one of the things that somebody likes, but the only place where she lives; and nothing
+    that was denied."""
     likes = [
         fact("tea", 1, "likes"),
         fact("coffee", 2, "likes"),
@@ -246,7 +250,8 @@ def test_a_correction_takes_back_the_last_of_many() -> None:
     ],
 )
 def test_what_cannot_hold_beside_a_claim(known: Fact, said: Any, ends: bool) -> None:
-    """S2: one value of those that are single, a value and its denial, liking and disliking, and what it says it replaces."""
+    """S2: one value of those that are single, a value and its denial, liking and disliking, and
+    what it says it replaces."""
     assert facts.decide([known], said, heard(5)).ends == ((known,) if ends else ())
 
 
@@ -254,7 +259,8 @@ def test_what_cannot_hold_beside_a_claim(known: Fact, said: Any, ends: bool) -> 
 
 
 def test_the_facts_after_a_change() -> None:
-    """S2: those that stay as they were, what ended, its first part, and the new one at the end, with its source."""
+    """S2: those that stay as they were, what ended, its first part, and the new one at the end,
+    with its source."""
     porto, said_by = fact("Porto", 1, said=(on(1), on(6))), heard(20)
     said = claim("lives_in", "Lisbon", 3)
     step = facts.decide([porto], said, said_by)
@@ -298,7 +304,8 @@ def test_a_new_fact_is_active_since_its_time() -> None:
 
 
 def test_a_fact_after_it_was_repeated() -> None:
-    """S2, V8: another voice takes half of the doubt, times how sure it is; each source, voice and time is there once."""
+    """S2, V8: another voice takes half of the doubt, times how sure it is; each source, voice and
+    time is there once."""
     porto = fact("Porto", 3, confidence=0.6, evidence=("old",), said=(on(3),))
     said = claim("lives_in", "Porto", 1)
     once = facts.repeated(porto, said, heard(9, "ben"), on(1))
@@ -322,7 +329,8 @@ def test_a_fact_after_it_was_repeated() -> None:
 
 
 def test_a_fact_holds_from_its_beginning_until_before_its_end() -> None:
-    """S2, Q10: at the first moment, and no longer at the last; what was superseded without an end never did."""
+    """S2, Q10: at the first moment, and no longer at the last; what was superseded without an end
+    never did."""
     ended = over(fact("Porto", 2), 4)
     assert [ended.holds(on(day)) for day in (1.999, 2, 3.999, 4)] == [False, True, True, False]
     assert [over(fact("Porto", 2), None).holds(on(day)) for day in (1, 2, 9)] == [
@@ -345,7 +353,8 @@ def test_said_after_is_the_next_time() -> None:
 
 
 def test_what_a_fact_keeps_beside_its_words() -> None:
-    """R9: where it came from, what it says, whose word it is, since when, and the rule; whether only one can be active."""
+    """R9: where it came from, what it says, whose word it is, since when, and the rule; whether
+    only one can be active."""
     assert facts.metadata_of(claim("lives_in", "Porto", 1), heard(3)) == {
         "origin": "sleep",
         "topic_tags": ["lives_in"],
@@ -411,7 +420,8 @@ def test_a_fact_is_read_from_its_record() -> None:
 
 
 def test_what_a_record_does_not_say_follows_from_its_times() -> None:
-    """R9: it holds since it happened, and was said then and when it was verified; `negated` is true or nothing."""
+    """R9: it holds since it happened, and was said then and when it was verified; `negated` is true
+    or nothing."""
     kept = record(1, {**KEPT, "negated": "yes", "voices": "ana"}, layer=Layer.SEMANTIC)
     read = facts.fact_of(kept)
     assert (read.valid_from, read.said, read.voices, read.negated) == (
@@ -488,7 +498,8 @@ def test_values_without_words() -> None:
 
 
 def test_facts_by_their_places() -> None:
-    """S2: those of a place in the order in which they began, and by their ids where they began together."""
+    """S2: those of a place in the order in which they began, and by their ids where
+    they began together."""
     records = [
         record(3, KEPT, layer=Layer.SEMANTIC, valid_from=on(4)),
         record(

@@ -32,7 +32,8 @@ OFFICE = [0] * 8 + [50] * 10 + [0] * 6
 def test_silence_or_a_quiet_hour_is_idle(
     silence: timedelta | None, by_hour: list[int], idle: bool
 ) -> None:
-    """S5: ten minutes of silence always are; one is enough in hours in which little is ever written, once that is known."""
+    """S5: ten minutes of silence always are; one is enough in hours in which little is ever
+    written, once that is known."""
     last = None if silence is None else NOW - silence
     assert is_idle(NOW, last, by_hour) is idle
 
@@ -56,5 +57,6 @@ def test_ten_minutes_or_one_in_a_quiet_hour(seconds: int, writes: int, idle: boo
 
 @pytest.mark.parametrize(("here", "quiet"), [(2, True), (3, False)])
 def test_an_hour_is_quiet_below_a_quarter_of_its_share(here: int, quiet: bool) -> None:
-    """S5: of 288 writes an hour has twelve as its share, of which three are a quarter and no longer little."""
+    """S5: of 288 writes an hour has twelve as its share, of which three are a quarter and
+    no longer little."""
     assert idleness.is_quiet_hour(0, [here, 288 - here, *[0] * 22]) is quiet

@@ -1,4 +1,5 @@
-"""Importance by the guideline tables: the examples of the documents, and a sum that explains itself."""
+"""Importance by the guideline tables: the examples of the documents, and a sum
+that explains itself."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from tests.cases import every
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "importance.md").read_text("utf-8")
 THRESHOLD = 0.70
-# The scoring guidelines of Sky's schema: the kind that a writer would choose, the example, the scores of its band.
+# The scoring guidelines of Sky's schema: the kind that a writer would choose, the example, the
+# scores of its band.
 BANDS = (
     ("action", "Read short-term memory", 0, 2),
     ("action", "Generated morning report", 3, 4),
@@ -110,7 +112,8 @@ def amounts(*memory: Any) -> dict[str, float]:
 def test_the_examples_of_the_scoring_guidelines_land_in_their_band(
     kind: str, content: str, low: int, high: int, as_crumb: bool
 ) -> None:
-    """L8: each example of Sky's table has a score of its band, with the kind that it is of and even without any."""
+    """L8: each example of Sky's table has a score of its band, with the kind that it is of and even
+    without any."""
     assert low <= score_of(importance.score("crumb" if as_crumb else kind, content, (), {})) <= high
 
 
@@ -118,7 +121,8 @@ def test_the_examples_of_the_scoring_guidelines_land_in_their_band(
 def test_the_workflows_of_the_schema_are_scored_as_their_authors_did(
     content: str, expected: int, given: dict[str, Any]
 ) -> None:
-    """L8: every line of both workflows, with its metadata, is within one point of the score that the document gives."""
+    """L8: every line of both workflows, with its metadata, is within one point of the score that
+    the document gives."""
     assert abs(score_of(importance.score(given["type"], content, (), given)) - expected) <= 1
 
 
@@ -132,7 +136,8 @@ def test_the_lists_of_the_promotion_document_hold(
 
 
 def test_the_usage_examples_of_the_promotion_document() -> None:
-    """L8: a greeting is worth the 0.3 of the document, a wish about reports is above the threshold of promotion."""
+    """L8: a greeting is worth the 0.3 of the document, a wish about reports is above the threshold
+    of promotion."""
     assert importance.score("crumb", "User said hello", ["greeting"], {}) == 0.3
     tags = ["garmin", "preference", "schedule"]
     assert (
@@ -142,7 +147,8 @@ def test_the_usage_examples_of_the_promotion_document() -> None:
 
 
 def test_the_three_entries_of_the_promotion_flow_fall_on_their_side() -> None:
-    """L8, L2: "trivial note" stays, "important insight" and "critical decision" go up, also when nobody scored them."""
+    """L8, L2: "trivial note" stays, "important insight" and "critical decision" go up, also when
+    nobody scored them."""
     scored = [
         importance.score("crumb", text, (), {})
         for text in ("trivial note", "important insight", "critical decision")
@@ -172,7 +178,8 @@ def test_a_text_that_gives_no_sign_has_the_base_of_its_kind(content: str) -> Non
 
 
 def test_every_kind_has_a_base() -> None:
-    """R5, L8: all kinds of the documents are in the table; one that the settings added counts like a crumb."""
+    """R5, L8: all kinds of the documents are in the table; one that the settings added counts like
+    a crumb."""
     assert set(importance.KINDS) == set(rules.KINDS)
     assert importance.score("recipe", "Bread of my aunt", (), {}) == importance.score(
         "crumb", "Bread of my aunt", (), {}
@@ -196,7 +203,8 @@ def test_a_kind_is_not_paid_twice() -> None:
 
 
 def test_metadata_speaks_louder_than_words() -> None:
-    """L8: a status of failure counts 0.2, the mere word 0.1, both together 0.2; whom it was escalated to counts most."""
+    """L8: a status of failure counts 0.2, the mere word 0.1, both together 0.2; whom it was
+    escalated to counts most."""
     assert amounts("action", "Upload failed", (), {}) == {"kind=action": 0.4, "failure": 0.1}
     assert amounts("action", "Upload failed", (), {"status": "Failure"}) == {
         "kind=action": 0.4,
@@ -210,12 +218,14 @@ def test_metadata_speaks_louder_than_words() -> None:
 
 @every("given", ABSURD)
 def test_metadata_of_another_form_says_nothing(given: dict[str, Any]) -> None:
-    """L8, R6: metadata may be anything; only what has the form of the schema counts, and nothing raises."""
+    """L8, R6: metadata may be anything; only what has the form of the schema counts,
+    and nothing raises."""
     assert amounts("crumb", "The kettle is blue", (), given) == {"kind=crumb": 0.5}
 
 
 def test_words_are_read_in_their_place() -> None:
-    """L8: a denied word, a greeting on the way and a verb in the middle are no cues; case and punctuation do not matter."""
+    """L8: a denied word, a greeting on the way and a verb in the middle are no cues; case and
+    punctuation do not matter."""
     assert importance.score("crumb", "This is not critical", (), {}) == 0.5
     assert importance.score("crumb", "Never mind", (), {}) == 0.3
     assert importance.score("crumb", "Hi Ana, the train to Graz leaves at nine", (), {}) == 0.5
@@ -227,7 +237,8 @@ def test_words_are_read_in_their_place() -> None:
 
 
 def test_only_the_beginning_is_looked_at() -> None:
-    """L8: what stands far behind in a long text is no cue, so that a book costs no more than a line."""
+    """L8: what stands far behind in a long text is no cue, so that a book costs no more
+    than a line."""
     assert importance.score("crumb", f"{'tea ' * 50}critical", (), {}) == 0.75
     assert importance.score("crumb", f"{'tea ' * 100}critical", (), {}) == 0.5
 
@@ -246,7 +257,8 @@ def test_what_is_cut_off_is_a_reason() -> None:
 def test_score_and_explanation_agree(
     kind: str, content: str, tags: list[str], given: dict[str, Any]
 ) -> None:
-    """L8: for any memory the score is between 0 and 1 with two decimals, and exactly the sum of its explanation."""
+    """L8: for any memory the score is between 0 and 1 with two decimals, and exactly the sum
+    of its explanation."""
     scored = importance.explain(kind, content, tags, given)
     assert (
         importance.score(kind, content, tags, given)
@@ -260,7 +272,8 @@ def test_score_and_explanation_agree(
 
 
 def test_the_document_shows_the_tables() -> None:
-    """L8: docs/importance.md has every kind, cue, amount, tag and word that the program has, and no others."""
+    """L8: docs/importance.md has every kind, cue, amount, tag and word that the program has,
+    and no others."""
     cells = re.findall(r"\| `(\w+)` \| (\.\d\d) (?=\|)", DOCUMENT)
     assert {name: round(float(amount) * 100) for name, amount in cells} == dict(importance.KINDS)
     rows = re.findall(r"^\| `(\w+)` \| ([+−]\.\d\d) \| (.*?) ?\| (.+) \|$", DOCUMENT, re.M)

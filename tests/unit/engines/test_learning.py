@@ -1,4 +1,5 @@
-"""What is learned from an operator: something where there is something, nothing from chance, and always the same."""
+"""What is learned from an operator: something where there is something, nothing from chance, and
+always the same."""
 
 from __future__ import annotations
 
@@ -109,7 +110,8 @@ def test_it_is_silent_while_there_is_little(number: int) -> None:
 
 
 def test_it_speaks_when_forty_examples_are_clear() -> None:
-    """L8: 40 examples are enough where they leave no doubt, and the reason is the one that there is."""
+    """L8: 40 examples are enough where they leave no doubt, and the reason is the one
+    that there is."""
     examples = [
         Example(
             kind="crumb",
@@ -142,7 +144,8 @@ def test_it_is_silent_while_one_side_is_missing(liked: int) -> None:
 
 
 def test_it_learns_what_is_liked() -> None:
-    """L8: what is tagged like liked memories goes up, like disliked ones down, and anything else hardly moves."""
+    """L8: what is tagged like liked memories goes up, like disliked ones down, and anything else
+    hardly moves."""
     model = learned(likes_garmin)
     up, down, other = (
         model.score("crumb", "Something new", tags, {})
@@ -160,14 +163,16 @@ def test_it_learns_what_is_liked() -> None:
 
 
 def test_it_learns_words_of_any_language() -> None:
-    """L8, Q8: the tables know English words alone; what a Japanese word is worth to this operator is learned."""
+    """L8, Q8: the tables know English words alone; what a Japanese word is worth to this operator
+    is learned."""
     model = learned(likes_tea)
     assert model.score("crumb", "紅茶", (), {}) > model.score("crumb", "珈琲", (), {}) + 0.2
 
 
 @pytest.mark.parametrize("policy", [throws_a_coin, agrees])
 def test_it_learns_nothing_from_chance(policy: Policy) -> None:
-    """L8: from random decisions, and from those that agree with the tables, comes no model, or one that is no worse."""
+    """L8: from random decisions, and from those that agree with the tables, comes no model, or one
+    that is no worse."""
     for seed in range(6):
         model = learning.learn(history(policy, 300, seed))
         others = history(policy, 300, seed + 100)
@@ -179,7 +184,8 @@ def test_it_learns_nothing_from_chance(policy: Policy) -> None:
 
 
 def test_the_level_stays() -> None:
-    """L8: an operator who likes nearly everything does not make everything important: the average stays where it was."""
+    """L8: an operator who likes nearly everything does not make everything important: the average
+    stays where it was."""
     examples = history(likes_nearly_all, 400)
     model = learning.learn(examples)
     assert model is not None
@@ -191,7 +197,8 @@ def test_the_level_stays() -> None:
 
 
 def test_a_text_learned_by_heart_is_no_understanding() -> None:
-    """L8: the same few texts judged again and again teach nothing about others, so there is no model."""
+    """L8: the same few texts judged again and again teach nothing about others, so there
+    is no model."""
     texts = [f"alpha{place} beta{place} gamma{place}" for place in range(8)]
     examples = [
         Example(kind="crumb", content=text, liked=place % 2 > 0) for place, text in enumerate(texts)
@@ -226,7 +233,8 @@ def test_the_same_examples_give_the_same_bytes() -> None:
 
 
 def test_a_model_is_json() -> None:
-    """L8: a model that was stored and read again is the same, and all its weights have names that people can read."""
+    """L8: a model that was stored and read again is the same, and all its weights have names that
+    people can read."""
     model = learned(likes_garmin)
     assert msgspec.json.decode(msgspec.json.encode(model), type=Model) == model
     assert list(model.weights) == sorted(model.weights)
@@ -235,7 +243,8 @@ def test_a_model_is_json() -> None:
 
 
 def test_the_strongest_reasons_are_told() -> None:
-    """L8: the explanation names what was learned beside the reasons of the tables, the strongest first."""
+    """L8: the explanation names what was learned beside the reasons of the tables,
+    the strongest first."""
     scored = learned(likes_garmin).explain("decision", "A new watch", ["garmin"], {})
     names = [reason.name for reason in scored.reasons]
     assert names[:2] == ["kind=decision", "learned tag=garmin"]
@@ -248,13 +257,15 @@ def test_the_strongest_reasons_are_told() -> None:
     [("crumb", "x", "a"), ("escalation", "ASAP", "goal"), ("action", "Read", "log")],
 )
 def test_without_weights_the_tables_speak(kind: str, content: str, tag: str) -> None:
-    """L8: a model that knows nothing of a memory leaves the score of the tables as it is, whatever that is."""
+    """L8: a model that knows nothing of a memory leaves the score of the tables as it is, whatever
+    that is."""
     model = Model({}, 1.0, 0.0, 40, 20, 0.1)
     assert model.explain(kind, content, (tag,), {}) == importance.explain(kind, content, (tag,), {})
 
 
 def test_the_tables_keep_some_say() -> None:
-    """L8: from an operator who decides against the tables it is learned to do so, yet they keep a quarter of their say."""
+    """L8: from an operator who decides against the tables it is learned to do so, yet they keep a
+    quarter of their say."""
     model = learned(contradicts)
     assert learning.KEPT <= model.tables < 1
     others = history(contradicts, 500, seed=1)
@@ -309,7 +320,8 @@ def test_score_and_explanation_agree(
     metadata: dict[str, Any],
     source: str | None,
 ) -> None:
-    """L8: for any model and memory the score is between 0 and 1 with two decimals, and the sum of its explanation."""
+    """L8: for any model and memory the score is between 0 and 1 with two decimals, and the sum of
+    its explanation."""
     scored = model.explain(kind, content, tags, metadata, source)
     assert (
         model.score(kind, content, tags, metadata, source)
@@ -338,7 +350,8 @@ def test_weights_count() -> None:
 
 
 def test_absurd_examples_do_no_harm() -> None:
-    """L8: whatever metadata, labels and texts the examples have, learning ends, with the same lesson."""
+    """L8: whatever metadata, labels and texts the examples have, learning ends, with
+    the same lesson."""
     absurd: dict[str, Any] = {
         "status": ["failure"],
         "retry": math.nan,
@@ -363,7 +376,8 @@ def test_absurd_examples_do_no_harm() -> None:
 
 
 def test_rare_words_are_not_kept() -> None:
-    """L8, P6: a word of fewer than five examples is in no model, and a model has a limited number of words."""
+    """L8, P6: a word of fewer than five examples is in no model, and a model has a limited number
+    of words."""
     examples = [
         structs.replace(
             one,
@@ -402,7 +416,8 @@ def shown(content: str, **fields: Any) -> tuple[str, ...]:
 
 
 def test_a_memory_shows_what_could_be_learned_from() -> None:
-    """L8: its kind, trust, length, tags, who and where, the labels of its metadata, signs, and its words without stop words."""
+    """L8: its kind, trust, length, tags, who and where, the labels of its metadata, signs, and its
+    words without stop words."""
     metadata = {"tool": "mail", "status": 5, "colour": "red", "workflow": "w" * 99}
     assert shown(
         "Is tea 2 hot?", tags=("a",), metadata=metadata, source="chat", speaker="s" * 99
@@ -550,7 +565,8 @@ CONTRADICTED = {
 def test_the_same_decisions_teach_the_same(
     policy: Policy, weights: dict[str, float], rest: tuple[float, ...]
 ) -> None:
-    """L8, Q6: 120 decisions give this model, in every version and on every machine, until it is changed on purpose."""
+    """L8, Q6: 120 decisions give this model, in every version and on every machine, until it is
+    changed on purpose."""
     model = learning.learn(history(policy, 120))
     assert model is not None
     assert model.weights == pytest.approx(weights, abs=0.0011)
@@ -600,7 +616,8 @@ def cases(number: int, holding: dict[str, int]) -> list[learning._Case]:
 
 
 def test_features_are_kept_from_a_number_on() -> None:
-    """L8, P6: other features from three cases on, words from five, or one in a hundred; what all show tells nothing."""
+    """L8, P6: other features from three cases on, words from five, or one in a hundred; what all
+    show tells nothing."""
     holding = {
         "tag=two": 2,
         "tag=three": 3,
@@ -629,7 +646,8 @@ def test_a_hundred_words_and_a_hundred_others_are_kept() -> None:
 
 @pytest.mark.parametrize(("number", "folds"), [(999, 10), (1000, 5)])
 def test_folds_follow_from_the_text(number: int, folds: int) -> None:
-    """L8: ten folds below a thousand cases, five from there on; the same text is always in the same one."""
+    """L8: ten folds below a thousand cases, five from there on; the same text is always in
+    the same one."""
     found = learning._folds(cases(number, {}))
     assert sorted(set(found.tolist())) == list(range(folds))
     assert found[:8].tolist() == (
@@ -651,7 +669,8 @@ def test_a_score_moves_by_three_log_odds_at_most() -> None:
 
 
 def test_an_explanation_has_the_five_strongest_and_the_rest() -> None:
-    """L8: of what was learned, in the order of their strength and then of their names; the sum is the score."""
+    """L8: of what was learned, in the order of their strength and then of their names; the sum is
+    the score."""
     weights = {
         "tag=a": 0.2,
         "tag=b": -0.3,
@@ -677,7 +696,8 @@ def test_an_explanation_has_the_five_strongest_and_the_rest() -> None:
 
 
 def test_the_tables_own_weight_is_a_reason() -> None:
-    """L8: an operator who trusts them half as much moves what they find important towards the middle."""
+    """L8: an operator who trusts them half as much moves what they find important
+    towards the middle."""
     scored = Model({}, 0.5, 0.0, 40, 20, 0.1).explain("error", "x", (), {})
     amounts = [(reason.name, reason.amount) for reason in scored.reasons]
     assert amounts == [

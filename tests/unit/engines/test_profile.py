@@ -84,7 +84,8 @@ def test_every_key_has_its_field() -> None:
 
 
 def test_a_profile_has_exactly_the_fields_of_the_documents() -> None:
-    """R10: `to_dict` has the fields of both documents, in plain JSON values, also when nothing is known."""
+    """R10: `to_dict` has the fields of both documents, in plain JSON values, also when
+    nothing is known."""
     assert list(UserProfile().to_dict()) == FIELDS
     assert UserProfile().to_dict()["name"] is None
     assert projected({"name": "Ana"}).to_dict()["last_updated"] == "2026-05-01T09:00:00.000000Z"
@@ -117,7 +118,8 @@ def test_evidence_is_that_of_the_records_that_count() -> None:
 
 
 def test_a_users_own_record_wins() -> None:
-    """R10, R12: what a user said counts more than what concerns nobody in particular, whichever is newer."""
+    """R10, R12: what a user said counts more than what concerns nobody in particular,
+    whichever is newer."""
     own, shared = told(1, "Drink", "tea", user="ana"), told(2, "drink", "milk")
     assert (
         project_profile([own, shared]).preferences
@@ -176,7 +178,8 @@ keys = st.sampled_from(
 
 @given(st.lists(st.tuples(keys | st.text(min_size=1), json_values), max_size=8), st.randoms())
 def test_whatever_a_record_holds_is_shown(pairs: list[tuple[str, Any]], random: Any) -> None:
-    """R10: no value that an operator stored breaks the profile, and the order of the records does not matter."""
+    """R10: no value that an operator stored breaks the profile, and the order of the records does
+    not matter."""
     records = [told(seq, key, value) for seq, (key, value) in enumerate(pairs, 1)]
     found = project_profile(records)
     random.shuffle(records)
@@ -197,7 +200,8 @@ def test_records_without_a_key_say_nothing() -> None:
 
 
 def test_projects_are_read_from_their_records() -> None:
-    """R10: a project is what its record says, by name; a user's own wins, and other records are none."""
+    """R10: a project is what its record says, by name; a user's own wins, and other
+    records are none."""
     garden = {
         "project": {
             "project_name": "garden",
@@ -357,7 +361,8 @@ own = names.filter(is_free)
     ).filter(bool)
 )
 def test_what_is_patched_is_what_is_shown(patch: dict[str, Any]) -> None:
-    """R10: a patch in the form of a profile gives that profile, and the profile is a patch that changes nothing."""
+    """R10: a patch in the form of a profile gives that profile, and the profile is a patch that
+    changes nothing."""
     try:
         items = patch_items(patch)
     except InvalidInput:  # two names that a reader cannot tell apart
@@ -439,7 +444,8 @@ def test_values_that_say_the_same(one: Any, other: Any, same: bool) -> None:
 
 
 def test_a_correction_of_a_list_is_its_lines() -> None:
-    """V9, R10: with or without bullets, empty lines left out; of any other key the text is the value."""
+    """V9, R10: with or without bullets, empty lines left out; of any other key the text
+    is the value."""
     assert profile.read("interests", "- tea\n\n jazz \n") == ["tea", "jazz"]
     assert profile.read("drink", "- tea\n- jazz") == "- tea\n- jazz"
     assert profile.read("name", " Ana ") == "Ana"
@@ -473,7 +479,8 @@ def test_people_may_be_given_as_the_profile_shows_them() -> None:
 
 
 def test_wide_dots_part_keys_and_plain_ones_leave_the_rest() -> None:
-    """R10, V1: a key below a group is found by either dot, and keeps its own spelling behind a plain one."""
+    """R10, V1: a key below a group is found by either dot, and keeps its own spelling behind a
+    plain one."""
     assert profile.place("schedule．Monday") == ("schedule", "Monday")
     assert profile.place("schedule.①") == ("schedule", "①")
 
@@ -502,7 +509,8 @@ def test_a_key_that_is_no_label_is_refused_by_its_name() -> None:
 
 
 def test_a_key_below_a_group_that_is_called_like_a_list_is_a_text() -> None:
-    """V9, R10: `schedule.interests` is one entry of the schedule, and its lines are not taken apart."""
+    """V9, R10: `schedule.interests` is one entry of the schedule, and its lines are
+    not taken apart."""
     assert profile.read("schedule.interests", "- tea\n- jazz") == "- tea\n- jazz"
     assert profile.read("INTERESTS", "- tea\n- jazz") == ["tea", "jazz"]
 

@@ -1,4 +1,5 @@
-"""What becomes of short-term memories: every rule, its edges, and the words in which it explains itself."""
+"""What becomes of short-term memories: every rule, its edges, and the words in which
+it explains itself."""
 
 from __future__ import annotations
 
@@ -71,7 +72,8 @@ def actions(
     ],
 )
 def test_the_threshold_itself_promotes(preset: str, importance: float, action: str) -> None:
-    """L2, R4: 0.70 exactly and a score of 7 are promoted under every preset; whatever is below is not."""
+    """L2, R4: 0.70 exactly and a score of 7 are promoted under every preset; whatever is
+    below is not."""
     assert decided(entry(importance), PRESETS[preset].retention).action.value == action
 
 
@@ -97,14 +99,16 @@ def test_nothing_is_decided_about_nothing() -> None:
 @every("kind", rules.KINDS)
 @every("trust", Trust)
 def test_the_layer_follows_from_the_kind(kind: str, trust: Trust) -> None:
-    """L2, V8: lasting kinds become semantic, all others episodic; what comes from outside never becomes semantic."""
+    """L2, V8: lasting kinds become semantic, all others episodic; what comes from outside never
+    becomes semantic."""
     lasting = kind in ("fact", "insight", "decision", "preference", "project")
     expected = Layer.SEMANTIC if lasting and trust is not Trust.EXTERNAL else Layer.EPISODIC
     assert decided(entry(0.9, kind=kind, trust=trust)).layer is expected
 
 
 def test_a_tag_does_not_lift_what_comes_from_outside() -> None:
-    """V8, L7: an outside text with a tag that always promotes becomes what happened, not what is so."""
+    """V8, L7: an outside text with a tag that always promotes becomes what happened, not
+    what is so."""
     decision = decided(
         entry(0.1, kind="fact", trust=Trust.EXTERNAL, tags=("critical",)),
         Retention(promote_tags=("critical",)),
@@ -148,7 +152,8 @@ def test_some_tags_always_promote(tags: tuple[str, ...], tag: str | None) -> Non
     ],
 )
 def test_old_memories_need_less(importance: float, days: float, action: str) -> None:
-    """L7: a hundredth a day down to the floor; a clock that was set back makes nothing young or old."""
+    """L7: a hundredth a day down to the floor; a clock that was set back makes nothing
+    young or old."""
     assert (
         decided(entry(importance, days=days), Retention(time_decay_per_day=0.01)).action.value
         == action
@@ -170,7 +175,8 @@ def test_old_memories_need_less(importance: float, days: float, action: str) -> 
     ],
 )
 def test_only_the_old_and_unimportant_expires(importance: float, days: float, action: str) -> None:
-    """L7: both bounds must be reached, what deserves promotion is promoted, and a clock set back expires nothing."""
+    """L7: both bounds must be reached, what deserves promotion is promoted, and a clock set back
+    expires nothing."""
     assert (
         decided(entry(importance, days=days), Retention(expire_after_days=90)).action.value
         == action
@@ -178,7 +184,8 @@ def test_only_the_old_and_unimportant_expires(importance: float, days: float, ac
 
 
 def test_decay_saves_from_expiry() -> None:
-    """L7: what is old enough to be promoted by decay is promoted, though it would also have expired."""
+    """L7: what is old enough to be promoted by decay is promoted, though it would
+    also have expired."""
     both = Retention(
         time_decay_per_day=0.01, time_decay_floor=0.1, expire_after_days=10, expire_below=0.3
     )
@@ -190,7 +197,8 @@ def test_decay_saves_from_expiry() -> None:
 
 
 def test_the_oldest_make_room() -> None:
-    """L3: first in, first out, in the order in which they came, whatever their importance or time says."""
+    """L3: first in, first out, in the order in which they came, whatever their importance
+    or time says."""
     entries = [entry(0.1 * n, seq=n, days=n) for n in range(1, 7)]
     assert actions(entries, Retention(short_term_max_lines=4)) == [
         "rotate",
@@ -202,7 +210,8 @@ def test_the_oldest_make_room() -> None:
 
 
 def test_what_moves_anyway_takes_no_room() -> None:
-    """L3, L7: promoted, joined and expired entries leave by their own rule, and are not counted against the rest."""
+    """L3, L7: promoted, joined and expired entries leave by their own rule, and are not counted
+    against the rest."""
     entries = [
         entry(0.9, 1),
         entry(0.1, 2, days=99),
@@ -325,7 +334,8 @@ RETENTIONS = st.builds(
 def test_every_entry_has_one_decision(
     entries: list[Entry], retention: Retention, repeated: set[int]
 ) -> None:
-    """L2, L3, L7: one decision for each in its order, no more kept than fit, those the newest; and the next plan keeps them."""
+    """L2, L3, L7: one decision for each in its order, no more kept than fit, those the newest; and
+    the next plan keeps them."""
     twins = {f"id{seq}": "other" for seq in repeated}
     made = plan(entries, NOW, retention, twins)
     assert [decision.entry for decision in made] == entries
@@ -343,7 +353,8 @@ def test_every_entry_has_one_decision(
 def test_nothing_that_deserves_promotion_is_archived(
     entries: list[Entry], retention: Retention
 ) -> None:
-    """L2, L3: whatever the rules, what reaches the threshold of its age, or has such a tag, moves up and is never archived."""
+    """L2, L3: whatever the rules, what reaches the threshold of its age, or has such a tag, moves
+    up and is never archived."""
     for decision in plan(entries, NOW, retention):
         age = (NOW - decision.entry.since) / timedelta(days=1)
         threshold = (
@@ -358,7 +369,8 @@ def test_nothing_that_deserves_promotion_is_archived(
 
 
 def test_what_was_rejected_is_promoted_as_what_was_said() -> None:
-    """V6, L2: it goes to what happened with its metadata as it was, and says in which record it was rejected."""
+    """V6, L2: it goes to what happened with its metadata as it was, and says in which record
+    it was rejected."""
     one = Entry(
         seq=1,
         event=1,

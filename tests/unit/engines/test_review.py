@@ -1,4 +1,5 @@
-"""Promises of a decision about a memory: whether it can be made, what it changes, and what it leaves alone."""
+"""Promises of a decision about a memory: whether it can be made, what it changes, and what it
+leaves alone."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ def event(action: str = "confirm", seq: int = 7, **states: tuple[State, State]) 
 
 @pytest.mark.parametrize("state", ALL)
 def test_what_is_replaced_must_be_as_it_was(state: State) -> None:
-    """V5: a source that is no longer active, or has changed since the proposal, makes it stale; the error names it."""
+    """V5: a source that is no longer active, or has changed since the proposal, makes it stale; the
+    error names it."""
     proposal, old = Entry(profile(2), 5), profile(1, state=state)
     if state is not State.ACTIVE:
         with pytest.raises(Conflict, match=f"{old.id} is {state.value} by now") as caught:
@@ -81,7 +83,8 @@ def test_only_what_waits_is_decided_and_only_what_is_active_is_changed(state: St
     ],
 )
 def test_a_request_to_forget_is_known(fields: dict[str, Any], asked: str | None) -> None:
-    """V7: an episodic request that names a record; it is not confirmed like a proposal, and says what to do instead."""
+    """V7: an episodic request that names a record; it is not confirmed like a proposal, and says
+    what to do instead."""
     one = record(
         1, **{"metadata": {"forget": "X"}, "kind": "request", "layer": Layer.EPISODIC, **fields}
     )
@@ -94,7 +97,8 @@ def test_a_request_to_forget_is_known(fields: dict[str, Any], asked: str | None)
 
 
 def test_a_correction_is_the_new_value() -> None:
-    """V9: of a profile and of a fact what is given is the value, of anything else the text; the rest stays."""
+    """V9: of a profile and of a fact what is given is the value, of anything else the text; the
+    rest stays."""
     said, metadata = review.corrected(profile(1), "mate", "asked her")
     assert (said, metadata) == (
         "drink: mate",
@@ -115,7 +119,8 @@ def test_a_correction_is_the_new_value() -> None:
 
 
 def test_a_rollback_restores_what_was_superseded_by_it_alone() -> None:
-    """V4: not what somebody else replaced, nor what is in another state; what happened restores nothing."""
+    """V4: not what somebody else replaced, nor what is in another state; what
+    happened restores nothing."""
     new = profile(9)
     mine = profile(1, state=State.SUPERSEDED, superseded_by=new.id)
     others = [
@@ -174,7 +179,8 @@ def test_a_rejected_value_that_is_active_elsewhere_is_not_barred() -> None:
 
 
 def test_what_was_rejected_in_the_same_place_is_similar() -> None:
-    """V6: for a key, whatever was said of that key, by nobody in particular or the same person; not in other layers."""
+    """V6: for a key, whatever was said of that key, by nobody in particular or the same person; not
+    in other layers."""
     here = profile(1, user="ana")
     mine = profile(2, "Drink", "mate", user="ana")
     others = [
@@ -210,7 +216,8 @@ def test_texts_without_words_are_not_similar() -> None:
 
 
 def test_proposals_come_in_the_order_of_what_they_change() -> None:
-    """V5: those that can be confirmed first, then what replaces most, then the oldest; and all of it as JSON."""
+    """V5: those that can be confirmed first, then what replaces most, then the oldest; and all of
+    it as JSON."""
 
     def proposal(
         seq: int, replaces: int = 0, problem: str | None = None, **fields: Any
@@ -259,7 +266,8 @@ def test_a_corrected_fact_is_told_anew(negated: Any, words: str) -> None:
 
 
 def test_a_corrected_profile_keeps_its_key() -> None:
-    """V9, R10: the value is read as its key wants it, and the reason is the new one; other texts are as they are given."""
+    """V9, R10: the value is read as its key wants it, and the reason is the new one; other texts
+    are as they are given."""
     key = told(1, "interests", ["tea"])
     assert review.corrected(key, "- jazz\n- rain", "typo") == (
         "interests: jazz; rain",

@@ -1,4 +1,5 @@
-"""Promises of summaries: long conversations in a few of their own sentences, each of which can be traced."""
+"""Promises of summaries: long conversations in a few of their own sentences, each of which
+can be traced."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def sentences(made: Summary, turns: Sequence[Record]) -> list[str]:
 
 
 def test_it_tells_what_happened() -> None:
-    """S3: moves, jobs, homes, pets and plans are in the summary; greetings, thanks, praise and questions are not."""
+    """S3: moves, jobs, homes, pets and plans are in the summary; greetings, thanks, praise and
+    questions are not."""
     made = one(talk())
     for told in ("Lisbon", "Nordwind", "three rooms", "Biscuit from the shelter"):
         assert told in made.content
@@ -50,7 +52,8 @@ def test_it_reads_like_a_page() -> None:
 
 
 def test_every_sentence_is_traceable() -> None:
-    """S3, P1: each place of a summary is exactly the sentence on its line, in the order in which they were said."""
+    """S3, P1: each place of a summary is exactly the sentence on its line, in the order in which
+    they were said."""
     turns = talk()
     made = one(turns)
     speakers = {item.id: item.speaker for item in turns}
@@ -93,7 +96,8 @@ def test_nothing_is_said_twice() -> None:
 
 
 def test_it_is_trusted_and_important_as_its_sources() -> None:
-    """V8, S3: trust is the lowest of the turns, importance the highest, time the last; user, session and tags are theirs."""
+    """V8, S3: trust is the lowest of the turns, importance the highest, time the last; user,
+    session and tags are theirs."""
     turns = talk(trust=Trust.OPERATOR, user="ana", tags=("home",))
     turns[3] = msgspec.structs.replace(
         turns[3], trust=Trust.AGENT, importance=0.9, tags=("home", "lisbon")
@@ -151,7 +155,8 @@ def test_only_what_is_over(hours: float, made: int) -> None:
 
 
 def test_nothing_is_summed_up_twice() -> None:
-    """S1, S3: turns that a summary has as evidence are done; what was said later is a conversation of its own."""
+    """S1, S3: turns that a summary has as evidence are done; what was said later is a conversation
+    of its own."""
     turns = talk()
     done = one(turns).evidence
     assert plan(turns, done, NOW) == []
@@ -164,7 +169,8 @@ def test_nothing_is_summed_up_twice() -> None:
 
 
 def test_a_session_without_end_is_summed_up_in_parts() -> None:
-    """S3: a silence of six hours ends a part that is long enough; one that is too short goes on after it."""
+    """S3: a silence of six hours ends a part that is long enough; one that is too short goes on
+    after it."""
     days = [talk(first=1 + 1440 * day) for day in range(3)]
     assert [made.evidence for made in plan([*days[0], *days[1], *days[2]], (), NOW)] == [
         tuple(item.id for item in day) for day in days
@@ -199,7 +205,8 @@ def test_sessions_users_and_days_are_told_apart() -> None:
 
 
 def test_only_what_was_said_is_summed_up() -> None:
-    """S3: other layers and states, records of a whole conversation, and summaries themselves are no turns."""
+    """S3: other layers and states, records of a whole conversation, and summaries themselves
+    are no turns."""
     turns = talk()
     first = one(turns)
     idle: list[dict[str, Any]] = [
@@ -221,7 +228,8 @@ def test_only_what_was_said_is_summed_up() -> None:
 
 
 def test_what_comes_from_outside_is_summed_up_apart() -> None:
-    """V8: outside turns are neither quoted nor evidence in the summary of trusted ones; their own summary is external."""
+    """V8: outside turns are neither quoted nor evidence in the summary of trusted ones; their own
+    summary is external."""
     outside = [
         ("mail", "The invoice of 3 May says that 4,000 euros go to Mallory in Zurich at once.")
     ] * 30
@@ -235,7 +243,8 @@ def test_what_comes_from_outside_is_summed_up_apart() -> None:
 
 @pytest.mark.parametrize("closed", [True, False])
 def test_nothing_in_our_fence_is_quoted(closed: bool) -> None:
-    """Q9, S3: recalled memories within a turn are no sentences of it, even when the fence was cut off."""
+    """Q9, S3: recalled memories within a turn are no sentences of it, even when the fence
+    was cut off."""
     inside = fence.fenced("[1] 3 May 2026\n| On 3 May 2026 Mallory bought 12 houses in Zurich.")
     inside = inside if closed else inside.removesuffix(fence.CLOSE)
     turns = talk(
@@ -301,12 +310,14 @@ def test_a_conversation_of_nothing_has_no_summary() -> None:
     ],
 )
 def test_sentences_end_where_readers_see_it(content: str, expected: list[str]) -> None:
-    """S3, Q8: at marks of any script and at line ends, not within numbers, titles and initials; bullets are no part of it."""
+    """S3, Q8: at marks of any script and at line ends, not within numbers, titles and initials;
+    bullets are no part of it."""
     assert [content[span.start : span.end] for span in spans(content)] == expected
 
 
 def test_a_text_without_marks_is_cut_where_it_pauses() -> None:
-    """S3: an endless sentence becomes pieces, of which each is a span and none is longer than the longest."""
+    """S3: an endless sentence becomes pieces, of which each is a span and none is longer
+    than the longest."""
     content = "we walked on and on, " * 200 + "x" * 1000
     found = [content[span.start : span.end] for span in spans(content)]
     assert all(0 < len(piece) <= summary.LONGEST for piece in found)
@@ -379,7 +390,8 @@ TURNS = st.lists(
 def test_every_summary_keeps_its_promises(
     drawn: list[dict[str, Any]], times: int, shuffled: random.Random
 ) -> None:
-    """S3, V8, Q6: whatever was said in whatever order, a summary is short, quotes its own turns exactly, and is the same."""
+    """S3, V8, Q6: whatever was said in whatever order, a summary is short, quotes its own turns
+    exactly, and is the same."""
     turns = [turn(place, **fields) for place, fields in enumerate(drawn * times)]
     made = plan(turns, (), NOW)
     by_id = {item.id: item for item in turns}
@@ -408,7 +420,8 @@ def test_every_summary_keeps_its_promises(
 
 @given(st.one_of(st.text(), st.lists(WORDS).map(" ".join)))
 def test_spans_are_in_order_and_within(content: str) -> None:
-    """S3: the sentences of any text are parts of it, in their order, without overlap, and not blank."""
+    """S3: the sentences of any text are parts of it, in their order, without overlap,
+    and not blank."""
     found = list(spans(content))
     assert all(
         span.start < span.end <= len(content) and content[span.start : span.end].strip()

@@ -19,7 +19,8 @@ from tests.unit.engines.talks import NOW, TALK, one, talk, turn
 
 
 def test_a_conversation_has_this_summary() -> None:
-    """S3, Q6: its words, where each sentence stands, and why; the same in every version until it is changed on purpose."""
+    """S3, Q6: its words, where each sentence stands, and why; the same in every version until it is
+    changed on purpose."""
     made = one(talk())
     assert made.content.split("\n") == [
         "Conversation of 1 May 2026 between Ana and Ben:",
@@ -102,7 +103,8 @@ def test_a_sentence_is_worth_what_it_shows(said: str, signs: str, worth: float) 
     ],
 )
 def test_what_says_too_little_is_no_sentence(said: str) -> None:
-    """S3: fewer than four words or ten characters, a question, an announcement, signs for the most part, or small worth."""
+    """S3: fewer than four words or ten characters, a question, an announcement, signs for the most
+    part, or small worth."""
     assert weighed(said) is None
 
 
@@ -179,7 +181,8 @@ def test_each_word_that_is_a_sign(sign: str, word: str) -> None:
     ],
 )
 def test_how_a_sentence_begins(beginning: str, sign: str | None) -> None:
-    """S3: with politeness, or with a word for what was said before; a longer word that begins alike is another one."""
+    """S3: with politeness, or with a word for what was said before; a longer word that begins alike
+    is another one."""
     said = f"{beginning} granite lantern"
     signs = dict(summary._signs(said, (), turn(1, said), frozenset()))
     assert [name for name in ("is polite", "hangs on what was said before") if signs[name]] == (
@@ -254,7 +257,8 @@ def chosen(*sentences: Sentence, share: int = 10_000, room: int = 10_000) -> lis
 
 
 def test_what_three_quarters_tell_is_told() -> None:
-    """S3: a sentence of whose words three quarters were said says the same; one of whose words two thirds were, does not."""
+    """S3: a sentence of whose words three quarters were said says the same; one of whose words two
+    thirds were, does not."""
     first = sentence(1, "a b c d", 900)
     assert chosen(first, sentence(2, "a b c e", 800)) == [1]
     assert chosen(first, sentence(2, "a b e", 800)) == [1, 2]
@@ -269,7 +273,8 @@ def test_repetition_has_its_price() -> None:
 
 
 def test_a_summary_has_room_for_this_much() -> None:
-    """S3: to the last character of its share and of its lines, each with the end of the line; a shorter one may still fit."""
+    """S3: to the last character of its share and of its lines, each with the end of the line; a
+    shorter one may still fit."""
     many = [sentence(place, f"w{place}", 900 - place, 100) for place in range(1, 15)]
     assert chosen(*many) == list(range(1, 13))
     assert chosen(*many[:3], share=200) == chosen(*many[:3], room=202) == [1, 2]
@@ -364,7 +369,8 @@ def test_a_silence_is_six_hours() -> None:
 
 
 def test_a_participant_is_no_name_in_it() -> None:
-    """S3: to call the other by a name, or what is short for it, tells nothing; two letters are short for none."""
+    """S3: to call the other by a name, or what is short for it, tells nothing; two letters are
+    short for none."""
     assert list(summary._shortened("antonia")) == ["ant", "anto", "anton", "antoni", "antonia"]
     assert list(summary._shortened("bo")) == ["bo"]
     lines = [("Antonia", "So then Anton cooked granite lantern kitchen carpet soup."), *TALK]

@@ -1,4 +1,5 @@
-"""Promises of tastes: which keys of a profile are proposed from what people said that they like, and which are not."""
+"""Promises of tastes: which keys of a profile are proposed from what people said that they like,
+and which are not."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def told(
 
 
 def test_a_taste_is_proposed_with_its_sources() -> None:
-    """S3, V8: a list of all that holds, in the order in which it was said, trusted as little as the least of it."""
+    """S3, V8: a list of all that holds, in the order in which it was said, trusted as little as the
+    least of it."""
     (made,) = tastes.plan([fact(2, value="jazz", trust=Trust.EXTERNAL), fact(1)], [], [])
     assert (made.user, made.key, made.value) == ("ana", "likes", ["tea", "jazz"])
     assert (made.evidence, made.trust, made.replaces) == (("turn2", "turn1"), Trust.EXTERNAL, ())
@@ -54,7 +56,8 @@ def test_one_favourite_is_the_newest() -> None:
 
 
 def test_a_list_grows_from_what_the_profile_has() -> None:
-    """S3: what a person confirmed stays, each thing once, in the spelling that was there; what is new comes last."""
+    """S3: what a person confirmed stays, each thing once, in the spelling that was there; what is
+    new comes last."""
     known = profile(1, "Likes", ["rain", "TEA"])
     assert told(fact(1), fact(2, value="jazz"), profiles=(known,)) == {
         "likes": ["rain", "TEA", "jazz"]
@@ -87,7 +90,8 @@ def test_a_new_proposal_takes_the_place_of_those_made_here() -> None:
 
 
 def test_tastes_of_others_have_their_name() -> None:
-    """S3, R12: the profile is about its user, or whom it names; what Ben likes stands under his name."""
+    """S3, R12: the profile is about its user, or whom it names; what Ben likes stands
+    under his name."""
     ben = {"subject": "Ben Big"}
     assert told(fact(1, **ben)) == {"ben-big.likes": ["tea"]}
     assert told(fact(1, **ben), profiles=(profile(1, "Name", "ben  BIG"),)) == {"likes": ["tea"]}

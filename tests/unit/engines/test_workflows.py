@@ -1,4 +1,5 @@
-"""Promises of workflows: what succeeded three times is proposed, with its steps, and nothing is proposed again."""
+"""Promises of workflows: what succeeded three times is proposed, with its steps, and nothing is
+proposed again."""
 
 from __future__ import annotations
 
@@ -88,7 +89,8 @@ def test_what_did_not_succeed_does_not_count(status: Any) -> None:
 
 
 def test_failures_are_mentioned() -> None:
-    """S3: why it is proposed tells how often it succeeded and when last, and how it failed; its text does not."""
+    """S3: why it is proposed tells how often it succeeded and when last, and how it failed; its
+    text does not."""
     failures = [
         ended(4, "Calendar was down", "failure"),
         ended(5, "x", "failed", metadata={"failure": "no battery"}),
@@ -107,7 +109,8 @@ def test_failures_are_mentioned() -> None:
 
 
 def test_a_run_of_several_tools_is_one_time() -> None:
-    """S3: the tools of one morning are steps of one success; a retry that succeeds makes up for its failure."""
+    """S3: the tools of one morning are steps of one success; a retry that succeeds makes up
+    for its failure."""
     tools = ["garmin", "reporter", "tts"]
 
     def morning(day: int, statuses: Sequence[str] = ("success",) * 3) -> list[Record]:
@@ -203,7 +206,8 @@ def test_users_are_told_apart() -> None:
 
 
 def test_it_is_trusted_as_its_least_trusted_source() -> None:
-    """V8, R7: trust is the lowest, importance the highest of the successes; the metadata fulfils the contract."""
+    """V8, R7: trust is the lowest, importance the highest of the successes; the metadata fulfils
+    the contract."""
     runs = [
         ended(1, trust=Trust.OPERATOR, tags=("home",)),
         ended(2, importance=0.9),
@@ -240,7 +244,8 @@ def test_a_name_is_a_slug(name: str, expected: str) -> None:
 
 @given(st.one_of(st.text(min_size=1), st.text("ab -ß早", min_size=100, max_size=400)))
 def test_every_name_has_a_stable_slug(name: str) -> None:
-    """R7: whatever a task is called, its workflow is a valid slug of a bearable length, and the slug of that is itself."""
+    """R7: whatever a task is called, its workflow is a valid slug of a bearable length, and the
+    slug of that is itself."""
     made = slug(name)
     assert rules.SLUG.fullmatch(made)
     assert len(made) <= rules.MAX_LABEL
@@ -281,7 +286,8 @@ def test_spellings_of_a_name_are_one_workflow() -> None:
 
 
 def test_days_and_numbers_of_a_task_do_not_tell_it_apart() -> None:
-    """S3: a report of each day is one workflow, and so is the review of each pull request; a given workflow is as it is."""
+    """S3: a report of each day is one workflow, and so is the review of each pull request; a given
+    workflow is as it is."""
 
     def done(*tasks: str, field: str = "run") -> list[str]:
         runs = [ended(seq, name=None, metadata={field: task}) for seq, task in enumerate(tasks)]
@@ -300,7 +306,8 @@ def test_days_and_numbers_of_a_task_do_not_tell_it_apart() -> None:
 
 
 def test_the_steps_are_those_that_most_successes_share() -> None:
-    """S3: a procedure has the common steps in their order, in the newest words, and not what was done only once."""
+    """S3: a procedure has the common steps in their order, in the newest words, and not what was
+    done only once."""
     runs = [
         ended(
             1, "Collected 10 pull requests since the tag. Grouped them by kind. Posted the draft."
@@ -362,7 +369,8 @@ def test_the_fence_is_no_step() -> None:
 
 
 def test_the_notes_of_runs_are_their_steps(mem: Memory) -> None:
-    """S3, L10: real runs that succeeded become a procedure made of their notes; without notes it says that there are none."""
+    """S3, L10: real runs that succeeded become a procedure made of their notes; without notes it
+    says that there are none."""
     for number in range(4):
         run = mem.run(f"Write the release notes for 1.{number}.0")
         run.note(f"Collect the {number + 10} merged pull requests")
@@ -390,7 +398,8 @@ def test_the_notes_of_runs_are_their_steps(mem: Memory) -> None:
 
 @pytest.mark.parametrize("state", State)
 def test_what_is_known_is_not_proposed(state: State) -> None:
-    """S3, V6: a procedure that is active, waits, was rejected or replaced is not proposed again, however often it succeeds."""
+    """S3, V6: a procedure that is active, waits, was rejected or replaced is not proposed again,
+    however often it succeeds."""
     runs = [ended(seq) for seq in range(1, 4)]
     known = procedure(one(runs), state=state)
     assert plan(runs, [known], NOW) == []
@@ -399,7 +408,8 @@ def test_what_is_known_is_not_proposed(state: State) -> None:
 
 
 def test_its_text_is_the_same_tomorrow() -> None:
-    """V6: one more success changes neither the text nor the fingerprint by which a rejected procedure is known."""
+    """V6: one more success changes neither the text nor the fingerprint by which a rejected
+    procedure is known."""
     runs = [
         ended(seq, f"Fetched {seq + 20} events. Wrote the briefing of day {seq}.")
         for seq in range(1, 9)
@@ -409,7 +419,8 @@ def test_its_text_is_the_same_tomorrow() -> None:
 
 
 def test_an_operators_own_procedure_is_enough() -> None:
-    """S3: a procedure in other words that says all of it needs no second; one that says something else does."""
+    """S3: a procedure in other words that says all of it needs no second; one that says something
+    else does."""
     runs = [ended(seq) for seq in range(1, 4)]
     said = "First the calendar is fetched: it must have been fetched by seven. Then the briefing, wrote and sent to the phone."
     own = record(
@@ -488,7 +499,8 @@ RUNS = st.lists(
 def test_every_workflow_keeps_its_promises(
     drawn: list[dict[str, Any]], shuffled: random.Random
 ) -> None:
-    """S3, R7, V8, Q6: whatever happened in whatever order, proposals are valid, proven, the same, and made once."""
+    """S3, R7, V8, Q6: whatever happened in whatever order, proposals are valid, proven, the same,
+    and made once."""
     runs = []
     for seq, fields in enumerate(drawn):
         when = START + timedelta(minutes=fields.pop("minutes"))
@@ -586,7 +598,8 @@ def test_tools_within_an_hour_are_one_time(minutes: int, successes: int) -> None
 
 
 def test_what_goes_on_and_what_begins_anew() -> None:
-    """S3: another tool, the retry of one that failed, or an ending goes on; the same tool again is another time."""
+    """S3: another tool, the retry of one that failed, or an ending goes on; the same tool again is
+    another time."""
 
     def sizes(*told_: tuple[str | None, str]) -> list[int]:
         records = [
@@ -630,12 +643,14 @@ def test_what_goes_on_and_what_begins_anew() -> None:
     ],
 )
 def test_what_varies_is_left_out_of_a_task(task: str, stable: str) -> None:
-    """S3: days, numbers of two digits and more, and what hangs on them; a day that is relative is a word."""
+    """S3: days, numbers of two digits and more, and what hangs on them; a day that is relative
+    is a word."""
     assert workflows._unvaried(task, START) == stable
 
 
 def test_a_tasks_name_is_found_in_this_order() -> None:
-    """S3: `workflow`, `run`, `task`; what is no visible text is passed over, and 2,000 characters are read."""
+    """S3: `workflow`, `run`, `task`; what is no visible text is passed over, and 2,000 characters
+    are read."""
 
     def name(**metadata: Any) -> str | None:
         found = workflows._told(ended(1, name=None, metadata=metadata))
@@ -771,7 +786,8 @@ def test_a_slug_has_sixty_characters() -> None:
 
 
 def test_the_name_in_use_is_kept() -> None:
-    """S3: that of the newest procedure that is a slug, whatever it was called since; else the newest slug that was given."""
+    """S3: that of the newest procedure that is a slug, whatever it was called since; else the
+    newest slug that was given."""
     runs = [
         ended(1, name="morning_briefing"),
         ended(2, name="Morning briefing"),
@@ -836,7 +852,8 @@ def test_the_newest_hundred_successes_are_the_evidence() -> None:
 
 
 def test_steps_of_different_runs_are_different_times() -> None:
-    """S3: two tools within an hour are one time when they belong to one run or session, and two when they do not."""
+    """S3: two tools within an hour are one time when they belong to one run or session, and two
+    when they do not."""
     times = [timedelta(days=day, minutes=minute) for day in (1, 2, 3) for minute in (0, 1)]
 
     def runs(session: str) -> list[Any]:

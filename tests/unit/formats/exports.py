@@ -16,7 +16,8 @@ STATES = [State.ACTIVE, State.CONSTRAINED, State.SUPERSEDED, State.TOMBSTONED]
 
 
 def fill(desk: Desk) -> Operator:
-    """A store with every layer in every state, with users, keys, evidence, runs, notes and odd values."""
+    """A store with every layer in every state, with users, keys, evidence, runs, notes
+    and odd values."""
     op, ana = desk.operator(), desk.operator(user="ana")
     last = op.remember(
         "the first", key="k1", tags=["A", "猫"], speaker="Ben", session="s1", source="chat"

@@ -1,4 +1,5 @@
-"""Databases of other programs: their plain tables are read, and nothing that they bring along is believed or run."""
+"""Databases of other programs: their plain tables are read, and nothing that they bring along is
+believed or run."""
 
 from __future__ import annotations
 
@@ -82,7 +83,8 @@ HOSTILE: dict[str, list[str]] = {
 
 @pytest.mark.parametrize("how", HOSTILE)
 def test_a_hostile_schema_is_an_error(op: Operator, path: Path, how: str) -> None:
-    """H5: nothing of the file's own is run, the error is typed, the file and the store are as before."""
+    """H5: nothing of the file's own is run, the error is typed, the file and the store
+    are as before."""
     made(path, *HOSTILE[how])
     before = digest(path)
     with pytest.raises(InvalidInput):
@@ -95,7 +97,8 @@ def test_a_hostile_schema_is_an_error(op: Operator, path: Path, how: str) -> Non
 
 
 def test_endless_work_ends(path: Path) -> None:
-    """H5: a statement that works on and on without an answer is ended; reading a large table is not."""
+    """H5: a statement that works on and on without an answer is ended; reading a large
+    table is not."""
     rows = [(f"e{number}", "t", "s", "[]", "[]", None, 0.5) for number in range(2000)]
     foreign.write(path, {foreign.EPISODES: rows})
     assert len(list(foreign.rows(path, "episodes"))) == len(rows)
@@ -107,7 +110,8 @@ def test_endless_work_ends(path: Path) -> None:
 
 
 def test_large_memories_are_read(op: Operator, path: Path) -> None:
-    """H5: a text as long as a memory may be passes, with all that stands beside it and odd names of columns."""
+    """H5: a text as long as a memory may be passes, with all that stands beside it and odd
+    names of columns."""
     text = "x" * rules.MAX_CONTENT_BYTES
     foreign.write(
         path,
@@ -157,7 +161,8 @@ def test_a_damaged_database_is_an_error(op: Operator, path: Path, how: str) -> N
 
 
 def test_a_database_in_use_is_not_half_read(op: Operator, path: Path) -> None:
-    """H5: what is still in a log beside the file would be missing, so it is an error that says what to do."""
+    """H5: what is still in a log beside the file would be missing, so it is an error that says what
+    to do."""
     foreign.write(path, {foreign.EPISODES: []})
     connection = apsw.Connection(str(path))
     connection.pragma("journal_mode", "wal")
@@ -169,7 +174,8 @@ def test_a_database_in_use_is_not_half_read(op: Operator, path: Path) -> None:
 
 
 def test_our_own_store_is_exported_first(desk: Desk, op: Operator) -> None:
-    """H5: a store of Lamina is no file to import, although it has those tables as views; the error says what to do."""
+    """H5: a store of Lamina is no file to import, although it has those tables as views; the error
+    says what to do."""
     op.remember("tea")
     op.close()
     with pytest.raises(InvalidInput, match="lamina export"):

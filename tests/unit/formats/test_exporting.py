@@ -144,7 +144,8 @@ def test_an_export_is_no_change(desk: Desk, tmp_path: Path, form: str) -> None:
 
 @pytest.mark.parametrize("form", OTHERS)
 def test_a_private_file_goes_into_no_repository(desk: Desk, tmp_path: Path, form: str) -> None:
-    """H5, B6: refused in a work tree unless forced; a file that is there is overwritten only when forced."""
+    """H5, B6: refused in a work tree unless forced; a file that is there is overwritten
+    only when forced."""
     op = fill(desk)
     (tmp_path / "tree" / ".git").mkdir(parents=True)
     with pytest.raises(Refused, match="git work tree"):
@@ -159,7 +160,8 @@ def test_a_private_file_goes_into_no_repository(desk: Desk, tmp_path: Path, form
 
 
 def test_our_own_form_by_its_name(desk: Desk, tmp_path: Path) -> None:
-    """H5: `lamina` is the export that can be restored; an unknown form is an error that lists the known ones."""
+    """H5: `lamina` is the export that can be restored; an unknown form is an error that lists the
+    known ones."""
     op = fill(desk)
     assert op.export_as("lamina", tmp_path / "a.json") == {
         "format": "lamina",
@@ -231,7 +233,8 @@ def stored(op: Operator, items: list[dict[str, Any]]) -> None:
 def test_what_a_form_holds_comes_back(
     tmp_path_factory: pytest.TempPathFactory, form: str, items: list[dict[str, Any]]
 ) -> None:
-    """H5: out and in again, every record that the form has a place for has the same values in the fields that it holds."""
+    """H5: out and in again, every record that the form has a place for has the same values in the
+    fields that it holds."""
     folder = tmp_path_factory.mktemp("round")
     with Desk(folder / "home") as desk:
         op, other = desk.operator(), desk.operator("other")

@@ -1,4 +1,5 @@
-"""Lines of a JSONL file: every one is read or says what is wrong with it, and none stops the others."""
+"""Lines of a JSONL file: every one is read or says what is wrong with it, and none
+stops the others."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def test_what_is_wrong_is_said(tmp_path: Path, raw: bytes, message: str) -> None
 
 
 def test_numbers_are_those_of_the_file(tmp_path: Path) -> None:
-    """B5: blank lines are skipped and counted; a byte order mark and Windows line ends are no part of a line."""
+    """B5: blank lines are skipped and counted; a byte order mark and Windows line ends are no part
+    of a line."""
     path = written(
         tmp_path, b'\xef\xbb\xbf{"n": 1}\r\n\r\n  \t \n{"n": 4}\r\n\n{"n": "6\xc2\x85\xe2\x80\xa8"}'
     )
@@ -96,7 +98,8 @@ def test_a_torn_line_is_told_from_a_wrong_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", [b"\n", b""])
 def test_a_line_that_is_too_long(tmp_path: Path, end: bytes) -> None:
-    """B5: a line of more than 4 MiB is reported with its size, whatever its size, in little memory; the next is read."""
+    """B5: a line of more than 4 MiB is reported with its size, whatever its size, in little memory;
+    the next is read."""
     size = 10 * lines.MAX_LINE
     path = written(tmp_path, b'{"n": 1}\n' + b"x" * size + b'\n{"n": 3}' + end)
     tracemalloc.start()

@@ -89,7 +89,8 @@ def test_names_stay_on_their_line(value: str) -> None:
 
 
 def test_a_document_has_its_sections(desk: Desk, tmp_path: Path) -> None:
-    """H5: profile, facts, projects, procedures, days, world and what waits, each memory once and with its id."""
+    """H5: profile, facts, projects, procedures, days, world and what waits, each memory once and
+    with its id."""
     op = desk.operator()
     ana = desk.operator(user="ana")
     tea = op.remember("prefers tea", kind="preference", tags=["project:kitchen", "goal"])

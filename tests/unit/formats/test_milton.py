@@ -70,7 +70,8 @@ def test_a_written_line() -> None:
 )
 @every("inline", [True, False])
 def test_every_spelling_is_read(name: str, inline: bool) -> None:
-    """B5: the names that files have for a memory, its payload wrapped or inline; `type` is the kind."""
+    """B5: the names that files have for a memory, its payload wrapped or inline; `type`
+    is the kind."""
     line = {"record_type": name, **ITEM} if inline else {"record_type": name, "payload": ITEM}
     entry = jsonl.entry_of(line)
     made = draft(entry.item)

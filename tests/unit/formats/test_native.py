@@ -34,7 +34,8 @@ def source(tmp_path: Path, exported: bytes) -> Path:
 
 
 def test_an_export_comes_back_to_the_byte(desk: Desk, source: Path) -> None:
-    """H5: export → import into an empty store → export gives the same bytes; every layer, state, key and note is there."""
+    """H5: export → import into an empty store → export gives the same bytes; every layer, state,
+    key and note is there."""
     op = desk.operator(store_id=None)
     report = op.import_(source, trust=True)
     exported = load(source)
@@ -97,7 +98,8 @@ def test_an_empty_store_travels_too(desk: Desk, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("trust", [False, True])
 def test_into_another_agent_as_external(desk: Desk, source: Path, trust: bool) -> None:
-    """H5, V8: into another store, records arrive as external and what claims authority waits; --trust keeps both."""
+    """H5, V8: into another store, records arrive as external and what claims authority waits;
+    --trust keeps both."""
     op = desk.operator("milton")
     op.remember("of milton")
     exported = load(source)["records"]
@@ -152,7 +154,8 @@ def test_a_store_merges_with_its_own_export(desk: Desk, source: Path) -> None:
 
 
 def test_unknown_evidence_stays_readable(desk: Desk, tmp_path: Path) -> None:
-    """P1, H5: evidence that does not come along is kept as a reference that no longer claims to resolve."""
+    """P1, H5: evidence that does not come along is kept as a reference that no longer
+    claims to resolve."""
     with Desk(tmp_path / "source") as other:
         op = other.operator()
         first = op.remember("first")
@@ -254,7 +257,8 @@ FORGED: dict[str, Callable[[Export], object]] = {
 def test_an_altered_export_is_not_restored(
     desk: Desk, tmp_path: Path, exported: bytes, how: str
 ) -> None:
-    """H5, P4: what does not agree with its own chain is a typed error, and the store stays empty and usable."""
+    """H5, P4: what does not agree with its own chain is a typed error, and the store stays empty
+    and usable."""
     export = json.loads(exported)
     FORGED[how](export)
     source = tmp_path / "export.json"
@@ -296,7 +300,8 @@ MERGED: dict[str, Callable[[Export], object]] = {
 def test_a_record_from_elsewhere_is_checked_like_any_other(
     desk: Desk, tmp_path: Path, exported: bytes, how: str
 ) -> None:
-    """H5, R4, R5, R7, R8: a record that could not be remembered is a typed error on import too, and nothing is imported."""
+    """H5, R4, R5, R7, R8: a record that could not be remembered is a typed error on import too, and
+    nothing is imported."""
     export = json.loads(exported)
     MERGED[how](export)
     source = tmp_path / "export.json"
@@ -327,7 +332,8 @@ ODD: dict[str, Callable[[Export], object]] = {
 
 @pytest.mark.parametrize("how", ODD)
 def test_an_odd_file_is_taken_or_named_as_odd(desk: Desk, source: Path, how: str) -> None:
-    """H5: records in a strange relation are taken and verify, or the file is at fault; the store is never `unavailable`."""
+    """H5: records in a strange relation are taken and verify, or the file is at fault; the store is
+    never `unavailable`."""
     export = load(source)
     ODD[how](export)
     source.write_text(json.dumps(export))
@@ -340,7 +346,8 @@ def test_an_odd_file_is_taken_or_named_as_odd(desk: Desk, source: Path, how: str
 
 
 def test_tags_from_elsewhere_are_normal(desk: Desk, source: Path) -> None:
-    """R8, H5: tags that come with an import are stripped, lower-cased and deduplicated like all tags."""
+    """R8, H5: tags that come with an import are stripped, lower-cased and deduplicated
+    like all tags."""
     export = load(source)
     export["records"][0]["tags"] = [" Tea ", "TEA", "b"]
     source.write_text(json.dumps(export))
@@ -365,7 +372,8 @@ def test_all_of_a_large_import_or_none(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_a_long_run_travels(desk: Desk, tmp_path: Path) -> None:
-    """H5, L10: the ending of a run with more than a thousand notes can be imported like any record of ours."""
+    """H5, L10: the ending of a run with more than a thousand notes can be imported like any record
+    of ours."""
     with Desk(tmp_path / "source") as other:
         op = other.operator()
         run = op.run("task")
@@ -450,7 +458,8 @@ def test_every_truncation_is_noticed(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_read(op: Operator, tmp_path: Path) -> None:
-    """H5: no file is NotFound, a folder is InvalidInput, and a path that cannot exist is one of the two."""
+    """H5: no file is NotFound, a folder is InvalidInput, and a path that cannot exist is one
+    of the two."""
     with pytest.raises(NotFound):
         op.import_(tmp_path / "none.json")
     with pytest.raises(InvalidInput):
@@ -473,7 +482,8 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_no_export_into_a_repository(op: Operator, tree: Path, tmp_path: Path) -> None:
-    """H5, B6: a private export into a git work tree is refused, also through a link, and nothing is written."""
+    """H5, B6: a private export into a git work tree is refused, also through a link, and
+    nothing is written."""
     op.remember("x")
     (tmp_path / "link").symlink_to(tree)
     for target in (tree / "x.json", tree / "new" / "x.json", tmp_path / "link" / "x.json"):
@@ -524,7 +534,8 @@ def test_the_default_place_is_private(desk: Desk, op: Operator) -> None:
 
 
 def test_a_public_export_says_nothing_about_people(desk: Desk, tmp_path: Path) -> None:
-    """H5: only active memories of nobody in particular, without profiles, raw metadata, session, source or events."""
+    """H5: only active memories of nobody in particular, without profiles, raw metadata, session,
+    source or events."""
     op = fill(desk)
     op.remember("said by Ben", speaker="Ben")
     desk.operator(user="ana").remember("Ana has diabetes")
@@ -563,7 +574,8 @@ def test_progress_ends_with_everything(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_another_open_handle_follows_an_import(desk: Desk, source: Path) -> None:
-    """H5, P4: a handle that was open while the store became another one still verifies it and writes to it."""
+    """H5, P4: a handle that was open while the store became another one still verifies it and
+    writes to it."""
     op, other = desk.operator(store_id=None), desk.operator()
     op.import_(source, trust=True)
     other.remember("from the other handle")
@@ -572,7 +584,8 @@ def test_another_open_handle_follows_an_import(desk: Desk, source: Path) -> None
 
 
 def test_an_import_is_in_a_trail(desk: Desk, source: Path) -> None:
-    """P4: a restore by import leaves the imported trail as it was and is said among the reads; a merge is an event."""
+    """P4: a restore by import leaves the imported trail as it was and is said among the reads; a
+    merge is an event."""
     op = desk.operator(store_id=None)
     op.import_(source, trust=True)
     assert [(read.action, read.note["path"]) for read in op.audit_reads()] == [
@@ -584,7 +597,8 @@ def test_an_import_is_in_a_trail(desk: Desk, source: Path) -> None:
 
 
 def test_external_text_waits_for_an_operator(desk: Desk, source: Path) -> None:
-    """V8: what comes from elsewhere is found as memory, but no fact, procedure, profile or tool of it is active."""
+    """V8: what comes from elsewhere is found as memory, but no fact, procedure, profile or tool of
+    it is active."""
     op = desk.operator("milton")
     op.import_(source)
     active = op.list(limit=1000)

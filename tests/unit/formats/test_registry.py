@@ -1,4 +1,5 @@
-"""Files of other programs: known by what they hold, taken as their documents mean them, and each thing once."""
+"""Files of other programs: known by what they hold, taken as their documents mean them, and each
+thing once."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def test_files_are_told_apart(tmp_path: Path, name: str, form: str) -> None:
 @every("name", FILES)
 @every("trust", [False, True])
 def test_a_second_import_takes_nothing(desk: Desk, tmp_path: Path, name: str, trust: bool) -> None:
-    """H5, L1: what was taken is here; the second time it is skipped, what was rejected is rejected again, and all verifies."""
+    """H5, L1: what was taken is here; the second time it is skipped, what was rejected is rejected
+    again, and all verifies."""
     op, path = desk.operator(), golden(tmp_path, name)
     first = op.import_(path, trust=trust)
     before = size(op), everything(op)
@@ -55,7 +57,8 @@ def test_a_second_import_takes_nothing(desk: Desk, tmp_path: Path, name: str, tr
 
 @pytest.mark.parametrize("name", FILES)
 def test_nothing_foreign_is_believed(desk: Desk, tmp_path: Path, name: str) -> None:
-    """V8: without trust all is external, and nothing of it is active semantic, procedural or profile memory."""
+    """V8: without trust all is external, and nothing of it is active semantic, procedural or
+    profile memory."""
     op = desk.operator()
     report = op.import_(golden(tmp_path, name))
     found = everything(op)
@@ -88,7 +91,8 @@ def test_a_dry_run_reports_and_changes_nothing(
 
 
 def test_skylattice_keeps_layers_states_and_lineage(desk: Desk, tmp_path: Path) -> None:
-    """H5, R3: trusted, each record is in its layer and state, what superseded what is known, and working memory is refused."""
+    """H5, R3: trusted, each record is in its layer and state, what superseded what is known, and
+    working memory is refused."""
     op = desk.operator()
     report = op.import_(golden(tmp_path, "skylattice.json"), trust=True)
     new, old, episode, radar, procedure = everything(op)
@@ -121,7 +125,8 @@ def test_skylattice_keeps_layers_states_and_lineage(desk: Desk, tmp_path: Path) 
 
 
 def test_skylattice_as_lines_and_as_a_database(desk: Desk, tmp_path: Path) -> None:
-    """H5: the same records as JSONL, as a plain list and as the table of its store are the same memories."""
+    """H5: the same records as JSONL, as a plain list and as the table of its store are
+    the same memories."""
     records = json.loads((GOLDEN / "skylattice.json").read_text("utf-8"))["records"]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
     (tmp_path / "b.json").write_text(json.dumps(records))
@@ -158,7 +163,8 @@ def test_skylattice_as_lines_and_as_a_database(desk: Desk, tmp_path: Path) -> No
 
 
 def test_sentinel_keeps_episodes_and_facts(desk: Desk, tmp_path: Path) -> None:
-    """R9, H5: episodes with participants and hash, facts with source, confidence and what superseded them; the views agree."""
+    """R9, H5: episodes with participants and hash, facts with source, confidence and what
+    superseded them; the views agree."""
     op = desk.operator()
     op.import_(golden(tmp_path, "sentinel.db"), trust=True)
     train, moved, lisbon, porto = everything(op)
@@ -194,7 +200,8 @@ def test_a_profile_of_sentinel_needs_a_person(op: Operator, tmp_path: Path) -> N
 
 
 def test_mem0_keeps_people_times_and_categories(desk: Desk, tmp_path: Path) -> None:
-    """H5, R12: a memory is its user's, with its times, run, speaker and categories; what has no field is in the metadata."""
+    """H5, R12: a memory is its user's, with its times, run, speaker and categories; what has no
+    field is in the metadata."""
     op = desk.operator()
     report = op.import_(golden(tmp_path, "mem0.json"), trust=True)
     hiking, nuts, relation = everything(op)
@@ -236,7 +243,8 @@ def test_mem0_history_is_told_again(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_mem0_history_does_not_reach_what_is_trusted(desk: Desk, tmp_path: Path) -> None:
-    """V8: a file that nobody vouches for neither replaces nor removes what an operator has taken in with trust."""
+    """V8: a file that nobody vouches for neither replaces nor removes what an operator has taken in
+    with trust."""
     op = desk.operator()
     history = json.loads((GOLDEN / "mem0_history.json").read_text("utf-8"))
     (tmp_path / "a.json").write_text(json.dumps(history[:2]))
@@ -248,7 +256,8 @@ def test_mem0_history_does_not_reach_what_is_trusted(desk: Desk, tmp_path: Path)
 
 
 def test_a_graph_is_memories_about_entities(desk: Desk, tmp_path: Path) -> None:
-    """H5: each observation is one, with its entity; a relation is one; an entity that grew brings only what is new."""
+    """H5: each observation is one, with its entity; a relation is one; an entity that grew brings
+    only what is new."""
     op, path = desk.operator(), golden(tmp_path, "mcp-memory.jsonl")
     op.import_(path)
     assert contents(everything(op)) == [
@@ -273,7 +282,8 @@ def test_a_graph_is_memories_about_entities(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_an_observation_says_of_whom_and_comes_back_as_it_was(desk: Desk, tmp_path: Path) -> None:
-    """H5: a search for Mary finds what was observed of her; an export has the observations of the file."""
+    """H5: a search for Mary finds what was observed of her; an export has the observations
+    of the file."""
     said = [
         "Speaks fluent French",
         "Mary is kind",
@@ -302,7 +312,8 @@ def test_an_observation_says_of_whom_and_comes_back_as_it_was(desk: Desk, tmp_pa
 
 
 def test_what_is_wrong_on_one_line_is_told_apart(op: Operator, tmp_path: Path) -> None:
-    """H5, B5: a document may be all on one line; each memory that is not taken is named by its number in the file."""
+    """H5, B5: a document may be all on one line; each memory that is not taken is named by its
+    number in the file."""
     edge = {"source": "a", "relationship": "knows", "target": "b"}
     path = tmp_path / "mem0.json"
     path.write_text(
@@ -321,7 +332,8 @@ def test_what_is_wrong_on_one_line_is_told_apart(op: Operator, tmp_path: Path) -
 
 
 def test_one_bad_observation_spoils_no_other(op: Operator, tmp_path: Path) -> None:
-    """B5: what cannot be a memory is named, and its line is kept once; the other observations are taken."""
+    """B5: what cannot be a memory is named, and its line is kept once; the other
+    observations are taken."""
     entity = {
         "type": "entity",
         "name": "a",
@@ -347,7 +359,8 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_another_text_is_refused_unless_it_may_replace(desk: Desk, file: Path) -> None:
-    """H5: skip and merge leave a text as it is and name the line; replace supersedes it with lineage, once."""
+    """H5: skip and merge leave a text as it is and name the line; replace supersedes it with
+    lineage, once."""
     op = desk.operator()
     file.write_text(milton_line())
     op.import_(file)
@@ -382,7 +395,8 @@ def test_two_assistants_may_count_alike(op: Operator, file: Path) -> None:
 
 
 def test_merging_only_grows(desk: Desk, file: Path) -> None:
-    """H5, L11: evidence and metadata grow, neither shrinks or changes, and tags, which never change, are named as lost."""
+    """H5, L11: evidence and metadata grow, neither shrinks or changes, and tags, which never
+    change, are named as lost."""
     op = desk.operator()
     file.write_text(milton_line(evidence=["./a"], request_id="r1"))
     op.import_(file)
@@ -404,7 +418,8 @@ def test_merging_only_grows(desk: Desk, file: Path) -> None:
 def test_a_file_without_trust_changes_nothing_that_is_trusted(
     desk: Desk, file: Path, policy: str
 ) -> None:
-    """V8: neither growing nor replacing reaches a memory that is more trusted than the file; --trust does."""
+    """V8: neither growing nor replacing reaches a memory that is more trusted than the file;
+    --trust does."""
     op = desk.operator()
     mine = op.remember("tea", kind="fact")
     line = {
@@ -425,7 +440,8 @@ def test_a_file_without_trust_changes_nothing_that_is_trusted(
 
 
 def test_a_taken_place_is_replaced_only_with_trust(desk: Desk, tmp_path: Path) -> None:
-    """V1, V8: one key of the profile has one value; a trusted file may replace it, and a rollback brings it back."""
+    """V1, V8: one key of the profile has one value; a trusted file may replace it, and a rollback
+    brings it back."""
     op = desk.operator()
     mine = op.remember("likes tea", layer="profile", metadata=CONTRACTS["profile"])
     theirs = {
@@ -506,7 +522,8 @@ WRONG: dict[str, bytes] = {
 def test_a_wrong_file_leaves_no_trace(
     op: Operator, tmp_path: Path, name: str, form: str | None
 ) -> None:
-    """H5: whatever it is taken for, it is a typed error or a report in which nothing was taken; the store is as before."""
+    """H5: whatever it is taken for, it is a typed error or a report in which nothing was taken; the
+    store is as before."""
     (tmp_path / name).write_bytes(WRONG[name])
     with suppress(LaminaError):
         report = op.import_(tmp_path / name, format=form)
@@ -517,7 +534,8 @@ def test_a_wrong_file_leaves_no_trace(
 
 
 def test_a_truncated_document_is_an_error_of_the_whole(op: Operator, tmp_path: Path) -> None:
-    """H5: the first half of a document is not imported as if it were all, and no file of rejects is left."""
+    """H5: the first half of a document is not imported as if it were all, and no file of
+    rejects is left."""
     path = tmp_path / "mem0.json"
     for name in ("cut.json", "cut-list.json"):
         path.write_bytes(WRONG[name])
@@ -627,7 +645,8 @@ def test_any_file_of_lines_is_taken_or_kept(
 
 
 def damaged(random: Random, data: bytes) -> bytes:
-    """A file to which something has happened: bytes changed, lost, put in between, or the end cut off."""
+    """A file to which something has happened: bytes changed, lost, put in between, or the
+    end cut off."""
     found = bytearray(data)
     for _ in range(random.randint(1, 6)):
         place, how = random.randrange(len(found)), random.randrange(4)
@@ -646,7 +665,8 @@ def damaged(random: Random, data: bytes) -> bytes:
 
 
 def test_damaged_files_leave_a_sound_store(desk: Desk, tmp_path: Path) -> None:
-    """H5: whatever happens to a file of any form, the import is a report or a typed error, and the store verifies."""
+    """H5: whatever happens to a file of any form, the import is a report or a typed error, and the
+    store verifies."""
     op, random = desk.operator(), Random(7)
     whole = {name: golden(tmp_path, name).read_bytes() for name in FILES}
     for _ in range(200):

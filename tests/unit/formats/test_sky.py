@@ -1,4 +1,5 @@
-"""Sky's lines: every one of its two documents is read as it stands, and what is written says the same in both spellings."""
+"""Sky's lines: every one of its two documents is read as it stands, and what is written says the
+same in both spellings."""
 
 from __future__ import annotations
 
@@ -75,7 +76,8 @@ def stored(entry: Entry) -> Draft:
 
 @every("line", DOCUMENTS)
 def test_every_line_of_the_documents_is_read(line: dict[str, Any]) -> None:
-    """B5, R4, R5, R6: content, time, score, kind, tags and tier of every line as the documents mean them."""
+    """B5, R4, R5, R6: content, time, score, kind, tags and tier of every line as the
+    documents mean them."""
     entry = jsonl.entry_of(line)
     made = stored(entry)
     assert made.content == line["content"]
@@ -125,7 +127,8 @@ def test_the_tier(more: dict[str, Any], expected: bool) -> None:
     golden("formats/sky_refused.jsonl"),
 )
 def test_what_makes_no_sense_is_refused(more: dict[str, Any], message: str) -> None:
-    """R4, R5, B5: a line that contradicts itself or says what nobody knows is an error that names the value."""
+    """R4, R5, B5: a line that contradicts itself or says what nobody knows is an error that names
+    the value."""
     with pytest.raises(LaminaError) as caught:
         stored(sky.entry_of({"content": "x", **more}))
     assert message in caught.value.message
@@ -145,7 +148,8 @@ def test_both_spellings_of_importance(importance: float) -> None:
 
 
 def test_a_time_without_a_zone_is_in_utc() -> None:
-    """R4: the document says that times are UTC, so one without a zone is too; another zone is honoured."""
+    """R4: the document says that times are UTC, so one without a zone is too; another
+    zone is honoured."""
     for text in ("2025-11-08T12:00:00", "2025-11-08T12:00:00Z", "2025-11-08 13:00:00+01:00"):
         assert stored(sky.entry_of({"content": "x", "timestamp": text})).occurred_at == datetime(
             2025, 11, 8, 12, tzinfo=UTC
@@ -214,7 +218,8 @@ RECORDS = st.fixed_dictionaries(
         "tags": st.lists(LABELS, max_size=3, unique=True).map(lambda tags: rules.tags(tags)),
         "metadata": st.dictionaries(TEXTS.filter(lambda name: name != "tags"), JSON, max_size=3),
         "occurred_at": MOMENTS,
-        # Seconds are a number of double precision, which is exact to the microsecond until the year 2242.
+        # Seconds are a number of double precision, which is exact to the microsecond until the year
+        # 2242.
         "promoted_at": st.datetimes(
             datetime(1800, 1, 1), datetime(2242, 1, 1), timezones=st.just(UTC)
         ),
@@ -226,7 +231,8 @@ RECORDS = st.fixed_dictionaries(
 
 @given(RECORDS)
 def test_any_record_comes_back(fields: Mapping[str, Any]) -> None:
-    """B5, R4, R6: whatever is written is read as the same memory, to the microsecond and the last digit."""
+    """B5, R4, R6: whatever is written is read as the same memory, to the microsecond and
+    the last digit."""
     original = record(**fields)
     line = json.loads(json.dumps(sky.line_of(original)))
     assert jsonl.entry_of(line) == sky.entry_of(line)
@@ -256,7 +262,8 @@ LINES = st.fixed_dictionaries(
 
 @given(LINES)
 def test_any_line_comes_back(line: Mapping[str, Any]) -> None:
-    """B5, R6: what a line of Sky says, a line that is written for it says too; its metadata to the letter."""
+    """B5, R6: what a line of Sky says, a line that is written for it says too; its metadata
+    to the letter."""
     made = stored(sky.entry_of(line))
     layer = Layer.EPISODIC if sky.entry_of(line).long else Layer.SHORT_TERM
     names = ("content", "kind", "importance", "tags", "metadata")

@@ -1,4 +1,5 @@
-"""Promises of the tokens: they open what they say and until when, and nothing of them is kept that would open anything."""
+"""Promises of the tokens: they open what they say and until when, and nothing of them is kept that
+would open anything."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ def test_looking_at_a_plan_teaches_nothing(op: Operator) -> None:
 
 
 def test_decisions_teach(op: Operator) -> None:
-    """L8: what an operator prunes and restores moves the importance of later memories, with reasons; given ones stay."""
+    """L8: what an operator prunes and restores moves the importance of later memories, with
+    reasons; given ones stay."""
     for number in range(40):
         op.remember(f"garmin watch {number}", tags=["garmin"])
         op.remember(f"kitchen note {number}", tags=["kitchen"])

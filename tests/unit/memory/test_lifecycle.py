@@ -42,7 +42,8 @@ def everywhere(op: Operator, desk: Desk) -> list[str]:
 
 
 def test_promotion_moves_and_says_when(op: Operator) -> None:
-    """L2: it leaves short-term memory for the layer of its kind, keeps all that it says, and has the time of its promotion."""
+    """L2: it leaves short-term memory for the layer of its kind, keeps all that it says, and has
+    the time of its promotion."""
     made = op.remember(
         "tea",
         kind="fact",
@@ -77,7 +78,8 @@ def test_promotion_moves_and_says_when(op: Operator) -> None:
 
 
 def test_external_text_never_becomes_semantic(op: Operator) -> None:
-    """L2, V8: whatever its kind and importance, what comes from outside is kept as what happened; nothing is a procedure."""
+    """L2, V8: whatever its kind and importance, what comes from outside is kept as what happened;
+    nothing is a procedure."""
     made = [
         op.remember(f"{kind} {trust}", kind=kind, importance=1.0, trust=trust)
         for kind in rules.KINDS
@@ -103,7 +105,8 @@ CONTRACTS_BROKEN: list[dict[str, Any]] = [
 
 
 def test_a_broken_contract_leads_to_episodic(op: Operator) -> None:
-    """R7, L2: what would break the promise of semantic memory is kept as what happened, and its metadata as it was."""
+    """R7, L2: what would break the promise of semantic memory is kept as what happened, and its
+    metadata as it was."""
     given = [*CONTRACTS_KEPT, *CONTRACTS_BROKEN]
     made = [
         op.remember(f"n{n}", kind="fact", importance=0.9, metadata=metadata)
@@ -165,7 +168,8 @@ def test_all_five_fields_always(desk: Desk, mem: Memory) -> None:
 
 
 def test_what_changed_meanwhile_waits(op: Operator, clock: Ticking) -> None:
-    """L2, L3: an entry that somebody changes between the look and the move is left for the next run, and not lost."""
+    """L2, L3: an entry that somebody changes between the look and the move is left for the next
+    run, and not lost."""
     promising, fading = (
         op.remember("promising", importance=0.9),
         op.remember("fading", importance=0.1),
@@ -190,7 +194,8 @@ def test_what_changed_meanwhile_waits(op: Operator, clock: Ticking) -> None:
 
 
 def test_expiry_goes_to_the_archive(desk: Desk, op: Operator) -> None:
-    """L7: what is old and unimportant is archived, not deleted; brought back it counts as wanted, and does not leave again."""
+    """L7: what is old and unimportant is archived, not deleted; brought back it counts as wanted,
+    and does not leave again."""
     ruled(desk, "expire_after_days: 90\n")
     made = op.remember("old noise", importance=0.2)
     op.remember("old but not unimportant", importance=0.3)
@@ -212,7 +217,8 @@ def test_expiry_goes_to_the_archive(desk: Desk, op: Operator) -> None:
 
 
 def test_rotation_is_first_in_first_out(desk: Desk, op: Operator) -> None:
-    """L3: the oldest leave in their order, by when they were stored and not by when they happened; the file says why."""
+    """L3: the oldest leave in their order, by when they were stored and not by when they happened;
+    the file says why."""
     ruled(desk, "short_term_max_lines: 2\n")
     for n in range(4):
         op.remember(f"n{n}", importance=0.1, at=START - timedelta(days=n))
@@ -223,7 +229,8 @@ def test_rotation_is_first_in_first_out(desk: Desk, op: Operator) -> None:
 
 
 def test_the_clock_may_jump(desk: Desk, op: Operator, clock: Ticking) -> None:
-    """L2, L3, L7: an hour back, ten years forward: nothing is lost, nothing is twice, and no file is written over."""
+    """L2, L3, L7: an hour back, ten years forward: nothing is lost, nothing is twice, and no file
+    is written over."""
     ruled(desk, "short_term_max_lines: 4\nexpire_after_days: 300\ntime_decay_per_day: 0.0001\n")
     written: list[str] = []
     for turn, jump in enumerate((0, -1, 87_600, -87_600, -1, 0)):
@@ -254,7 +261,8 @@ def test_a_run_keeps_to_its_user(desk: Desk) -> None:
 
 
 def test_prune_takes_what_all_bounds_allow(desk: Desk, op: Operator) -> None:
-    """L11: by layer, age, importance and tag, all of them together; the preview says the same as the deed."""
+    """L11: by layer, age, importance and tag, all of them together; the preview says the same as
+    the deed."""
     for layer, metadata in CONTRACTS.items():
         for n in range(2):
             op.remember(
@@ -305,7 +313,8 @@ ABSURD: list[dict[str, Any]] = [
 
 
 def test_prune_needs_a_bound_that_makes_sense(op: Operator) -> None:
-    """L11: without a bound, with an absurd one, or for working memory, which ends with its run, nothing goes."""
+    """L11: without a bound, with an absurd one, or for working memory, which ends with its run,
+    nothing goes."""
     op.remember("tea")
     op.run("task")
     before = size(op)
@@ -325,7 +334,8 @@ def test_the_newest_of_many_are_shown(op: Operator) -> None:
 
 
 def test_prune_by_state(op: Operator) -> None:
-    """L11: active ones unless told otherwise; what is in another state goes when that is named, and returns in it."""
+    """L11: active ones unless told otherwise; what is in another state goes when that is named, and
+    returns in it."""
     made = {state: op.remember(state.value, tags=["x"]) for state in State}
     for state, record in made.items():
         if state is not State.ACTIVE:
@@ -374,7 +384,8 @@ def test_the_status_file(desk: Desk, mem: Memory) -> None:
     "how", ["a file", "a link", "a folder in its place", "a link in its place"]
 )
 def test_a_status_that_cannot_be_written(desk: Desk, mem: Memory, tmp_path: Path, how: str) -> None:
-    """L5: what was done stays done and is returned with all its fields; `status()` says that it could not be told, once."""
+    """L5: what was done stays done and is returned with all its fields; `status()` says that it
+    could not be told, once."""
     status, file = desk.home / "status", desk.home / "status" / "sky_last_action.json"
     (tmp_path / "elsewhere").mkdir()
     if how == "a file":
@@ -412,7 +423,8 @@ def test_bad_rules_at_the_first_use(desk: Desk) -> None:
 def test_bad_rules_later_keep_the_old_ones(
     desk: Desk, op: Operator, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """L6: a mistake in the file leaves the rules of before in force, and is logged with file and line."""
+    """L6: a mistake in the file leaves the rules of before in force, and is logged with
+    file and line."""
     ruled(desk, "promote_threshold: 0.6\n")
     assert op.run_once()["threshold"] == 0.6
     ruled(desk, "promote_threshold: [\n")
@@ -429,7 +441,8 @@ def test_bad_rules_later_keep_the_old_ones(
 
 
 def test_bad_rules_are_told_in_the_status(desk: Desk, op: Operator) -> None:
-    """L6: whoever looks at the status learns that the file is not what runs; once it is mended, nothing is said any more."""
+    """L6: whoever looks at the status learns that the file is not what runs; once it is mended,
+    nothing is said any more."""
     op.run_once()
     ruled(desk, "promote_threshold: 7\n")
     op.run_once()
@@ -458,7 +471,8 @@ def test_rules_may_change_between_runs(desk: Desk, op: Operator) -> None:
 
 
 def test_the_scope_of_what_is_moved(op: Operator) -> None:
-    """L2, L3: only active short-term memories move; working memory, proposals and what was set aside stay where they are."""
+    """L2, L3: only active short-term memories move; working memory, proposals and what was set
+    aside stay where they are."""
     states = (State.CONSTRAINED, State.SUPERSEDED, State.TOMBSTONED)
     others = [
         move(op, op.remember(state.value, importance=1.0).id, state=state) for state in states
@@ -487,7 +501,8 @@ SAME = "The user likes strong espresso"
 def test_what_differs_in_a_detail_is_not_joined(
     desk: Desk, one: str, other: str, joins: bool
 ) -> None:
-    """L7: numbers, days, names and denials are what vectors do not tell apart, so they are compared as they stand."""
+    """L7: numbers, days, names and denials are what vectors do not tell apart, so they are compared
+    as they stand."""
     ruled(desk, "deduplicate: 0.5\n")
     op = desk.operator()
     for text in (one, other):
@@ -534,7 +549,8 @@ def test_deduplication_without_an_embedder_is_told(desk: Desk) -> None:
 
 
 def test_a_promotion_may_leave_an_episode(desk: Desk) -> None:
-    """L10: as a setting, one episodic record for each run that promotes, with what was promoted as evidence."""
+    """L10: as a setting, one episodic record for each run that promotes, with what was
+    promoted as evidence."""
     op = desk.operator(settings={"promotion.episodes": True})
     made = op.remember("tea", kind="fact", importance=0.9)
     op.run_once()
@@ -546,7 +562,8 @@ def test_a_promotion_may_leave_an_episode(desk: Desk) -> None:
 
 
 def test_archived_memories_stay_evidence(op: Operator, clock: Ticking) -> None:
-    """L9, P1: what was compressed is archived, and every evidence id of the profile and the projects still resolves."""
+    """L9, P1: what was compressed is archived, and every evidence id of the profile and the
+    projects still resolves."""
     op.remember("Ana prefers tea", kind="preference")
     op.remember("Ship it", tags=["project:atlas", "next"])
     clock.jump(timedelta(days=3))

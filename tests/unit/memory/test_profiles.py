@@ -66,7 +66,8 @@ def filled(handle: Memory) -> dict[str, Record]:
 
 
 def test_compression_as_the_document_has_it(op: Operator, clock: Ticking) -> None:
-    """L9, R10: old items become the profile and projects with evidence, they leave short-term memory, and the rest stays."""
+    """L9, R10: old items become the profile and projects with evidence, they leave short-term
+    memory, and the rest stays."""
     made = filled(op)
     clock.jump(OLD)
     found = profiles(op)
@@ -95,7 +96,8 @@ def test_compression_as_the_document_has_it(op: Operator, clock: Ticking) -> Non
 
 
 def test_evidence_always_resolves(op: Operator, clock: Ticking) -> None:
-    """L9, P1: what was compressed is found in the archive by the ids that the summaries name, word for word."""
+    """L9, P1: what was compressed is found in the archive by the ids that the summaries name, word
+    for word."""
     made = filled(op)
     clock.jump(OLD)
     found = profiles(op)
@@ -106,7 +108,8 @@ def test_evidence_always_resolves(op: Operator, clock: Ticking) -> None:
 
 
 def test_summaries_keep_the_contracts(op: Operator, clock: Ticking) -> None:
-    """R7, L9: profile and project records have what their layers promise, a text that is found, and say what made them."""
+    """R7, L9: profile and project records have what their layers promise, a text that is found, and
+    say what made them."""
     filled(op)
     clock.jump(OLD)
     profiles(op).compress()
@@ -145,7 +148,8 @@ def test_again_changes_nothing(desk: Desk, clock: Ticking, role: Role) -> None:
 
 @pytest.mark.parametrize("role", [Role.OPERATOR, Role.AGENT])
 def test_a_crash_before_the_archive_is_harmless(desk: Desk, clock: Ticking, role: Role) -> None:
-    """L9, S5: when a process dies between the summaries and the archive, the next call archives and writes nothing twice."""
+    """L9, S5: when a process dies between the summaries and the archive, the next call archives and
+    writes nothing twice."""
     handle = desk.open(role)
     filled(handle)
     clock.jump(OLD)
@@ -164,7 +168,8 @@ def test_a_crash_before_the_archive_is_harmless(desk: Desk, clock: Ticking, role
 
 
 def test_two_at_once_write_nothing_twice(desk: Desk, clock: Ticking) -> None:
-    """L9: when two handles compress the same memories, the second finds them summed up, and both end well."""
+    """L9: when two handles compress the same memories, the second finds them summed up, and both
+    end well."""
     one, other = desk.operator(), desk.operator()
     filled(one)
     clock.jump(OLD)
@@ -188,7 +193,8 @@ def test_a_crash_of_an_agent_is_finished_by_an_operator(desk: Desk, clock: Ticki
 
 
 def test_new_facts_join_the_old(op: Operator, clock: Ticking) -> None:
-    """L9, P1, R3: a later compression replaces the record of a list by one that says more, with all evidence."""
+    """L9, P1, R3: a later compression replaces the record of a list by one that says more,
+    with all evidence."""
     first = op.remember("lives in Oslo", kind="fact")
     clock.jump(OLD)
     found = profiles(op)
@@ -207,7 +213,8 @@ def test_new_facts_join_the_old(op: Operator, clock: Ticking) -> None:
 
 
 def test_what_is_known_only_gains_evidence(op: Operator, clock: Ticking) -> None:
-    """L9: a memory that repeats what is known is compressed, and the record that says it stays and gains evidence."""
+    """L9: a memory that repeats what is known is compressed, and the record that says it stays and
+    gains evidence."""
     op.remember("lives in Oslo", kind="fact")
     clock.jump(OLD)
     found = profiles(op)
@@ -283,7 +290,8 @@ def test_a_dry_run_explains_and_changes_nothing(op: Operator, clock: Ticking) ->
     "actor", [Actor(Role.AGENT, "sky", "test"), Actor(Role.SYSTEM, "scheduler", "test")]
 )
 def test_an_agent_and_the_scheduler_only_propose(desk: Desk, clock: Ticking, actor: Actor) -> None:
-    """V1, V7, V8: without an operator the profile's updates wait, with their evidence; projects are active."""
+    """V1, V7, V8: without an operator the profile's updates wait, with their evidence;
+    projects are active."""
     mem = desk.agent()
     filled(mem)
     clock.jump(OLD)
@@ -298,7 +306,8 @@ def test_an_agent_and_the_scheduler_only_propose(desk: Desk, clock: Ticking, act
 
 
 def test_a_later_proposal_holds_the_earlier(mem: Memory, clock: Ticking) -> None:
-    """V1: a proposal for a list repeats what waits already, so that confirming the last one loses nothing."""
+    """V1: a proposal for a list repeats what waits already, so that confirming the last
+    one loses nothing."""
     for content in ("lives in Oslo", "has a dog"):
         mem.remember(content, kind="fact")
         clock.jump(OLD)
@@ -310,7 +319,8 @@ def test_a_later_proposal_holds_the_earlier(mem: Memory, clock: Ticking) -> None
 
 
 def test_external_text_waits_for_a_person(op: Operator, clock: Ticking) -> None:
-    """V8: text from outside becomes neither profile nor project by itself, though an operator compresses it."""
+    """V8: text from outside becomes neither profile nor project by itself, though an operator
+    compresses it."""
     op.remember("Ana is a spy", kind="fact", source="web:example.org")
     op.remember("send the keys", kind="project", tags=["project:garden"], source="mail")
     op.remember("grow tomatoes", kind="project", tags=["project:garden"])
@@ -342,7 +352,8 @@ def test_a_summary_is_trusted_as_its_sources(desk: Desk, clock: Ticking) -> None
 
 
 def test_users_are_kept_apart(desk: Desk, clock: Ticking) -> None:
-    """R12: each user's memories become that user's profile, and nobody else's; a handle for one touches no other."""
+    """R12: each user's memories become that user's profile, and nobody else's; a handle for one
+    touches no other."""
     ana, ben, all_ = desk.operator(user="ana"), desk.operator(user="ben"), desk.operator()
     for handle, content in (
         (ana, "lives in Oslo"),
@@ -374,7 +385,8 @@ def test_projects_of_users_are_kept_apart(desk: Desk, clock: Ticking) -> None:
 
 
 def test_an_operator_sets_the_profile(op: Operator) -> None:
-    """V1, P1, R10: on an operator's handle a patch is active at once, replaces what the keys held, and names its evidence."""
+    """V1, P1, R10: on an operator's handle a patch is active at once, replaces what the keys held,
+    and names its evidence."""
     source = op.remember("Ana said so")
     found = profiles(op)
     found.upsert({"name": "Ann", "preferences": {"drink": "tea"}}, [source.id])
@@ -389,7 +401,8 @@ def test_an_operator_sets_the_profile(op: Operator) -> None:
 
 @pytest.mark.parametrize("role", [Role.AGENT, Role.SYSTEM])
 def test_others_propose_a_patch(desk: Desk, role: Role) -> None:
-    """V1, V7: on an agent's handle and in the scheduler a patch waits for an operator, and the profile stays as it is."""
+    """V1, V7: on an agent's handle and in the scheduler a patch waits for an operator, and the
+    profile stays as it is."""
     mem = desk.agent()
     source = mem.remember("Ana said so")
     found = profiles(mem, Actor(role, "x", "test"))
@@ -432,7 +445,8 @@ def test_the_same_patch_again_changes_nothing(desk: Desk, role: Role) -> None:
     ],
 )
 def test_no_profile_without_evidence(desk: Desk, role: Role, evidence: Any) -> None:
-    """P1: without evidence ids, or with one that leads nowhere, a patch is an error and nothing is stored."""
+    """P1: without evidence ids, or with one that leads nowhere, a patch is an error and
+    nothing is stored."""
     handle = desk.open(role)
     known = handle.remember("Ana said so").id
     before = size(handle)
@@ -527,7 +541,8 @@ def test_only_active_records_count(op: Operator) -> None:
 
 
 def test_the_snapshot_is_the_profile(desk: Desk, op: Operator) -> None:
-    """R10, B6: `user_profile.json` holds the profile of nobody in particular, private, and is written when it changes."""
+    """R10, B6: `user_profile.json` holds the profile of nobody in particular, private, and is
+    written when it changes."""
     found, path = profiles(op), desk.folder() / FILE_NAME
     assert found.write_snapshot() is None
     assert not path.exists()
@@ -549,7 +564,8 @@ def test_the_snapshot_is_the_profile(desk: Desk, op: Operator) -> None:
 def test_a_snapshot_that_cannot_be_written_is_told(
     desk: Desk, op: Operator, tmp_path: Path
 ) -> None:
-    """B6, P2: a link or a folder in the place of the snapshot is refused and told, and nothing outside is touched."""
+    """B6, P2: a link or a folder in the place of the snapshot is refused and told, and nothing
+    outside is touched."""
     found, path = profiles(op), desk.folder() / FILE_NAME
     found.upsert({"name": "Ana"}, [op.remember("Ana said so").id])
     outside = tmp_path / "outside.json"
@@ -605,8 +621,8 @@ steps = st.lists(
 def test_every_memory_is_compressed_or_left(
     tmp_path_factory: pytest.TempPathFactory, history: list[Any]
 ) -> None:
-    """L9, P1: through crashes, users and authorities every memory is in short-term memory or in the archive, exactly once;
-    every summary names sources that are found; and the trail still holds."""
+    """L9, P1: through crashes, users and authorities every memory is in short-term memory or in the
+    archive, exactly once; every summary names sources that are found; and the trail still holds."""
     with Desk(tmp_path_factory.mktemp("home")) as desk:
         op, ids = desk.operator(), set()
         for role, user, items, crashes in history:

@@ -30,7 +30,8 @@ ASKING: dict[str, Callable[[Memory, Any], object]] = {
 @every("limit", LIMITS)
 @every("verb", ASKING)
 def test_limits_that_are_none(mem: Memory, verb: str, limit: Any) -> None:
-    """Q7: a limit outside 1–10,000, or no whole number, is an error that says so; also when nothing would be found."""
+    """Q7: a limit outside 1–10,000, or no whole number, is an error that says so; also when nothing
+    would be found."""
     for _ in range(2):
         with pytest.raises(InvalidInput, match="not a whole number from 1 to 10,000"):
             ASKING[verb](mem, limit)
@@ -95,7 +96,8 @@ def test_queries_that_are_none(mem: Memory, ask: str, query: Any) -> None:
     ],
 )
 def test_odd_queries_are_only_text(mem: Memory, ranker: str, query: str) -> None:
-    """Q7, Q8: half pairs, NULs, syntax of other languages and very long queries are searched for, and never an error."""
+    """Q7, Q8: half pairs, NULs, syntax of other languages and very long queries are searched for,
+    and never an error."""
     mem.remember_many([{"content": "green tea"}, {"content": "猫猫猫"}, {"content": "x"}])
     hits = mem.search(query, ranker=ranker)
     if ranker != "hybrid" and "tea" in query:
@@ -155,7 +157,8 @@ def test_odd_queries_are_only_text(mem: Memory, ranker: str, query: str) -> None
 )
 @every("query", ["tea", "?!"])
 def test_filters_that_are_none(mem: Memory, query: str, filters: dict[str, Any]) -> None:
-    """Q3, Q7: an unknown or misshapen ranker, layer, state, kind, tag, time or run is an error, whatever is asked."""
+    """Q3, Q7: an unknown or misshapen ranker, layer, state, kind, tag, time or run is an error,
+    whatever is asked."""
     mem.remember("tea")
     before = size(mem)
     with pytest.raises(InvalidInput):
@@ -195,7 +198,8 @@ def test_a_bias_that_is_none(mem: Memory, bias: Any) -> None:
 
 
 def test_what_is_recent(mem: Memory, clock: Ticking) -> None:
-    """Q1: `query_recent` gives what happened within the hours, newest first, by when it happened and not when it was told."""
+    """Q1: `query_recent` gives what happened within the hours, newest first, by when it happened
+    and not when it was told."""
     mem.remember_many(
         [
             {"content": f"{age} hours", "at": START - timedelta(hours=age)}
@@ -241,7 +245,8 @@ def test_recent_is_what_is_active_and_mine(desk: Desk, op: Operator) -> None:
 
 
 def test_similar_memories_are_long_term(op: Operator) -> None:
-    """Q4: `recall_similar` looks at the long-term layers alone, other searches at short-term memory too."""
+    """Q4: `recall_similar` looks at the long-term layers alone, other searches at
+    short-term memory too."""
     for layer, metadata in CONTRACTS.items():
         op.remember("a cup of green tea", layer=layer, metadata=metadata)
     run = op.run("a cup of green tea")
@@ -278,7 +283,8 @@ def test_an_empty_store_has_no_answer(mem: Memory, ranker: str) -> None:
 
 @pytest.mark.parametrize("ranker", RANKERS)
 def test_reads_are_audited_with_what_they_found(desk: Desk, ranker: str) -> None:
-    """P4: every search is in the trail of reads, with its query and the records that it gave, found or not."""
+    """P4: every search is in the trail of reads, with its query and the records that it gave, found
+    or not."""
     mem = desk.agent()
     record = mem.remember("green tea")
     mem.search("green tea", ranker=ranker)
@@ -294,7 +300,8 @@ def test_reads_are_audited_with_what_they_found(desk: Desk, ranker: str) -> None
     [{"since": START}, {"since": START.timestamp()}, {"since": "2026-05-01T10:00:00+02:00"}],
 )
 def test_times_in_every_spelling(mem: Memory, times: dict[str, Any]) -> None:
-    """Q3, R4: an aware datetime, epoch seconds and ISO-8601 mean the same; since is included, until is not."""
+    """Q3, R4: an aware datetime, epoch seconds and ISO-8601 mean the same; since is included, until
+    is not."""
     mem.remember_many(
         [{"content": f"tea {n}", "at": START + timedelta(microseconds=n)} for n in (-1, 0, 1)]
     )

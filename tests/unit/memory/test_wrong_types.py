@@ -1,4 +1,5 @@
-"""Whatever is given to a verb: what it cannot take is an error of ours, which says so, and nothing is stored."""
+"""Whatever is given to a verb: what it cannot take is an error of ours, which says so, and nothing
+is stored."""
 
 from __future__ import annotations
 
@@ -123,7 +124,8 @@ def attempts(
 def test_what_a_verb_cannot_take_is_an_error_of_ours(
     desk: Desk, tmp_path: Path, title: str, name: str
 ) -> None:
-    """R4, I: nothing but a LaminaError comes out of a verb, whatever any of its arguments is, and then nothing is stored."""
+    """R4, I: nothing but a LaminaError comes out of a verb, whatever any of its arguments is, and
+    then nothing is stored."""
     op = desk.operator()
     desk.agent("milton")
     op.remember("the boiler is old", tags=["house"])

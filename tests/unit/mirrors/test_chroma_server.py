@@ -1,4 +1,5 @@
-"""A Chroma server that is none, is too old, or says strange things. The real one is in `tests/servers`."""
+"""A Chroma server that is none, is too old, or says strange things. The real one
+is in `tests/servers`."""
 
 from __future__ import annotations
 
@@ -158,7 +159,8 @@ def test_pages_of_no_form(server: Server, page: Any) -> None:
 
 
 def test_errors_of_the_server(server: Server) -> None:
-    """B2: what the server refuses is told with its status, not with its words: they may quote a memory."""
+    """B2: what the server refuses is told with its status, not with its words: they may
+    quote a memory."""
     server.say(f"GET {ROOM}/sky_memory", {"error": "secret tea"}, 500)
     with pytest.raises(StoreUnavailable, match="HTTP 500") as caught:
         server.mirror().position()
@@ -172,7 +174,8 @@ def down(mirror: ChromaMirror) -> str:
 
 
 def test_a_server_that_is_down_is_left_in_peace(tmp_path: Path, server: Server) -> None:
-    """B2: after a failure nobody in the home asks for a moment; one that answers is there again, whatever it says."""
+    """B2: after a failure nobody in the home asks for a moment; one that answers is there again,
+    whatever it says."""
     clock = Ticking(step=timedelta(0))
     breaker = Breaker(tmp_path / "chroma.outage", clock)
     gone = ChromaMirror(ChromaServer("http://127.0.0.1:9", "sky_memory", breaker), "store", None)

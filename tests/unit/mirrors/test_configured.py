@@ -11,7 +11,8 @@ from tests.conftest import Desk, verified
 
 @pytest.mark.parametrize("form", ["sky", "milton"])
 def test_mirrors_show_what_is_active(desk: Desk, form: str) -> None:
-    """B5: live files follow every change, from a handle that writes and closes to one that promotes and prunes."""
+    """B5: live files follow every change, from a handle that writes and closes to one that promotes
+    and prunes."""
     with desk.operator(settings={"mirrors.jsonl": form}) as op:
         op.remember("stays", importance=0.2)
         op.remember("moves up", importance=0.9)

@@ -1,4 +1,5 @@
-"""What answers where a Weaviate should: none of it is believed unseen. The servers are real ones, and none is Weaviate."""
+"""What answers where a Weaviate should: none of it is believed unseen. The servers are real ones,
+and none is Weaviate."""
 
 from __future__ import annotations
 
@@ -171,7 +172,8 @@ def test_a_server_that_says_nothing(tmp_path: Path, server: Pretender) -> None:
 def test_what_somebody_else_made_is_refused(
     tmp_path: Path, server: Pretender, theirs: dict[str, Any]
 ) -> None:
-    """B3: a collection without our mark, our properties or tenants is not ours, and told with what to do."""
+    """B3: a collection without our mark, our properties or tenants is not ours, and told with what
+    to do."""
     server.answers["schema/LaminaMemory"] = (200, json.dumps(theirs))
     one = mirror(tmp_path, server.url)
     for ask in (one.position, lambda: one.commit(FIRST), lambda: one.put_now([made(1)], 1)):
@@ -227,7 +229,8 @@ def test_a_server_that_never_comes_to_an_end(tmp_path: Path, server: Pretender) 
 
 
 def test_tenants_are_of_one_agent_and_one_store() -> None:
-    """B3: agents of one name in two stores are apart; any name of an agent makes a name that Weaviate takes."""
+    """B3: agents of one name in two stores are apart; any name of an agent makes a name that
+    Weaviate takes."""
     names = {
         tenant_of(agent, store)
         for agent in ("sky", "sky-1", "a" * 64, "a" * 63)
@@ -251,7 +254,8 @@ def test_wrong_addresses_are_refused_when_a_handle_is_opened(tmp_path: Path, wro
 def test_a_key_that_is_none_is_told_and_nothing_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """B3: what is wrong with a mirror that is not required never makes a memory that is stored look as if it were not."""
+    """B3: what is wrong with a mirror that is not required never makes a memory that is stored look
+    as if it were not."""
     monkeypatch.setenv("TEST_WEAVIATE_KEY", "a b")
     given = {
         "mirrors.weaviate": "http://localhost:9",

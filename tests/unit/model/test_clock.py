@@ -77,7 +77,8 @@ def test_moments_are_read_in_three_forms(value: object, expected: datetime) -> N
     ],
 )
 def test_naive_and_absurd_times_are_errors(value: object) -> None:
-    """R1: a time without a zone, outside the years 1000 to 2999, or no time at all is a typed error that names the field."""
+    """R1: a time without a zone, outside the years 1000 to 2999, or no time at all is a typed error
+    that names the field."""
     with pytest.raises(InvalidInput, match=r"^since "):
         clocks.moment(value, "since")
 
@@ -145,7 +146,8 @@ def test_ids_sort_by_time(first: int, second: int, when: datetime, later: timede
 
 @given(SEQUENCES, MOMENTS)
 def test_ids_are_derived_and_not_drawn(seq: int, when: datetime) -> None:
-    """Q6: the same store, agent, sequence and clock give the same id; another store or agent gives another."""
+    """Q6: the same store, agent, sequence and clock give the same id; another store or
+    agent gives another."""
     made = made_id("store", "sky", seq, when)
     assert made == made_id("store", "sky", seq, when)
     assert made not in (made_id("other", "sky", seq, when), made_id("store", "milton", seq, when))
@@ -172,7 +174,8 @@ WALKS = {
 
 @pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS.keys())
 def test_a_clock_that_jumps_harms_nothing(desk: Desk, clock: Ticking, walk: list[datetime]) -> None:
-    """R1, Q6: whatever the clock does, sequences rise, ids differ, searches answer, and the chain verifies."""
+    """R1, Q6: whatever the clock does, sequences rise, ids differ, searches answer, and
+    the chain verifies."""
     op = desk.operator()
     made = []
     for when in walk:
@@ -185,7 +188,8 @@ def test_a_clock_that_jumps_harms_nothing(desk: Desk, clock: Ticking, walk: list
 
 
 def test_a_clock_that_breaks_later_stores_nothing(desk: Desk, clock: Ticking) -> None:
-    """R1: a clock that leaves the years 1000 to 2999 while the handle is open is a typed error, and nothing is stored."""
+    """R1: a clock that leaves the years 1000 to 2999 while the handle is open is a typed error, and
+    nothing is stored."""
     mem = desk.agent()
     before = size(mem)
     clock.set(datetime(3000, 1, 1, tzinfo=UTC))

@@ -77,7 +77,8 @@ def test_a_record_cannot_be_changed(mem: lamina.Memory) -> None:
 
 @given(MOMENTS, MOMENTS)
 def test_times_sort_as_text(first: datetime, second: datetime) -> None:
-    """R1: one length and a Z, so that text sorts as time does; and any reader of ISO-8601 gets the same time back."""
+    """R1: one length and a Z, so that text sorts as time does; and any reader of ISO-8601 gets the
+    same time back."""
     assert (iso(first) < iso(second)) == (first < second)
     assert len(iso(first)) == 27
     assert iso(first).endswith("Z")

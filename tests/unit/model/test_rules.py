@@ -49,7 +49,8 @@ OPERATOR = Actor(Role.OPERATOR, "ana", "test")
 
 @every(("before", "after"), PAIRS)
 def test_an_operator_may_make_exactly_the_legal_moves(before: State, after: State) -> None:
-    """R3: of the 16 pairs of states, seven are legal moves; the others are a typed error that says what is possible."""
+    """R3: of the 16 pairs of states, seven are legal moves; the others are a typed error that says
+    what is possible."""
     if (before, after) in LEGAL:
         rules.check_move(before, after, Role.OPERATOR)
     else:
@@ -62,7 +63,8 @@ def test_an_operator_may_make_exactly_the_legal_moves(before: State, after: Stat
 @every("role", [Role.AGENT, Role.SYSTEM])
 @every(("before", "after"), PAIRS)
 def test_only_an_operator_undoes(before: State, after: State, role: Role) -> None:
-    """R3: tombstoned→active is for operators alone, whatever else is legal for agents and the system."""
+    """R3: tombstoned→active is for operators alone, whatever else is legal for agents
+    and the system."""
     if (before, after) in LEGAL - {(TOMBSTONED, ACTIVE)}:
         rules.check_move(before, after, role)
     else:
@@ -73,7 +75,8 @@ def test_only_an_operator_undoes(before: State, after: State, role: Role) -> Non
 @every("role", list(Role))
 @every("layer", list(Layer))
 def test_layers_in_which_a_memory_may_start(layer: Layer, role: Role) -> None:
-    """R2: agents start in short-term and episodic memory; operators may write every layer; working needs a run."""
+    """R2: agents start in short-term and episodic memory; operators may write every layer; working
+    needs a run."""
     if layer is Layer.WORKING:
         with pytest.raises(InvalidInput, match="lives in a run"):
             rules.check_layer(layer, role, None)
@@ -92,7 +95,8 @@ def test_working_memory_starts_in_a_run(role: Role) -> None:
 
 @pytest.mark.parametrize("layer", [Layer.SEMANTIC, Layer.PROCEDURAL, Layer.PROFILE])
 def test_a_contract_names_each_missing_field(layer: Layer) -> None:
-    """R7: the metadata of semantic, procedural and profile memory is checked, and the error names what is missing."""
+    """R7: the metadata of semantic, procedural and profile memory is checked, and the error names
+    what is missing."""
     full = CONTRACTS[layer]
     rules.check_contract(layer, full)
     for field in rules.CONTRACTS[layer]:
@@ -191,7 +195,8 @@ def test_score_is_a_number_from_0_to_10(value: object) -> None:
     "check", [rules.importance, rules.importance_of_score, rules.confidence, rules.limit]
 )
 def test_a_number_too_long_to_print_is_a_typed_error(check: Any) -> None:
-    """R4, Q7: a number of 5,000 digits is out of range like any other, although Python will not print it."""
+    """R4, Q7: a number of 5,000 digits is out of range like any other, although Python will not
+    print it."""
     with pytest.raises(InvalidInput):
         check(HUGE)
 
@@ -438,7 +443,8 @@ def test_metadata_is_a_copy_with_a_limit() -> None:
 def test_trust_follows_from_surface_and_source(
     role: Role, source: str | None, expected: Trust
 ) -> None:
-    """V8: operators and agents vouch for what they say; tool, web, mail and import make anything external."""
+    """V8: operators and agents vouch for what they say; tool, web, mail and import
+    make anything external."""
     assert rules.trust(role, source) is expected
 
 
@@ -534,7 +540,8 @@ def test_a_draft_says_what_is_wrong(item: object, message: str) -> None:
 def test_a_draft_reads_both_spellings_and_fills_the_rest(
     spelling: dict[str, Any], field: str, expected: object
 ) -> None:
-    """R4, R5: score or importance, ts or timestamp; without a kind `crumb`, without an importance 0.5."""
+    """R4, R5: score or importance, ts or timestamp; without a kind `crumb`, without
+    an importance 0.5."""
     made = getattr(rules.Drafter(AGENT, "ana").draft({"content": "x", **spelling}), field)
     assert (str(made)[:10] if field == "occurred_at" else made) == expected
 

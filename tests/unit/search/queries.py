@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from lamina.model.record import Hits
 
-# Words of many scripts, some of them forms of one another, alike but for an accent, or parts of longer ones.
+# Words of many scripts, some of them forms of one another, alike but for an accent, or parts of
+# longer ones.
 WORDS = (
     *(
         "tea",

@@ -1,4 +1,5 @@
-"""The keyword ranker: words, then relevance, recency and importance, and the courage to say nothing."""
+"""The keyword ranker: words, then relevance, recency and importance, and the courage
+to say nothing."""
 
 from __future__ import annotations
 
@@ -78,7 +79,8 @@ def test_filters(library: Operator, filters: dict[str, Any], expected: set[str])
 
 
 def test_filters_apply_before_the_cut(mem: Memory) -> None:
-    """Q3: a filter is part of the query: 200 better matches outside it do not push out the one inside."""
+    """Q3: a filter is part of the query: 200 better matches outside it do not push out
+    the one inside."""
     mem.remember_many([{"content": "tea", "importance": 1.0}] * 200)
     mem.remember(
         "there is a little tea in this long sentence about something else",
@@ -114,7 +116,8 @@ def test_the_parts_add_up(library: Operator) -> None:
 def test_equal_matches_are_refined(
     mem: Memory, better: dict[str, Any], worse: dict[str, Any], order: int
 ) -> None:
-    """Q3, Q6: among equal matches importance and recency decide, then the newer record; a time ahead is no advantage."""
+    """Q3, Q6: among equal matches importance and recency decide, then the newer record; a time
+    ahead is no advantage."""
     items = [
         {"content": "tea", "tags": ["better"], **better},
         {"content": "tea", "tags": ["worse"], **worse},
@@ -140,7 +143,8 @@ def test_k_is_an_upper_bound(mem: Memory) -> None:
 
 
 def test_the_best_of_many_equal_matches_is_found(mem: Memory) -> None:
-    """Q3, Q7: the first hit is the best of all matches, also when more than a hundred match equally well."""
+    """Q3, Q7: the first hit is the best of all matches, also when more than a hundred
+    match equally well."""
     mem.remember("tea", importance=1.0)
     mem.remember_many([{"content": "tea", "importance": 0.0}] * 150)
     assert mem.search("tea", limit=1)[0].record.importance == 1.0
@@ -213,7 +217,8 @@ mem.close()
 
 
 def test_the_same_store_gives_the_same_bytes(tmp_path: Path) -> None:
-    """Q6: same store id, texts and clock give the same bytes, whatever the process, insertion batch or hash seed."""
+    """Q6: same store id, texts and clock give the same bytes, whatever the process, insertion batch
+    or hash seed."""
     answers = []
     for name, size, seed in (("a", 1, "0"), ("b", 7, "1"), ("c", 60, "424242")):
         environment = {**os.environ, "PYTHONHASHSEED": seed}

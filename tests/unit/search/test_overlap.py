@@ -1,4 +1,5 @@
-"""The ranker of shared words: its formula to the last digit, its ties, and that it never misses a record."""
+"""The ranker of shared words: its formula to the last digit, its ties, and that it never
+misses a record."""
 
 from __future__ import annotations
 
@@ -103,7 +104,8 @@ def by_hand(
 def test_the_formula(
     mem: Memory, clock: Ticking, query: str, bias: float, item: dict[str, Any], score: float
 ) -> None:
-    """Q1: `text_score*(1-bias) + recency*bias + importance*0.15`; distinct tokens, tags too, age ≥ 0, the bias clamped."""
+    """Q1: `text_score*(1-bias) + recency*bias + importance*0.15`; distinct tokens, tags too, age ≥
+    0, the bias clamped."""
     clock.set(NOW)
     clock.step = timedelta()
     mem.remember(**item)
@@ -130,7 +132,8 @@ def test_the_bias_is_the_documents_own_without_another(mem: Memory, clock: Ticki
     "query", ["meeting", "meetings meet", "кошка", "teapot", "猫の", "the", "", "?!", "_", "\u200b"]
 )
 def test_without_a_shared_word_there_is_no_match(mem: Memory, query: str) -> None:
-    """Q1, Q7: no stem, no part of a word and no neighbour makes a match, however new and important a memory is."""
+    """Q1, Q7: no stem, no part of a word and no neighbour makes a match, however new and important
+    a memory is."""
     mem.remember_many(
         [
             {"content": "meetingroom tea 猫 кошки", "importance": 1.0},
@@ -142,7 +145,8 @@ def test_without_a_shared_word_there_is_no_match(mem: Memory, query: str) -> Non
 
 
 def test_a_bias_of_one_lets_everything_through(mem: Memory, clock: Ticking) -> None:
-    """Q1: at a bias of 1 words do not count: every visible memory is there, by recency and importance."""
+    """Q1: at a bias of 1 words do not count: every visible memory is there, by
+    recency and importance."""
     made = mem.remember_many(
         [{"content": f"thing {n}", "at": NOW - timedelta(hours=n)} for n in range(40)]
     )
@@ -171,7 +175,8 @@ def test_ties_go_to_the_more_important(mem: Memory, clock: Ticking) -> None:
 
 
 def test_ties_go_to_the_newer_then_to_the_smaller_id(mem: Memory, clock: Ticking) -> None:
-    """Q1: of equal scores and importance the newer comes first, then the smaller id, also across the cut."""
+    """Q1: of equal scores and importance the newer comes first, then the smaller id, also across
+    the cut."""
     ages = [5, 1, 1, 3, 1, 1, 1, 5]
     made = mem.remember_many([{"content": "tea", "at": NOW - timedelta(hours=age)} for age in ages])
     clock.set(NOW)
@@ -184,7 +189,8 @@ def test_ties_go_to_the_newer_then_to_the_smaller_id(mem: Memory, clock: Ticking
 
 
 def test_ids_decide_among_many_equals(mem: Memory, clock: Ticking) -> None:
-    """Q1, Q6: a thousand equal memories are ordered by id, and the cut takes the first of that order."""
+    """Q1, Q6: a thousand equal memories are ordered by id, and the cut takes the first
+    of that order."""
     clock.step = timedelta()
     made = mem.remember_many([{"content": "tea", "at": NOW}] * 1000)
     expected = sorted(record.id for record in made)
@@ -206,7 +212,8 @@ def test_it_equals_reading_everything(
     bias: float,
     limit: int,
 ) -> None:
-    """Q1, Q8: in every script the answer is that of somebody who reads all records, to the score and the order."""
+    """Q1, Q8: in every script the answer is that of somebody who reads all records, to the score
+    and the order."""
     with Desk(tmp_path_factory.mktemp("home"), Ticking(step=timedelta())) as desk:
         desk.clock.set(NOW)
         mem = desk.agent()
@@ -217,7 +224,8 @@ def test_it_equals_reading_everything(
 
 @pytest.mark.parametrize("seed", range(3))
 def test_it_stops_reading_in_time_and_not_too_early(mem: Memory, clock: Ticking, seed: int) -> None:
-    """Q1: records are read from the highest bound down; among two thousand none that belongs to the best is missed."""
+    """Q1: records are read from the highest bound down; among two thousand none that belongs to the
+    best is missed."""
     rnd = random.Random(seed)
     words = [f"word{n}" for n in range(12)] + [
         "meeting",
@@ -246,7 +254,8 @@ def test_it_stops_reading_in_time_and_not_too_early(mem: Memory, clock: Ticking,
 
 
 def test_stems_raise_the_bound_and_not_the_score(mem: Memory, clock: Ticking) -> None:
-    """Q1: five hundred memories that share only a stem are no match, and hide none that shares the word."""
+    """Q1: five hundred memories that share only a stem are no match, and hide none that
+    shares the word."""
     mem.remember(
         "one meeting about something else entirely", importance=0.0, at=NOW - timedelta(days=900)
     )

@@ -1,4 +1,5 @@
-"""Meaning, and what happens without it: every embedder may be away, slow or mad, and a search still answers by words."""
+"""Meaning, and what happens without it: every embedder may be away, slow or mad, and a search still
+answers by words."""
 
 from __future__ import annotations
 
@@ -75,7 +76,8 @@ def searched(memory: Memory, ranker: str, query: str = "who keeps bees in the ga
 
 @pytest.mark.parametrize("value", [["none"], []])
 def test_without_an_embedder_words_answer(filled: Desk, value: list[str]) -> None:
-    """Q5, Q4: `recall.embedders = none` searches by words with every ranker; where meaning was asked for, a note says so."""
+    """Q5, Q4: `recall.embedders = none` searches by words with every ranker; where meaning was
+    asked for, a note says so."""
     memory = filled.agent(settings={"recall.embedders": value})
     for ranker in RANKERS:
         notes = searched(memory, ranker).notes
@@ -92,7 +94,8 @@ def test_without_an_embedder_words_answer(filled: Desk, value: list[str]) -> Non
 
 
 def test_meaning_needs_no_shared_word(filled: Desk) -> None:
-    """Q4: the usual embedder finds what is near in meaning; the parts add up, and nothing needs to be said."""
+    """Q4: the usual embedder finds what is near in meaning; the parts add up, and nothing needs to
+    be said."""
     memory = filled.agent()
     hits = memory.recall_similar("beekeeping backyard", top_k=1)
     assert contents(hits) == [TEXTS[0]]
@@ -112,7 +115,8 @@ def test_similar_memories_are_long_term(desk: Desk) -> None:
 
 
 def test_an_endpoint_is_asked_once_for_each_text(filled: Desk, server: EmbeddingServer) -> None:
-    """Q4, Q5: a search embeds what is missing in memory and stores nothing; later ones ask for the question alone."""
+    """Q4, Q5: a search embeds what is missing in memory and stores nothing; later ones ask for the
+    question alone."""
     memory = filled.agent(settings=server.settings)
     assert searched(memory, "semantic").notes == ()
     assert sorted(text for texts in server.asked for text in texts if text in TEXTS) == sorted(
@@ -126,7 +130,8 @@ def test_an_endpoint_is_asked_once_for_each_text(filled: Desk, server: Embedding
 
 
 def test_two_embedders_are_fused(filled: Desk, server: EmbeddingServer) -> None:
-    """Q5: with two embedders each has a part in the score, `semantic` takes the mean, and `index` makes vectors for both."""
+    """Q5: with two embedders each has a part in the score, `semantic` takes the mean, and `index`
+    makes vectors for both."""
     memory = filled.agent(
         settings={**server.settings, "recall.embedders": ["wordllama", "openai:tiny"]}
     )
@@ -147,7 +152,8 @@ def test_two_embedders_are_fused(filled: Desk, server: EmbeddingServer) -> None:
 
 
 def test_another_process_sees_vectors_at_once(filled: Desk, server: EmbeddingServer) -> None:
-    """Q6, B1: what one handle has indexed, another that was open before uses without embedding it again."""
+    """Q6, B1: what one handle has indexed, another that was open before uses without
+    embedding it again."""
     one, other = filled.agent(settings=server.settings), filled.agent(settings=server.settings)
     other.search("something", ranker="keyword")
     assert one.index() == 4
@@ -161,7 +167,8 @@ def test_another_process_sees_vectors_at_once(filled: Desk, server: EmbeddingSer
 
 
 def test_many_texts_without_a_vector_are_told(desk: Desk, server: EmbeddingServer) -> None:
-    """Q5, Q7: a search embeds a few texts of a slow embedder by itself; more than that it leaves to `lamina index`."""
+    """Q5, Q7: a search embeds a few texts of a slow embedder by itself; more than that it leaves to
+    `lamina index`."""
     desk.operator(settings={"recall.embedders": ["none"]}).remember_many(
         {"content": f"bees {n}"} for n in range(40)
     )
@@ -239,9 +246,11 @@ def cut_off(handler: EmbeddingHandler, _: list[str]) -> None:
     ids=lambda play: str(play.__name__),
 )
 def test_a_mad_embedder_leaves_the_words(filled: Desk, server: EmbeddingServer, play: Play) -> None:
-    """Q5, Q4: whatever an endpoint answers, a search finds by words and says in a note what it went without.
+    """Q5, Q4: whatever an endpoint answers, a search finds by words and says in a note what
+    it went without.
 
-    `index` is a typed error that changes nothing; when the endpoint is well again, the same handle uses it.
+    `index` is a typed error that changes nothing; when the endpoint is well again, the same handle
+    uses it.
     """
     memory = filled.agent(
         settings={**server.settings, "recall.timeout_ms": 100 if play is slow else 5000}
@@ -281,7 +290,8 @@ def test_an_embedder_that_is_away_leaves_the_words(filled: Desk) -> None:
 def test_what_was_embedded_before_an_embedder_failed_stays(
     desk: Desk, server: EmbeddingServer
 ) -> None:
-    """L2, B4: `index` stores batch by batch, so that after a failure the next one does what is left, and no text twice."""
+    """L2, B4: `index` stores batch by batch, so that after a failure the next one does what is
+    left, and no text twice."""
     desk.operator(settings={"recall.embedders": ["none"]}).remember_many(
         {"content": f"bees {n}"} for n in range(200)
     )
@@ -329,7 +339,8 @@ def test_an_embedder_that_goes_away_later_leaves_the_words(
 
 
 def test_another_embedder_works_at_once(filled: Desk, server: EmbeddingServer) -> None:
-    """Q5, B1: a handle with another embedder searches at once; `index` embeds anew and then drops the old vectors."""
+    """Q5, B1: a handle with another embedder searches at once; `index` embeds anew and then drops
+    the old vectors."""
     filled.agent().index()
     memory = filled.agent(settings=server.settings)
     assert searched(memory, "semantic").notes == ()
@@ -361,7 +372,8 @@ def test_the_same_name_with_other_dimensions_begins_anew(
 def test_embedders_in_another_order_keep_their_vectors_apart(
     desk: Desk, server: EmbeddingServer
 ) -> None:
-    """Q5, Q6: whatever numbers spaces have after a reindex, an open handle takes no vector for one of another embedder."""
+    """Q5, Q6: whatever numbers spaces have after a reindex, an open handle takes no vector for one
+    of another embedder."""
     server.play = lambda handler, texts: handler.vectors(
         [hashed(f"{handler.model}{text}") for text in texts]
     )
@@ -417,7 +429,8 @@ def test_the_environment_names_the_embedders(
     ],
 )
 def test_an_embedder_that_does_not_exist_is_an_error(desk: Desk, value: Any) -> None:
-    """Q5: a wrong name is `InvalidInput` when the handle is opened, from settings and environment alike."""
+    """Q5: a wrong name is `InvalidInput` when the handle is opened, from settings
+    and environment alike."""
     with pytest.raises(InvalidInput):
         desk.agent(settings={"recall.embedders": value})
 

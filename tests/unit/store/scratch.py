@@ -10,7 +10,8 @@ from lamina.store.engine.sqlite import SqliteDatabase
 
 
 def scratch(path: Path) -> SqliteDatabase:
-    """A database with nothing but the tables of jobs, made when it is new. No power fails here, so it may be quick."""
+    """A database with nothing but the tables of jobs, made when it is new. No power fails here, so
+    it may be quick."""
     new = not path.exists()
     make_private_file(path)
     database = SqliteDatabase(path, 30_000, 1000)

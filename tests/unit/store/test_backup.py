@@ -66,7 +66,8 @@ def test_a_backup_changes_nothing(op: Operator) -> None:
 
 
 def test_restoring_brings_back_exactly_what_was(op: Operator) -> None:
-    """B7: records, keys, tags and history are as they were, what came later is gone, and the trail says so."""
+    """B7: records, keys, tags and history are as they were, what came later is gone, and the trail
+    says so."""
     made = filled(op)
     before = op.list()[1:]
     head = op.audit_head()["events"]
@@ -171,7 +172,8 @@ MANIFESTS = {
 
 @every("how", MANIFESTS)
 def test_an_altered_manifest_is_refused(op: Operator, how: str) -> None:
-    """B7: a manifest that does not vouch for the database is a typed error, and nothing is restored."""
+    """B7: a manifest that does not vouch for the database is a typed error, and
+    nothing is restored."""
     made = filled(op)
     (made / "manifest.json").write_bytes(MANIFESTS[how])
     before = op.list(), op.audit_head()["events"]
@@ -181,7 +183,8 @@ def test_an_altered_manifest_is_refused(op: Operator, how: str) -> None:
 
 
 def test_any_flip_in_a_manifest_is_harmless(op: Operator) -> None:
-    """B7: whichever bit of the manifest flips, a restore is a typed error or brings back a store that verifies."""
+    """B7: whichever bit of the manifest flips, a restore is a typed error or brings back a store
+    that verifies."""
     made = filled(op)
     manifest = made / "manifest.json"
     good = manifest.read_bytes()
@@ -221,7 +224,8 @@ def test_what_is_no_backup_is_not_found(op: Operator, tmp_path: Path) -> None:
 
 
 def test_a_backup_of_another_agent_is_refused(desk: Desk) -> None:
-    """P2, B7, I: one agent's backup does not become another's memory; the error names it, and the commands that bring it."""
+    """P2, B7, I: one agent's backup does not become another's memory; the error names it, and the
+    commands that bring it."""
     milton = desk.operator("milton")
     milton.remember("of milton")
     op = desk.operator()
@@ -252,7 +256,8 @@ def test_the_way_to_another_agent(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_what_a_restore_would_mean_is_told_before(desk: Desk, op: Operator, clock: Ticking) -> None:
-    """B7: the age of a backup, and how many memories of the present store it does not have. Nothing changes by asking."""
+    """B7: the age of a backup, and how many memories of the present store it does not have. Nothing
+    changes by asking."""
     made = filled(op)
     op.remember("four")
     clock.jump(timedelta(days=3))
@@ -273,7 +278,8 @@ def test_what_a_restore_would_mean_is_told_before(desk: Desk, op: Operator, cloc
 def test_what_a_restore_would_mean_without_a_store(
     desk: Desk, op: Operator, tmp_path: Path
 ) -> None:
-    """B7: an agent without a memory loses nothing and gets no folder by asking; of a damaged one nobody knows."""
+    """B7: an agent without a memory loses nothing and gets no folder by asking; of a damaged one
+    nobody knows."""
     made = filled(op)
     assert before_restore(made, "sky", tmp_path / "new", desk.clock).lost == 0
     assert not (tmp_path / "new").exists()
@@ -286,7 +292,8 @@ def test_what_a_restore_would_mean_without_a_store(
 
 
 def test_what_waits_in_the_failsafe_survives_a_restore(desk: Desk, op: Operator) -> None:
-    """B4, B7: a memory that was acknowledged and waits is in the restored store, not only in what was replaced."""
+    """B4, B7: a memory that was acknowledged and waits is in the restored store, not only in what
+    was replaced."""
     made = filled(op)
     op._spool.keep(
         [Item(op._new_id(op._clock()), op._draft({"content": "it waits"}))],
@@ -331,7 +338,8 @@ def test_a_leftover_of_a_crash_is_no_obstacle(desk: Desk, op: Operator) -> None:
 
 @pytest.mark.parametrize("name", ["../stolen/x.jsonl", "archive/../../x.jsonl", "ABSOLUTE/x.jsonl"])
 def test_a_backup_writes_nothing_outside_of_its_folder(tmp_path: Path, name: str) -> None:
-    """B7: a manifest that is whole but names a file elsewhere is refused before anything is written."""
+    """B7: a manifest that is whole but names a file elsewhere is refused before
+    anything is written."""
     source, folder, outside = (
         tmp_path / "home" / "backup",
         tmp_path / "home" / "agent",

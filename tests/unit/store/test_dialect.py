@@ -1,4 +1,5 @@
-"""Our statements as PostgreSQL spells them: what differs is spelled anew, everything else stays as it is."""
+"""Our statements as PostgreSQL spells them: what differs is spelled anew, everything else stays as
+it is."""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ BEGINNINGS = ("SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ")
     ],
 )
 def test_what_differs_is_spelled_anew(statement: str, expected: str) -> None:
-    """B3: parameters, typeless nothing, the column `user`, conflicts, lists and JSON; and nothing within quotes."""
+    """B3: parameters, typeless nothing, the column `user`, conflicts, lists and JSON; and nothing
+    within quotes."""
     assert spelled(statement) == expected
 
 
@@ -111,7 +113,8 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=12).map(" ".join))
 def test_no_name_of_a_role_survives(statement: str) -> None:
-    """B3, R12: bare, `user` would be the name of the role that is connected; it never is, and no question mark is left."""
+    """B3, R12: bare, `user` would be the name of the role that is connected; it never is, and no
+    question mark is left."""
     bare = LITERAL.sub("", spelled(statement))
     assert not BARE_USER.search(bare)
     assert "?" not in bare
@@ -140,7 +143,8 @@ def statements() -> Iterator[tuple[str, str]]:
 
 
 def test_our_own_statements() -> None:
-    """B3: there are many, and none of them is left with something that PostgreSQL takes for another."""
+    """B3: there are many, and none of them is left with something that PostgreSQL
+    takes for another."""
     found = list(statements())
     assert len(found) > 100
     for name, statement in found:

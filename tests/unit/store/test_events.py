@@ -14,7 +14,8 @@ SECRET = "xylophone"
 
 
 def test_each_event_hangs_on_the_one_before(op: Operator) -> None:
-    """P4: the hash of an event follows from its text and the hash before it, from the store's identity on."""
+    """P4: the hash of an event follows from its text and the hash before it, from the store's
+    identity on."""
     for number in range(5):
         op.remember(f"m {number}")
     last = hashing.chain_seed(op._store.id, "sky", "events")
@@ -25,7 +26,8 @@ def test_each_event_hangs_on_the_one_before(op: Operator) -> None:
 
 
 def test_no_text_of_a_memory_is_in_the_chain(op: Operator) -> None:
-    """P4: events hold hashes and open fields; content, tags, metadata, keys and speakers are not in them."""
+    """P4: events hold hashes and open fields; content, tags, metadata, keys and speakers are
+    not in them."""
     given = {
         "tags": [SECRET],
         "metadata": {SECRET: SECRET},
@@ -105,7 +107,8 @@ def test_a_record_changed_twice_in_one_event(op: Operator) -> None:
 
 
 def test_many_changes_are_several_events(op: Operator) -> None:
-    """P4: an event has a bounded size; a large transaction writes several, each with the note, and all of them or none."""
+    """P4: an event has a bounded size; a large transaction writes several, each with the note, and
+    all of them or none."""
     made = op.remember_many([{"content": str(n)} for n in range(3)])
     with op._store.change(TESTER, "test", op._clock(), note={"reason": "r"}) as transaction:
         for _ in range(334):

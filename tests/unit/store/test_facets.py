@@ -39,7 +39,8 @@ from tests.unit.strategies import JSON, TEXTS
     ],
 )
 def test_what_can_be_filtered_by(metadata: dict[str, Any], expected: set[tuple[str, str]]) -> None:
-    """Q3: every plain value under its name; inner ones under a dotted name, those of lists each on their own."""
+    """Q3: every plain value under its name; inner ones under a dotted name, those of lists each on
+    their own."""
     assert set(facets.of(metadata)) == expected
 
 

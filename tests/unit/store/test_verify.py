@@ -115,7 +115,8 @@ def test_an_altered_schema_is_noticed(desk: Desk, how: str) -> None:
 
 
 def test_a_cut_off_end_is_noticed_with_a_head(desk: Desk) -> None:
-    """P4: an end that touched no record can be cut off unseen, but not against a head that was kept elsewhere."""
+    """P4: an end that touched no record can be cut off unseen, but not against a head that
+    was kept elsewhere."""
     with desk.operator() as op:
         op.remember("x")
         with op._store.change(TESTER, "test", op._clock(), details={"n": 1}):
@@ -128,7 +129,8 @@ def test_a_cut_off_end_is_noticed_with_a_head(desk: Desk) -> None:
 
 
 def test_a_rewritten_history_is_noticed_with_a_head(desk: Desk, tmp_path: Path) -> None:
-    """P4: a whole other history under the same store id verifies by itself, but not against the head."""
+    """P4: a whole other history under the same store id verifies by itself, but not
+    against the head."""
     op = desk.operator()
     op.remember("what really happened")
     head = op.audit_head()

@@ -11,7 +11,8 @@ DIGITS = "0123456789abcdefABCDEF"
 KEY_BODY = "MIIEowIBAAKCAQEA" + DIGITS * 2
 
 
-# A secret of every known shape. They are put together here, so that no scanner takes this file for a leak.
+# A secret of every known shape. They are put together here, so that no scanner takes this file for
+# a leak.
 SHAPED = {
     "private key": f"-----BEGIN RSA PRIVATE KEY-----\n{KEY_BODY}\n-----END RSA PRIVATE KEY-----",
     "AWS key": "AKIA" + "IOSFODNN7EXAMPLE",

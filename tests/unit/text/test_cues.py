@@ -50,7 +50,8 @@ from tests.cases import every
     ],
 )
 def test_signs_of_a_text(text: str, expected: int) -> None:
-    """Q5: a text shows whether it tells a time, a number, a place or a name, and whether it ends with a question."""
+    """Q5: a text shows whether it tells a time, a number, a place or a name, and whether it ends
+    with a question."""
     assert cues.of(text, None) == expected
 
 
@@ -103,7 +104,8 @@ def test_roles_of_speakers(speaker: str | None, expected: int) -> None:
     ],
 )
 def test_what_a_question_wants(question: str, expected: int) -> None:
-    """Q5: a question wants a time, a number, a place or a name by its own words; the first that fits."""
+    """Q5: a question wants a time, a number, a place or a name by its own words; the
+    first that fits."""
     assert cues.wanted(question) == expected
 
 
@@ -131,7 +133,8 @@ def test_what_a_question_wants(question: str, expected: int) -> None:
     ],
 )
 def test_what_the_assistant_said(question: str, expected: bool) -> None:
-    """Q5: a question about what the assistant said is told from a request to it, and from one about others."""
+    """Q5: a question about what the assistant said is told from a request to it, and from
+    one about others."""
     assert cues.about_assistant(question) is expected
 
 

@@ -24,7 +24,8 @@ def at(day: str) -> date:
 
 @every(("text", "phrase", "start", "end"), STATED)
 def test_a_date_that_stands_by_itself(text: str, phrase: str, start: str, end: str) -> None:
-    """Dates in full, without a year, of a month, season, year or decade; in the ways that people write them."""
+    """Dates in full, without a year, of a month, season, year or decade; in the ways that people
+    write them."""
     expected = dates.Mention(phrase, at(start), at(end), False, text.index(phrase))
     assert dates.find(text, WEDNESDAY) == (expected,)
 
@@ -38,7 +39,8 @@ def test_a_date_that_is_seen_from_the_anchor(text: str, phrase: str, start: str,
 
 @every("text", NO_DATES)
 def test_words_and_numbers_that_are_no_dates(text: str) -> None:
-    """Verbs, versions, addresses, amounts, days that do not exist and what hangs on another event are left alone."""
+    """Verbs, versions, addresses, amounts, days that do not exist and what hangs on another event
+    are left alone."""
     assert dates.find(text, WEDNESDAY) == ()
 
 
@@ -68,7 +70,8 @@ def test_words_and_numbers_that_are_no_dates(text: str) -> None:
     ],
 )
 def test_the_edges_of_weeks_months_and_years(text: str, anchor: str, start: str, end: str) -> None:
-    """What is last, this and next changes at midnight, on Mondays and at the end of months, seasons and years."""
+    """What is last, this and next changes at midnight, on Mondays and at the end of months, seasons
+    and years."""
     found = dates.find(text, datetime.fromisoformat(f"{anchor}T23:59:59+00:00"))
     assert [(mention.start, mention.end) for mention in found] == [(at(start), at(end))]
 

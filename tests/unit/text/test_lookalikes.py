@@ -200,7 +200,8 @@ def test_no_alphabet_is_mangled(alphabet: str) -> None:
     assert len({bare(letter) for letter in alphabet}) == len(alphabet)
 
 
-# Eight sentences in each of eight scripts; within a script they differ in a word, a sign or a number.
+# Eight sentences in each of eight scripts; within a script they differ in a word, a sign or a
+# number.
 SENTENCES = {
     "Latin": "I like tea|I like the sea|I like team|I do not like tea|I liked tea|I like 7 teas|I like 9 teas|You like tea",
     "Cyrillic": "Я люблю чай|Я люблю кофе|Я не люблю чай|Ты любишь чай|Это мой бой|Это мои бои|Много битв|Много бить",
@@ -289,7 +290,8 @@ def test_a_small_difference_in_meaning_is_a_difference(one: str, other: str) -> 
     ],
 )
 def test_a_difference_that_says_nothing_is_none(one: str, other: str) -> None:
-    """V6: accents, ways of writing numbers, and the forms of other scripts do not make another text."""
+    """V6: accents, ways of writing numbers, and the forms of other scripts do not
+    make another text."""
     assert bare(one) == bare(other)
 
 
@@ -303,7 +305,8 @@ def test_a_difference_that_says_nothing_is_none(one: str, other: str) -> None:
 @example("ǰ\u0345\u0301")
 @example(" -5 1.0.0 c++")
 def test_the_bare_form_is_bare(text: str) -> None:
-    """V6: there is nothing left to take off a bare text, and only an empty text is bared to nothing."""
+    """V6: there is nothing left to take off a bare text, and only an empty text is
+    bared to nothing."""
     once = bare(text)
     assert bare(once) == once
     assert bool(once) == bool(text)
@@ -373,7 +376,8 @@ def test_a_long_text_is_bared_like_a_short_one(part: str) -> None:
 
 
 def test_a_fingerprint_is_of_layer_key_and_value() -> None:
-    """V6: the same value elsewhere is another thing; the same value there is the same in all spellings."""
+    """V6: the same value elsewhere is another thing; the same value there is the same
+    in all spellings."""
     mark = fingerprint("profile", "drink", "tea")
     assert len(mark) == 32
     assert mark == fingerprint("profile", " Drink ", "ＴЕА")

@@ -1,4 +1,5 @@
-"""Promises about secrets: they are found where they stand, what is none is left alone, and nobody repeats them."""
+"""Promises about secrets: they are found where they stand, what is none is left alone, and nobody
+repeats them."""
 
 from __future__ import annotations
 
@@ -98,7 +99,8 @@ def test_relatives_of_known_shapes_are_found(secret: str) -> None:
     ],
 )
 def test_what_a_text_says_to_be_a_secret_is_one(text: str, secret: str) -> None:
-    """P6: a value behind a telling name is a secret, in code, configs, command lines and plain words."""
+    """P6: a value behind a telling name is a secret, in code, configs, command lines
+    and plain words."""
     assert secrets(text) == [secret]
 
 
@@ -139,7 +141,8 @@ WORDS = st.lists(st.sampled_from(HARBOUR.split()), max_size=12)
 
 @given(st.sampled_from([*SHAPED.values(), *OTHER_SHAPES]), WORDS, WORDS)
 def test_a_secret_among_words_is_covered(secret: str, before: list[str], after: list[str]) -> None:
-    """P6: among any words exactly the secret is found, so that nothing of it is left when it is taken out."""
+    """P6: among any words exactly the secret is found, so that nothing of it is left when it is
+    taken out."""
     assert secrets(" ".join([*before, secret, *after])) == [secret]
 
 
@@ -172,7 +175,8 @@ def test_hostile_texts_are_read_to_their_end(seed: str) -> None:
 
 
 def test_a_hostile_megabyte_is_read_to_its_end() -> None:
-    """P6: the same with all of them in one text of a million characters, each in a stretch of its own."""
+    """P6: the same with all of them in one text of a million characters, each in a stretch
+    of its own."""
     text = "".join(repeated(seed, 1_000_000 // len(HOSTILE)) for seed in HOSTILE)
     assert all(found.end <= len(text) for found in in_text(text))
 
@@ -191,7 +195,8 @@ def patterns() -> Iterator[re.Pattern[str]]:
 
 
 def test_most_patterns_wait_until_they_are_needed() -> None:
-    """P6: a pattern that is compiled when it is first used answers as any other, and the first look needs two of them."""
+    """P6: a pattern that is compiled when it is first used answers as any other, and the first look
+    needs two of them."""
     late, at_once = tokens.lazy("a(b)?", re.I), re.compile("a(b)?", re.I)
     assert [late.findall(text) for text in ("xAB", "b", "a")] == [
         at_once.findall(text) for text in ("xAB", "b", "a")
@@ -247,7 +252,8 @@ def paths(config: Mapping[str, Any]) -> list[str]:
     ],
 )
 def test_names_that_mean_secrets(name: str) -> None:
-    """R11: a field that says it is a secret may hold no literal, whatever the style of its name and wherever it is."""
+    """R11: a field that says it is a secret may hold no literal, whatever the style of its name and
+    wherever it is."""
     assert len(paths({name: "abc"})) == 1
     (path,) = paths({"outer": [{"inner": {name: "abc"}}]})
     assert path.startswith("outer[0].inner")
@@ -344,7 +350,8 @@ def test_secrets_in_a_config_are_found_with_their_path(config: dict[str, Any], p
 
 
 def test_a_secret_used_as_a_key_is_not_repeated() -> None:
-    """R11: a key that is a secret is found, and its path does not show it, nor do the paths below it."""
+    """R11: a key that is a secret is found, and its path does not show it, nor do the
+    paths below it."""
     secret = SHAPED["GitHub token"]
     found = paths({secret: {"token": "abc"}})
     assert len(found) == 2
@@ -377,7 +384,8 @@ def test_a_planted_secret_is_found_with_its_path(
 def test_a_planted_secret_is_taken_out_of_all_fields(
     config: dict[str, Any], steps: list[int], name: str, literal: str
 ) -> None:
-    """P6: wherever a value has a telling name, it is gone from all fields of a memory, and nothing is found in what is left."""
+    """P6: wherever a value has a telling name, it is gone from all fields of a memory, and nothing
+    is found in what is left."""
     secret = literal.replace(" ", "").replace("0", "o") + "Zq8"  # many zeros are a placeholder
     planted(config, steps, name, secret)
     fields = {
@@ -435,7 +443,8 @@ def test_what_is_no_secret_in_metadata(metadata: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("levels", [65, 5000])
 def test_too_deep_or_too_large(levels: int) -> None:
-    """R11: what could not be looked through to its end is an error, not a clean config; a circle too."""
+    """R11: what could not be looked through to its end is an error, not a clean config;
+    a circle too."""
     config: dict[str, Any] = {}
     for _ in range(levels):
         config = {"inner": config}

@@ -100,7 +100,8 @@ def test_a_hidden_character_changes_no_normal_form(value: str, place: int, hidde
 @example("\x1b[31mred\x9b0m\r\x08\x7f")
 @example("ab\u2028\u2029\x85")
 def test_nothing_hides_in_what_is_revealed(value: str) -> None:
-    """H1, V6: no control or format character reaches a terminal unspelled, but for line ends and what emoji are joined with."""
+    """H1, V6: no control or format character reaches a terminal unspelled, but for line ends and
+    what emoji are joined with."""
     for character in text.reveal(value):
         harmless = character in "\n\u200d\ufe0f" or (
             character.isprintable() and not text.is_invisible(character)
@@ -110,7 +111,8 @@ def test_nothing_hides_in_what_is_revealed(value: str) -> None:
 
 @pytest.mark.parametrize("joiner", ["\u200d", "\ufe0f"], ids=["ZWJ", "VS16"])
 def test_a_joiner_outside_an_emoji_is_revealed(joiner: str) -> None:
-    """V6: joiners are what a reader sees inside an emoji only; between letters they hide, and are spelled out."""
+    """V6: joiners are what a reader sees inside an emoji only; between letters they hide, and are
+    spelled out."""
     assert text.reveal(f"ad{joiner}min") == f"ad<U+{ord(joiner):04X}>min"
 
 
@@ -149,7 +151,8 @@ def test_one_line_is_one_line(value: str, width: int) -> None:
 @example('"')
 @example("a\0b")
 def test_terms_cannot_be_taken_for_syntax(value: str) -> None:
-    """Q3, Q7: terms are distinct words of letters, digits and marks; quoted, nothing in them can end the quote."""
+    """Q3, Q7: terms are distinct words of letters, digits and marks; quoted, nothing in them can
+    end the quote."""
     words = text.terms(value)
     assert len(set(words)) == len(words)
     for word in words:
@@ -172,7 +175,8 @@ def test_terms_cannot_be_taken_for_syntax(value: str) -> None:
     ],
 )
 def test_the_words_of_a_query(query: str, words: tuple[str, ...]) -> None:
-    """Q3, Q7, Q8: stop words count only when there is nothing else, unspaced scripts are paired, emoji are words."""
+    """Q3, Q7, Q8: stop words count only when there is nothing else, unspaced scripts are paired,
+    emoji are words."""
     assert text.terms(query) == words
 
 
@@ -229,7 +233,8 @@ def test_greek_capitals_have_no_accents(desk: Desk) -> None:
 
 
 def test_no_query_breaks_a_search(desk: Desk) -> None:
-    """Q3, Q7: random texts (20,000 in full) and everything that looks like syntax are searched for, and none is an error."""
+    """Q3, Q7: random texts (20,000 in full) and everything that looks like syntax are searched for,
+    and none is an error."""
     order = random.Random(20261115)
     pool = [
         *"abc \t\"'()*^-+:{}[],.\\/%_&|!~<>=?@#$;\0",
@@ -325,7 +330,8 @@ def test_half_a_pair_is_seen_by_nobody() -> None:
 
 
 def test_a_letter_and_its_accent_meet_again() -> None:
-    """V6: without what hides between them, a letter and its accent are the one letter that a reader sees."""
+    """V6: without what hides between them, a letter and its accent are the one letter that
+    a reader sees."""
     assert text.normalise("e\u200b\u0301") == "é"
 
 
@@ -367,14 +373,16 @@ def test_control_characters_are_spelled_out(value: str, revealed: str) -> None:
 
 
 def test_a_line_is_cut_where_the_width_ends() -> None:
-    """H1: a line that fits is whole, one that does not ends with an ellipsis inside the width; no width, no cut."""
+    """H1: a line that fits is whole, one that does not ends with an ellipsis inside the width; no
+    width, no cut."""
     assert text.one_line("abcde", 5) == "abcde"
     assert text.one_line("abcdef", 5) == "abcd…"
     assert text.one_line(" a \n b " + "x" * 500) == "a b " + "x" * 500
 
 
 def test_values_are_shown_short() -> None:
-    """H1: at most 200 characters unless told otherwise; a number that Python would not print is named by its type."""
+    """H1: at most 200 characters unless told otherwise; a number that Python would not print is
+    named by its type."""
     assert text.shown("x" * 198) == f"'{'x' * 198}'"
     assert text.shown("x" * 199) == f"'{'x' * 198}…"
     assert text.shown("abc", 4) == "'ab…"
@@ -401,7 +409,8 @@ def test_each_stop_word_is_left_out(word: str) -> None:
     ],
 )
 def test_names_in_code_are_found_by_their_parts(code: str, words: tuple[str, ...]) -> None:
-    """Q3: a name in code is its parts and itself; the index holds the same words that a query asks for."""
+    """Q3: a name in code is its parts and itself; the index holds the same words that a
+    query asks for."""
     assert text.terms(code) == words
     assert set(words) <= text.tokens(text.analyse(code))
 
@@ -422,7 +431,8 @@ def test_most_of_ascii_is_indexed_as_it_is() -> None:
     ],
 )
 def test_endings_and_articles_are_taken_off(one: str, other: str) -> None:
-    """Q8: the article of Arabic and the commonest endings of Russian do not keep a word from being found."""
+    """Q8: the article of Arabic and the commonest endings of Russian do not keep a word
+    from being found."""
     assert text.terms(one) == text.terms(other)
     assert text.analyse(one).split() == text.analyse(other).split()
     assert text.asked(one) != text.asked(other)
@@ -436,7 +446,8 @@ def test_short_words_keep_their_ending() -> None:
 
 
 def test_words_of_every_script_are_read_in_order() -> None:
-    """Q1, Q2, Q8: characters without spaces by themselves and in pairs, pictures as words, accents and width gone."""
+    """Q1, Q2, Q8: characters without spaces by themselves and in pairs, pictures as words, accents
+    and width gone."""
     assert text.row("Tea at 東京都, ça☕va") == ["tea", "at", "東", "京", "都", "ca", "u2615", "va"]
     assert text.row("Tea b, a") == ["tea", "b", "a"]
     assert text.tokens("東京都 ＴＥＡ") == {"東", "京", "都", "東京", "京都", "tea"}

@@ -1,4 +1,5 @@
-"""What becomes of what was said: it changes, ends, comes back, is taken back, or is somebody else's."""
+"""What becomes of what was said: it changes, ends, comes back, is taken back, or
+is somebody else's."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ CHANGED = golden("engines/changes.jsonl")
 def test_what_changes_is_known_as_it_is_now(
     told: str, subject: str, attribute: str, left: str
 ) -> None:
-    """S2: changes, endings, returns and corrections in many wordings leave what a reader would say holds."""
+    """S2: changes, endings, returns and corrections in many wordings leave what a reader
+    would say holds."""
     assert holds(told, subject, attribute, left), claims(*told.split(" / "))
 
 

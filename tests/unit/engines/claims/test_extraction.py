@@ -60,7 +60,8 @@ def test_every_claim_has_the_words_that_say_it() -> None:
 
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join), max_size=4))
 def test_any_words_give_sound_claims(told: list[str]) -> None:
-    """S1: spans lie in their turns, subjects are somebody, attributes are known, and nothing breaks."""
+    """S1: spans lie in their turns, subjects are somebody, attributes are known,
+    and nothing breaks."""
     listed = turns(*told)
     for turn, found in zip(listed, extract(listed), strict=True):
         for claim in found:

@@ -1,4 +1,5 @@
-"""What strangers say: sentences and talks of many people and trades, with what a careful reader would note down."""
+"""What strangers say: sentences and talks of many people and trades, with what a careful reader
+would note down."""
 
 from __future__ import annotations
 

@@ -127,7 +127,8 @@ def test_a_friendship_is_with_the_one_who_listens() -> None:
 
 
 def test_a_name_may_follow_a_little_later() -> None:
-    """S1: who was spoken of without a name in this talk is named in the next turns; not a day later."""
+    """S1: who was spoken of without a name in this talk is named in the next turns; not
+    a day later."""
     at = datetime(2024, 5, 1, 9, tzinfo=UTC)
     for later, wanted in ((timedelta(minutes=5), ["Kyle"]), (timedelta(days=1), [])):
         said = [

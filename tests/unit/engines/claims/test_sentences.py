@@ -42,7 +42,8 @@ def _asks(words: str) -> list[bool]:
 
 @every("words", FOREIGN[:11])
 def test_words_of_others_are_no_claims(words: str) -> None:
-    """S1, Q9: what stands in our fence, code, quotations, pasted text and answered mail are not the speaker's."""
+    """S1, Q9: what stands in our fence, code, quotations, pasted text and answered mail are
+    not the speaker's."""
     assert not claims(words)
 
 

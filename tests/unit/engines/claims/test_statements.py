@@ -11,7 +11,8 @@ from tests.cases import every, golden
 
 from .holding import claims, holds, said
 
-# What somebody says, about whom, which attribute, and its value; an empty one: nothing of that is known.
+# What somebody says, about whom, which attribute, and its value; an empty one: nothing of that is
+# known.
 STATED = golden("engines/statements.jsonl")
 # More of one turn at once.
 ALL = (
@@ -23,7 +24,8 @@ ALL = (
      {("Ann", "visited", "coast"), ("Ann", "did", "baked bread"), ("Ann", "did", "went on a hike")}),
     ("My son Felix, who lives in Zurich, is 30.", {("Ann", "child", "Felix"), ("Felix", "lives_in", "Zurich")}),
 )  # fmt: skip
-# No claims: questions, suppositions, hedges, jokes, praise, talk about the talk, moods, wisdom, what others say.
+# No claims: questions, suppositions, hedges, jokes, praise, talk about the talk, moods, wisdom,
+# what others say.
 SILENT = golden("engines/no_statements.txt")
 
 
@@ -31,7 +33,8 @@ SILENT = golden("engines/no_statements.txt")
 def test_a_statement_is_understood_in_many_words(
     words: str, subject: str, attribute: str, wanted: str
 ) -> None:
-    """S1: identity, work, places, people, tastes, possessions, health, plans and habits are claimed; hedges and quotes not."""
+    """S1: identity, work, places, people, tastes, possessions, health, plans and habits are
+    claimed; hedges and quotes not."""
     assert holds(words, subject, attribute, wanted), claims(words)
 
 
