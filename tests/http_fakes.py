@@ -27,7 +27,8 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def drip(self, head: bytes, drop: bytes) -> None:
-        """Be never silent for long and never done, until the client has gone or the test is over."""
+        """Be never silent for long and never done, until the client has gone or the
+        test is over."""
         self.wfile.write(head)
         while not self.server.over.wait(0.02):
             self.wfile.write(drop)

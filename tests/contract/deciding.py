@@ -90,7 +90,8 @@ class Deciding:
         assert not verified(op)
 
     def test_a_proposal_is_confirmed_once(self, mem: Memory, op: Operator) -> None:
-        """V1, V5: it waits, is confirmed with lineage, and another for the same key is stale then."""
+        """V1, V5: it waits, is confirmed with lineage, and another for the same key
+        is stale then."""
         first = op.confirm(proposed(mem, "tea"))
         one, other = proposed(mem, "coffee"), proposed(mem, "water")
         assert {waiting.record.id for waiting in op.proposals()} == {one, other}

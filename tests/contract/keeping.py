@@ -129,7 +129,8 @@ class Keeping:
     def test_an_altered_export_changes_nothing(
         self, op: Operator, another: Desk, tmp_path: Path
     ) -> None:
-        """H5, P4: an export that does not agree with itself is refused, and the place stays empty."""
+        """H5, P4: an export that does not agree with itself is refused, and the
+        place stays empty."""
         op.remember("tea")
         forged = tmp_path / "forged.json"
         forged.write_bytes(op.export().read_bytes().replace(b"tea", b"gin"))

@@ -115,7 +115,8 @@ class MirrorContract:
             assert self.texts(tmp_path) == {2: "new", 3: "tea"}
 
     def test_what_was_not_committed_never_happened(self, tmp_path: Path) -> None:
-        """B7: a process that dies between put and commit leaves what was there, and its position."""
+        """B7: a process that dies between put and commit leaves what was there,
+        and its position."""
         self.fill(tmp_path, [made(1)])
         mirror = self.open(tmp_path)
         mirror.put([made(1, "lost"), made(2)])

@@ -165,7 +165,8 @@ class Remembering:
         assert contents(op.list(limit=2)) == ["new too", "new"]
 
     def test_words_are_found_whatever_their_form(self, op: Operator) -> None:
-        """Q1: case, accents, width, endings and scripts are those of one analysis, for every store."""
+        """Q1: case, accents, width, endings and scripts are those of one analysis,
+        for every store."""
         texts = [
             "Ärzte liefen durch Köln",
             "running dogs in town",
@@ -218,7 +219,8 @@ class Remembering:
         assert op.search("xylophone").outcome == "nothing_relevant"
 
     def test_a_context_fits(self, op: Operator) -> None:
-        """Q7: what is handed to a model is found, named with its id, and not longer than asked for."""
+        """Q7: what is handed to a model is found, named with its id, and not longer
+        than asked for."""
         known: dict[str, Any] = {"layer": "semantic", "metadata": CONTRACTS["semantic"]}
         made = op.remember("the boiler is old", **known)
         op.remember_many({"content": f"train number {n} was late", **known} for n in range(50))

@@ -84,7 +84,8 @@ def test_a_page_that_shows_something_else_is_noticed() -> None:
 
 @every(("page", "block"), PYTHON)
 def test_python_examples_call_what_there_is(page: Path, block: Any) -> None:
-    """Every verb that an example calls exists, and takes the arguments that the example gives (I)."""
+    """Every verb that an example calls exists, and takes the arguments that the
+    example gives (I)."""
     for call in calls(block.text):
         owner = NAMES[call.func.value.id]  # type: ignore[attr-defined]
         verb = getattr(owner, call.func.attr)  # type: ignore[attr-defined]

@@ -60,7 +60,8 @@ def unescaped(hexadecimal: str) -> bytes:
 
 
 class Call(NamedTuple):
-    """One call that came to an end: its name, its arguments as strace shows them, and its result."""
+    """One call that came to an end: its name, its arguments as strace shows them,
+    and its result."""
 
     name: str
     arguments: str
@@ -248,7 +249,8 @@ class Disk:
         self._places[number] = at + len(data)
 
     def _sent(self, call: Call) -> bytes:
-        """What the system copied from one file into another. One outside the home stays as it is."""
+        """What the system copied from one file into another. One outside the home stays
+        as it is."""
         source, name = OPENED.findall(call.arguments)[1]
         path = Path(unescaped(name).decode())
         offset = re.search(r"\[(\d+)\]", call.arguments)

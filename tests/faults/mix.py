@@ -77,7 +77,8 @@ class Model:
             self._begun = None
 
     def check(self, found: dict[str, set[str]]) -> None:
-        """Compare with the texts that are active for each key; what was open is known from now on."""
+        """Compare with the texts that are active for each key; what was open is known
+        from now on."""
         for begun in self.open:
             before = {key: self.keys.get(key) for key in begun}
             seen = {key: next(iter(found.get(key, ())), None) for key in begun}

@@ -37,7 +37,8 @@ def make_store(home: Path, memories: int = 60) -> None:
 
 
 def files(home: Path) -> dict[str, str]:
-    """Every path under a home with the hash of its bytes; a folder has none, a link has its target."""
+    """Every path under a home with the hash of its bytes; a folder has none, a link
+    has its target."""
     return {str(path.relative_to(home)): _content(path) for path in sorted(home.rglob("*"))}
 
 

@@ -110,7 +110,8 @@ def test_a_read_only_store_reads_and_says_that_it_cannot_write(shared_folder: Pa
 
 
 def test_a_store_that_becomes_writable_again_is_written(shared_folder: Path) -> None:
-    """B1, B4: a file that was read-only for a moment does not leave the handle read-only for good."""
+    """B1, B4: a file that was read-only for a moment does not leave the handle
+    read-only for good."""
     home = shared_folder / "home"
     make_store(home)
     give_away(home)

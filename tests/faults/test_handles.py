@@ -97,7 +97,8 @@ def test_a_second_handle_leaves_the_locks_of_the_first(tmp_path: Path) -> None:
 
 
 def test_a_restore_loses_nothing_that_others_write_meanwhile(tmp_path: Path) -> None:
-    """B1: every acknowledged memory is in the restored store or in the copy that the restore kept."""
+    """B1: every acknowledged memory is in the restored store or in the copy that
+    the restore kept."""
     with lamina.operator(AGENT, home=tmp_path) as operator:
         operator.remember_many({"content": f"old {number}"} for number in range(3000))
         saved = operator.backup()

@@ -29,7 +29,10 @@ from .harness import AGENT, FULL, NOBODY, SEED, Child, Nursery, check_sound, dat
 # More than two blocks, so that blocks, codes and days are written, and some records are behind the
 # last full block.
 RECORDS = 600
-WORDS = "garden river bicycle coffee sister report office winter yesterday May 7 2025 last week on Monday in 2023".split()
+WORDS = (
+    "garden river bicycle coffee sister report office winter yesterday May 7 2025 last week on "
+    "Monday in 2023"
+).split()
 TABLES = ("spaces", "vectors", "codes", "blocks", "days")
 INDEXERS, WRITERS = 4, 2
 # So many of the calls of one kind are broken, spread over all of them.
@@ -85,7 +88,8 @@ def derived(memory: lamina.Memory) -> dict[str, Any]:
 
 
 def check_resumed(home: Path, expected: dict[str, Any]) -> None:
-    """A process that comes after the fault finds a sound store, and indexes it to the same bytes."""
+    """A process that comes after the fault finds a sound store, and indexes it to
+    the same bytes."""
     with lamina.operator(AGENT, home=home) as operator:
         check_sound(operator)
         before = derived(operator)

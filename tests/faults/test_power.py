@@ -58,7 +58,8 @@ def cut(tmp_path_factory: pytest.TempPathFactory) -> Cut:
 
 
 def recovered(home: Path, cut: Cut, log: bytes) -> list[str]:
-    """The memories of a store that comes up with this log, oldest first, once it was found sound."""
+    """The memories of a store that comes up with this log, oldest first, once it
+    was found sound."""
     shutil.rmtree(home, ignore_errors=True)
     database_of(home).parent.mkdir(parents=True)
     database_of(home).write_bytes(cut.database)

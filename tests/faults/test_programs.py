@@ -135,7 +135,8 @@ def started(name: str, home: Path, *before: str) -> Iterator[subprocess.Popen[st
 
 
 def told(process: subprocess.Popen[str], lines: Sequence[dict[str, Any]]) -> list[str]:
-    """Say lines one after the other, each when the one before was answered; what was acknowledged."""
+    """Say lines one after the other, each when the one before was answered;
+    what was acknowledged."""
     assert process.stdin is not None
     assert process.stdout is not None
     acknowledged = []

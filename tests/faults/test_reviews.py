@@ -343,7 +343,8 @@ def reviewed(home: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def check_nothing_is_lost(lines: Sequence[dict[str, Any]], events: Sequence[Event]) -> None:
-    """What a person was told they had decided is in the trail, in that order, and nothing else is."""
+    """What a person was told they had decided is in the trail, in that order, and
+    nothing else is."""
     acknowledged = [
         line for line in lines if line["ids"] and line["verb"] not in ("remember", "propose")
     ]

@@ -93,13 +93,16 @@ LATER = {
 OUTSIDE = ["I live in Moscow.", "I don't live in Graz any more.", "I love cola.", "I love rowing."]
 WEEKLY = ["Open the sheet of the week", "Copy the totals into the report", "Send the report to Tom"]
 STORY = (
-    "On {n} May we went to the lake near Annecy with Tom and Eva, where we rented {n} boats for 40 euros. "
-    "The weather was stormy, so the captain cancelled the trip to the island, and we visited the castle museum instead. "
+    "On {n} May we went to the lake near Annecy with Tom and Eva, where we rented {n} boats "
+    "for 40 euros. "
+    "The weather was stormy, so the captain cancelled the trip to the island, and we "
+    "visited the castle museum instead. "
 )
 
 
 def furnish(home: Path) -> None:
-    """A store that has slept once, and in which something of everything waits for the second night."""
+    """A store that has slept once, and in which something of everything waits for
+    the second night."""
     clock = Ticking(START - 300 * DAY)
     with ExitStack() as stack:
         handles = {

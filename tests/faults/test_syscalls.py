@@ -219,7 +219,8 @@ def test_an_error_while_reading_is_typed_and_passes(
 def error_sweep(
     nursery: Nursery, folder: Path, moment: Moment, call: str, error: str, *, lasting: bool
 ) -> Counter[str]:
-    """Break each call of one `remember` after another, in one process that lives through all of it."""
+    """Break each call of one `remember` after another, in one process that lives through
+    all of it."""
     home, outcomes = folder / "home", Counter[str]()
     with waiting(nursery, home, moment):
         for number in range(1, MOST_CALLS, ERROR_STRIDE):

@@ -355,7 +355,10 @@ def documented() -> dict[str, Protection]:
 def tables(path: Path) -> set[str]:
     """The tables of a database, without those that the full-text index keeps for itself."""
     with closing(sqlite3.connect(path)) as connection:
-        query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*' AND name NOT GLOB 'words_*'"
+        query = (
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*' "
+            "AND name NOT GLOB 'words_*'"
+        )
         return {name for (name,) in connection.execute(query)}
 
 

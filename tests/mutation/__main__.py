@@ -49,7 +49,10 @@ def table(results: Sequence[dict[str, Any]]) -> list[str]:
         rows[told["module"].removeprefix("lamina.")][outcome] += 1
         rows["all"][outcome] += 1
     lines = [
-        "| module | mutants | killed | timed out | survived | equivalent | killed of those that can be |",
+        (
+            "| module | mutants | killed | timed out | survived | equivalent | killed of those "
+            "that can be |"
+        ),
         "|---|---|---|---|---|---|---|",
     ]
     for name, row in sorted(rows.items(), key=lambda pair: (pair[0] == "all", pair[0])):

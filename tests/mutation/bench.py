@@ -374,7 +374,8 @@ class _Mutated(importlib.machinery.SourceFileLoader):
 
 
 def _afresh(mutant: Mutant, code: CodeType, tests: Sequence[str]) -> int:
-    """What runs when a module is loaded is tried in a session where nothing of ours was loaded yet."""
+    """What runs when a module is loaded is tried in a session where nothing of ours
+    was loaded yet."""
     for name in [
         name for name in sys.modules if name.split(".")[0] in ("lamina", "tests", "benchmarks")
     ]:

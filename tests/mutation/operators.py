@@ -46,7 +46,10 @@ SWAPS: tuple[tuple[type[ast.AST], type[ast.AST]], ...] = (
     ),
 )
 OTHER = dict(SWAPS)
-PAIRS = "lower upper|lstrip rstrip|find rfind|index rindex|startswith endswith|partition rpartition|min max|any all"
+PAIRS = (
+    "lower upper|lstrip rstrip|find rfind|index rindex|startswith endswith|partition "
+    "rpartition|min max|any all"
+)
 NAMES = {
     one: other for pair in PAIRS.split("|") for one, other in (pair.split(), pair.split()[::-1])
 }
@@ -110,7 +113,8 @@ def mutants(path: Path, module: str) -> list[Mutant]:
 
 
 def control(path: Path, module: str) -> Mutant:
-    """A module as it is, which has to survive: else the tests would kill whatever they are given."""
+    """A module as it is, which has to survive: else the tests would kill whatever
+    they are given."""
     tree = ast.parse(path.read_text("utf-8"))
     return Mutant(
         module,

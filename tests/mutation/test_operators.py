@@ -49,7 +49,8 @@ def test_what_a_module_says_when_it_is_loaded_is_told_apart(tmp_path: Path) -> N
     does not hold them."""
     path = tmp_path / "module.py"
     path.write_text(
-        '"""Words."""\nMOST = 5\nclass A:\n    """Words."""\n    low = 1\n    def f(self, by=2): return by * 3\n'
+        '"""Words."""\nMOST = 5\nclass A:\n    """Words."""\n    low = 1\n    def f(self, '
+        "by=2): return by * 3\n"
     )
     told = {(one.function, one.after.partition(":")[0]) for one in mutants(path, "module")}
     assert told == {

@@ -94,7 +94,8 @@ class Model:
             self.facts[one] = self.facts[one]._replace(stand=stand, event=event, settled=after)
 
     def plan(self, action: str, one: Any, who: str | None, *given: str) -> Moves:
-        """Where records go when somebody decides something about a record, or takes back an event."""
+        """Where records go when somebody decides something about a record, or takes
+        back an event."""
         concerned = list(self.deeds[one].before) if one in self.deeds else [one]
         if any(name not in self.facts or not self.is_visible(name, who) for name in concerned):
             raise NotFound("to this handle there is no such thing")

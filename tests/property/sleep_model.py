@@ -127,7 +127,8 @@ def about_one_thing(*, corrections: bool = True) -> st.SearchStrategy[list[Spoke
 
 
 def in_any_order(spoken: st.SearchStrategy[list[Spoken]]) -> st.SearchStrategy[list[Spoken]]:
-    """Conversations in the order in which they arrive, which is not that in which they were held."""
+    """Conversations in the order in which they arrive, which is not that in which
+    they were held."""
     return spoken.flatmap(st.permutations)
 
 

@@ -197,7 +197,10 @@ def test_filters_apply_before_the_cut(desk: Desk, ranker: str, how: str) -> None
 
 
 def turns(rnd: random.Random, number: int) -> list[dict[str, Any]]:
-    words = "tea coffee garden market piano river train summer doctor meeting cat dog bread school music phone ocean".split()
+    words = (
+        "tea coffee garden market piano river train summer doctor meeting cat dog bread school "
+        "music phone ocean"
+    ).split()
     return [
         {
             "content": " ".join(rnd.choices(words, k=rnd.randint(2, 6)))
@@ -256,7 +259,10 @@ def test_nearer_memories_of_others_change_no_candidate(
     """R12, Q5: with more memories than are looked at exactly, others' that are nearer to the
     question choose none of them."""
     rnd = random.Random(seed)
-    words = "tea coffee garden market piano river train summer doctor meeting cat dog python bread school music phone".split()
+    words = (
+        "tea coffee garden market piano river train summer doctor meeting cat dog python bread "
+        "school music phone"
+    ).split()
     words += "ocean winter letter window football budget museum".split()
     mine = [
         {

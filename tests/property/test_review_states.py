@@ -434,7 +434,8 @@ def active(op: Operator) -> list[str]:
 def test_what_was_hidden_does_not_come_back_beside_another(
     mem: Memory, op: Operator, hide: str
 ) -> None:
-    """V1, V4, V5, R3: once another value has taken the place, undoing says so and changes nothing."""
+    """V1, V4, V5, R3: once another value has taken the place, undoing says so
+    and changes nothing."""
     tea = settled(mem, op, "tea")
     given: dict[str, Any] = {
         "revoke": {"source": "diary", "reason": "lost"},
@@ -472,7 +473,8 @@ def test_undoing_shows_nothing_of_others(desk: Desk) -> None:
 
 
 def test_a_rejected_value_does_not_join_what_waits(desk: Desk) -> None:
-    """V6: what was rejected for everybody is refused for each, even where the same waits already."""
+    """V6: what was rejected for everybody is refused for each, even where the
+    same waits already."""
     op, ana = desk.operator(), desk.operator(user="ana")
     waiting = ana.propose_profile("drink", "tea", "said so")
     op.reject(op.propose_profile("drink", "tea", "said so").id, "nobody does")

@@ -1,4 +1,5 @@
-"""Long random histories, with a model in plain Python beside them: whatever happens, the two agree."""
+"""Long random histories, with a model in plain Python beside them: whatever happens,
+the two agree."""
 
 from __future__ import annotations
 

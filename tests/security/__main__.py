@@ -45,7 +45,8 @@ class Report(msgspec.Struct):
 
 
 def probed(workers: str, *, full: bool, quiet: bool) -> tuple[list[Line], int]:
-    """Run the corpora. A run that ended before it could report has no lines, and its code says so."""
+    """Run the corpora. A run that ended before it could report has no lines, and its
+    code says so."""
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / "report.json"
         environment = {

@@ -29,7 +29,10 @@ PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 # all.
 CONTROL = ("pycrypto", "2.6.1")
 # What is known and cannot reach us, with the reason. Whoever adds one has read what it says.
-PYTHON_SERVER = "it is in Chroma's own server in Python; Lamina uses the library within its process, and starts no server"
+PYTHON_SERVER = (
+    "it is in Chroma's own server in Python; Lamina uses the library within its process, and "
+    "starts no server"
+)
 ACCEPTED = {
     ("chromadb", f"CVE-2026-{number}"): PYTHON_SERVER for number in (45829, 45830, 45831, 45833)
 }

@@ -271,7 +271,8 @@ async def tool_calls(
 
 
 def events(keys: Keys, attack: Attack, chance: random.Random, most: int) -> Iterator[Probe]:
-    """Every event of every program that calls hooks, with others' sessions and files in its fields."""
+    """Every event of every program that calls hooks, with others' sessions and files
+    in its fields."""
     fields = [
         *protocol.MESSAGES,
         *protocol.REPLIES,

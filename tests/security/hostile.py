@@ -276,7 +276,8 @@ HIDDEN = tuple(
 )
 
 MORSE = dict(zip("abcdefghijklmnopqrstuvwxyz", (
-    ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.."
+    ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- "
+"...- .-- -..- -.-- --.."
 ).split(), strict=True))  # fmt: skip
 LEET = str.maketrans("aeiostl", "4310571")
 BOLD = {ord("a") + n: 0x1D41A + n for n in range(26)}

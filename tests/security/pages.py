@@ -12,13 +12,17 @@ from tests.security.xss import TEXTS
 from tests.surfaces.looked_at import Page
 
 TAGS = frozenset(
-    "html head meta title link body br a header footer main nav ul ol li svg path g rect line text desc h1 h2 h3 h4 p strong"
-    " span code section article figure figcaption div details summary table caption thead tbody tr th td dl dt dd form label"
+    "html head meta title link body br a header footer main nav ul ol li svg path g rect "
+    "line text desc h1 h2 h3 h4 p strong"
+    " span code section article figure figcaption div details summary table caption thead "
+    "tbody tr th td dl dt dd form label"
     " input select option button time bdi del ins mark meter".split()
 )
 ATTRIBUTES = frozenset(
-    "action aria-current aria-hidden aria-label aria-labelledby autocomplete charset class content d data-theme datetime dir"
-    " focusable height href id lang max method min name open preserveaspectratio referrerpolicy rel role rx scope selected"
+    "action aria-current aria-hidden aria-label aria-labelledby autocomplete charset class "
+    "content d data-theme datetime dir"
+    " focusable height href id lang max method min name open preserveaspectratio "
+    "referrerpolicy rel role rx scope selected"
     " tabindex type value viewbox width x x1 x2 y y1 y2".split()
 )
 ACTIONS = ("/search", "/records", "/archive")

@@ -140,7 +140,8 @@ def _uses() -> Mapping[tuple[str, str], set[str]]:
 
 
 def _meant(module: ModuleType, node: ast.Name | ast.Attribute) -> tuple[str, str]:
-    """The module and the name of what some words of a module mean; no module if that is not known."""
+    """The module and the name of what some words of a module mean; no module if that
+    is not known."""
     if isinstance(node, ast.Attribute):
         return _owner(module, node.value), node.attr
     imported = _imports(module).get(node.id)

@@ -15,7 +15,10 @@ from tests.conftest import START
 from tests.security.tally import probe
 
 SECRET = "zanzibar"
-WORDS = "garden river bicycle coffee sister report office winter yesterday kitchen bread train music letter window".split()
+WORDS = (
+    "garden river bicycle coffee sister report office winter yesterday kitchen bread train "
+    "music letter window"
+).split()
 FILTERS: dict[str, dict[str, Any]] = {
     "plain": {},
     "many": {"limit": 10_000},

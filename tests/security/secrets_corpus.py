@@ -52,10 +52,15 @@ ALPHABETS: Mapping[str, str] = {
     "n": "ACGT",
 }
 FILLER = re.compile(r"«([A-Za-z])(\d*)»")
-WORDS = "Falcon Harbour Maple Orbit Pepper Quartz River Saffron Tundra Velvet Willow Zephyr Anchor Biscuit Copper Dragon".split()
+WORDS = (
+    "Falcon Harbour Maple Orbit Pepper Quartz River Saffron Tundra Velvet Willow Zephyr Anchor "
+    "Biscuit Copper Dragon"
+).split()
 SEEDS = (
-    "abandon ability able abstract acid actor adapt advice album amateur anchor apple arena badge balance bamboo banner basket"
-    " beauty bicycle blanket bridge cabin camera canyon carpet castle celery cherry circle cliff cotton coyote cradle"
+    "abandon ability able abstract acid actor adapt advice album amateur anchor apple arena "
+    "badge balance bamboo banner basket"
+    " beauty bicycle blanket bridge cabin camera canyon carpet castle celery cherry circle "
+    "cliff cotton coyote cradle"
 ).split()
 
 
@@ -88,7 +93,8 @@ MADE: Mapping[str, Callable[[Random], str]] = {
 
 
 def filled(text: str, rng: Random) -> str:
-    """A text with something random for each «filler»: a letter for the alphabet and how many of it."""
+    """A text with something random for each «filler»: a letter for the alphabet and how
+    many of it."""
 
     def one(found: re.Match[str]) -> str:
         if found[1] in MADE:

@@ -29,7 +29,8 @@ MIRRORED = {**AWAY, "mirrors.jsonl": "sky", "runs.episodes": True}
 
 
 def holding(home: Path, word: str = GONE) -> list[str]:
-    """The files that hold a word in any case, plain or in UTF-16; each look at a file is a probe."""
+    """The files that hold a word in any case, plain or in UTF-16; each look at a file
+    is a probe."""
     found = []
     for path in sorted(home.rglob("*")):
         if path.is_file():

@@ -145,7 +145,8 @@ def test_an_archived_memory_leaves_its_file(desk: Desk) -> None:
 
 
 def test_an_import_does_not_bring_it_back(desk: Desk, tmp_path: Path) -> None:
-    """P5: neither an export from before, nor its lines without ids, nor a retry with the same key."""
+    """P5: neither an export from before, nor its lines without ids, nor a retry with
+    the same key."""
     operator = desk.operator(settings=SETTINGS)
     gone = operator.remember(f"the {MARK} is here", key="call-1")
     operator.remember("an ordinary day")
@@ -292,7 +293,8 @@ def told_by_everybody(operator: Operator) -> None:
     [EVERYDAY, "昨天我们去了市场然后回家", "Занзибарит лежит в подвале", "Ünüvar gehört dazu"],
 )
 def test_a_sentence_is_known_by_its_order_and_in_every_script(desk: Desk, said: str) -> None:
-    """P5, Q8: everyday words, words with accents and scripts without spaces are looked for as well."""
+    """P5, Q8: everyday words, words with accents and scripts without spaces are looked
+    for as well."""
     operator = desk.operator()
     told_by_everybody(operator)
     gone = operator.remember(said)

@@ -219,7 +219,8 @@ def test_a_file_with_the_number_of_another_is_read_anew(tmp_path: Path) -> None:
 
 
 def test_a_forked_child_holds_no_lock(tmp_path: Path) -> None:
-    """B4: a child that was forked while somebody wrote does not keep everybody else from writing."""
+    """B4: a child that was forked while somebody wrote does not keep everybody
+    else from writing."""
     ready, done = os.pipe()
     with locked(tmp_path / WRITING):
         child = os.fork()
@@ -237,7 +238,8 @@ def test_a_forked_child_holds_no_lock(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_back_is_not_told_to_be_kept(tmp_path: Path) -> None:
-    """B4: a line that its reader would not take is an error when it is written, and leaves nothing."""
+    """B4: a line that its reader would not take is an error when it is written,
+    and leaves nothing."""
     spool = Spool(tmp_path)
     with pytest.raises(StoreUnavailable, match="cannot be kept"):
         spool.keep([item(1)], START, "remember", Actor(Role.AGENT, "n" * 1000, "test"))

@@ -598,7 +598,8 @@ def test_a_long_question_does_not_hold_up_others(desk: Desk) -> None:
 
 
 def test_slow_questions_of_one_token_leave_a_thread_for_others(desk: Desk) -> None:
-    """H2: however many slow questions a token asks, another route answers whoever has another one."""
+    """H2: however many slow questions a token asks, another route answers whoever
+    has another one."""
     desk.agent().remember("x")
     threads = Limits().threads
     with Slow(desk) as served, ThreadPoolExecutor(2 * threads) as clients:

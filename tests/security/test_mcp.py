@@ -101,7 +101,8 @@ def test_no_tool_decides() -> None:
 
 
 def test_idle_connections_keep_no_client_out(served: Served) -> None:
-    """H3: as many idle connections as there may be, and more, make room for whoever shows a token."""
+    """H3: as many idle connections as there may be, and more, make room for whoever
+    shows a token."""
     address = urlsplit(served.url)
     with ExitStack() as stack:
         for _ in range(CONNECTIONS + 10):
@@ -180,7 +181,8 @@ def test_a_memory_cannot_leave_its_fence(desk: Desk, text: str) -> None:
 
 
 def test_recalled_text_is_not_remembered_again(desk: Desk) -> None:
-    """Q9: an answer that comes back is refused as it is, and within new words only these are kept."""
+    """Q9: an answer that comes back is refused as it is, and within new words only
+    these are kept."""
     desk.agent().remember("The zebra lives in the garden")
 
     async def talk(client: Client) -> tuple[Any, Any]:
@@ -290,7 +292,8 @@ def test_only_exact_local_names_pass(served: Served) -> None:
 
 
 def test_only_exact_local_origins_pass(served: Served) -> None:
-    """H3: pages of other origins may not ask, even those that know the token; programs send none."""
+    """H3: pages of other origins may not ask, even those that know the token;
+    programs send none."""
     port = urlsplit(served.url).port
     for origin in (
         f"http://127.0.0.1:{port}",

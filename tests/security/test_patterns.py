@@ -100,7 +100,10 @@ TOLD = (
     "I moved here because of {}; it took me two years.", "Thanks for asking, {} was great.", "On 7 May I bought a new {}.",
     "Honestly, {} reminds me of my grandma, who lived in Porto.", "I'm planning to try {} next month.",
 )  # fmt: skip
-THINGS = "tea jazz hiking chess gardening yoga pottery sailing cooking painting running camping photography".split()
+THINGS = (
+    "tea jazz hiking chess gardening yoga pottery sailing cooking painting running camping "
+    "photography"
+).split()
 COMPILED = """
 import json, re, sys
 compile, made = re._compile, set()
@@ -118,8 +121,10 @@ for read in test_patterns.READERS.values():
 print(json.dumps([sorted(loaded), sorted(made - loaded)]))
 """
 ORDINARY = (
-    "I moved to Lisbon on 7 May 2026, not Porto. My password is hunter2hunter2! I meant Faro. Two days ago my sister Mia got"
-    " a dog; she's vegan now. Where do you live? Next week I'll visit Rome, in 2025 it was 3.5.2025. c++ and getUserName."
+    "I moved to Lisbon on 7 May 2026, not Porto. My password is hunter2hunter2! I meant "
+    "Faro. Two days ago my sister Mia got"
+    " a dog; she's vegan now. Where do you live? Next week I'll visit Rome, in 2025 it was "
+    "3.5.2025. c++ and getUserName."
 )
 
 

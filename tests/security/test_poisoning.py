@@ -85,7 +85,8 @@ SHAPES: tuple[Mapping[str, Any], ...] = (
 
 
 class Fort:
-    """A store in which an operator has said what is so, and the handles through which texts arrive."""
+    """A store in which an operator has said what is so, and the handles through
+    which texts arrive."""
 
     def __init__(
         self,
@@ -984,7 +985,8 @@ def test_nothing_looks_like_our_marks(mem: Memory, marks: str) -> None:
 
 
 def test_names_break_no_fence_either(op: Operator) -> None:
-    """Q9, V8: hostile texts as speaker, source or session stay in the label, and add nothing to it."""
+    """Q9, V8: hostile texts as speaker, source or session stay in the label, and add
+    nothing to it."""
     made: list[Record] = []
     for text in HOSTILE:
         name = text.replace("\n", " ")[:200]

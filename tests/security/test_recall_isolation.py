@@ -132,7 +132,8 @@ def test_another_users_run_cannot_be_searched(desk: Desk, ranker: str) -> None:
 
 
 def test_the_past_belongs_to_whom_the_present_does(desk: Desk) -> None:
-    """R12, Q10: `known_at` a time when another user's record was active shows it no more than now."""
+    """R12, Q10: `known_at` a time when another user's record was active shows it no
+    more than now."""
     ben = desk.operator("sky", "ben")
     (record, *_) = ben.remember_many(secrets())
     then = desk.clock()

@@ -163,7 +163,8 @@ def test_redaction_leaves_no_part_of_a_secret() -> None:
 
 
 def test_redacting_again_changes_nothing() -> None:
-    """P6: a redacted text is redacted for good; where there is no secret, the text stays as it is."""
+    """P6: a redacted text is redacted for good; where there is no secret, the text stays
+    as it is."""
     for text in EVERYTHING:
         probe()
         once = redacted(text)
@@ -210,8 +211,14 @@ def test_any_text_can_be_redacted(text: str) -> None:
 
 NEAR = st.sampled_from(
     [
-        *"password: password= pwd=\" is token=' Authorization: Bearer hunter2 \" ' , ; & :// @ ghp_ sk- =".split(),
-        *"1a2b3c4d5e6f7g8h <password> </password> my PIN code 4711 密码 是 eyJabcdefghij. -----BEGIN -----END".split(),
+        *(
+            "password: password= pwd=\" is token=' Authorization: Bearer hunter2 \" ' , ; & :// "
+            "@ ghp_ sk- ="
+        ).split(),
+        *(
+            "1a2b3c4d5e6f7g8h <password> </password> my PIN code 4711 密码 是 eyJabcdefghij. "
+            "-----BEGIN -----END"
+        ).split(),
         *(
             "[redacted: key]",
             "-----BEGIN PRIVATE KEY-----",

@@ -301,7 +301,8 @@ def test_no_tool_answers_with_them(full: Memory, desk: Desk) -> None:
     ids=ascii,
 )
 def test_json_for_a_terminal_means_the_same(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """H1: what a terminal would obey is written as an escape, and a program reads the same value."""
+    """H1: what a terminal would obey is written as an escape, and a program reads
+    the same value."""
     show_json({"said": text, text: [text]})
     out = capsys.readouterr().out
     assert json.loads(out) == {"said": text, text: [text]}

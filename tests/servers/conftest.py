@@ -79,7 +79,8 @@ def postgres_url(postgres: Postgres) -> str:
 
 @pytest.fixture
 def fresh_agent() -> str:
-    """A name that no other test of the session has, for collections and tenants on shared servers."""
+    """A name that no other test of the session has, for collections and tenants
+    on shared servers."""
     return f"agent{next(_agents)}"
 
 

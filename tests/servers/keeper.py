@@ -45,7 +45,8 @@ def send(pids: list[int], number: int) -> None:
 
 
 def halt(pid: int) -> list[int]:
-    """Halt a process and then its children, of which it cannot have new ones any more; all of them."""
+    """Halt a process and then its children, of which it cannot have new ones any more;
+    all of them."""
     send([pid], signal.SIGSTOP)
     members = family(pid)
     send(members, signal.SIGSTOP)

@@ -19,7 +19,10 @@ from tests.faults.harness import AGENT, ROOT
 from tests.servers.postgres import Postgres
 from tests.servers.troubles import pause
 
-TERMINATE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'lamina' AND datname = current_database()"
+TERMINATE = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'lamina' AND "
+    "datname = current_database()"
+)
 
 
 SLOWEST = 1.5  # seconds, as the requirement says; judged in a full run, on a quiet machine
@@ -82,7 +85,8 @@ def until(holds: Callable[[], object]) -> None:
 
 
 def check_all(place: Place, expected: list[str]) -> None:
-    """After a new process has come, exactly this is there, nothing waits, and the chain verifies."""
+    """After a new process has come, exactly this is there, nothing waits, and
+    the chain verifies."""
     with lamina.operator(AGENT, home=place.home) as operator:
         assert place.texts() == sorted(expected)
         assert operator.failsafe_status()["waiting"] == 0

@@ -38,7 +38,8 @@ def installed() -> Path | None:
 
 
 class Postgres(Server):
-    """One PostgreSQL server that wants passwords, and a plain role on it that owns the databases."""
+    """One PostgreSQL server that wants passwords, and a plain role on it that
+    owns the databases."""
 
     name: ClassVar[str] = "postgres"
     polite: ClassVar[int] = signal.SIGINT

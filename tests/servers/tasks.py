@@ -31,7 +31,8 @@ class Task(NamedTuple):
 
 
 def drawn(name: str, chance: random.Random, number: int) -> list[Task]:
-    """Tasks for one writer, no two with the same words, but some of them twice with the same key."""
+    """Tasks for one writer, no two with the same words, but some of them twice with
+    the same key."""
     tasks = []
     for place in range(number):
         way, text = chance.choice(WAYS), f"{name} task {place}"

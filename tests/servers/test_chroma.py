@@ -214,7 +214,8 @@ def test_a_connection_that_breaks(desk: Desk, chroma: Chroma, fresh_agent: str, 
 
 
 def test_an_erasure_names_the_server(desk: Desk, chroma: Chroma, fresh_agent: str) -> None:
-    """P5: the object is deleted there; that its bytes are out of our hands is in the certificate."""
+    """P5: the object is deleted there; that its bytes are out of our hands is
+    in the certificate."""
     op = desk.operator(fresh_agent, settings=through(chroma))
     record = op.remember("the zebraquark is under floorplank seventeen")
     op.sync_mirrors()

@@ -528,7 +528,10 @@ RULES = {
     [
         "DROP TRIGGER {name} ON lamina.{table}",
         "ALTER TABLE lamina.{table} DISABLE TRIGGER {name}",
-        "CREATE OR REPLACE TRIGGER {name} BEFORE INSERT ON lamina.{table} EXECUTE FUNCTION lamina.refuse('x')",
+        (
+            "CREATE OR REPLACE TRIGGER {name} BEFORE INSERT ON lamina.{table} EXECUTE FUNCTION "
+            "lamina.refuse('x')"
+        ),
     ],
     ids=["gone", "asleep", "replaced"],
 )

@@ -127,7 +127,8 @@ def test_a_commit_whose_answer_is_lost(place: Place, line: Proxy) -> None:
 
 
 def test_a_commit_that_comes_late(place: Place, line: Proxy) -> None:
-    """B4, R1: a write that we gave up, and that the server finished afterwards, is there once, too."""
+    """B4, R1: a write that we gave up, and that the server finished afterwards, is
+    there once, too."""
     with place.open() as memory:
         memory.remember("before")
         with Held(place, memory) as held:

@@ -236,7 +236,8 @@ def finished(writers: Writers, chance: random.Random) -> None:
 
 
 def healed(writers: Writers, number: int) -> Said:
-    """Have every writer write until all of them write into the store again, without anybody's help."""
+    """Have every writer write until all of them write into the store again,
+    without anybody's help."""
     said: Said = []
     deadline = time.monotonic() + PATIENCE
     while not said or any(one["place"] != "store" for one in said[-len(RETRIES) :]):

@@ -113,7 +113,8 @@ def test_one_writer_of_an_agent_at_a_time(postgres_url: str, tmp_path: Path) -> 
 
 
 def test_other_agents_do_not_wait(postgres_url: str, tmp_path: Path) -> None:
-    """B3: a writer of one agent keeps no other agent waiting, nor whoever mirrors its own memories."""
+    """B3: a writer of one agent keeps no other agent waiting, nor whoever mirrors
+    its own memories."""
     with ExitStack() as stack:
         sky = stack.enter_context(opened(tmp_path / "home", postgres_url))
         milton = stack.enter_context(opened(tmp_path / "home", postgres_url, "milton", **HASTY))
@@ -125,7 +126,8 @@ def test_other_agents_do_not_wait(postgres_url: str, tmp_path: Path) -> None:
 
 
 def test_only_one_is_alone(postgres_url: str, tmp_path: Path) -> None:
-    """B5: of two homes one writes the mirrors of an agent at a time, for however long that takes."""
+    """B5: of two homes one writes the mirrors of an agent at a time, for however
+    long that takes."""
     order: list[str] = []
     with (
         opened(tmp_path / "one", postgres_url) as one,

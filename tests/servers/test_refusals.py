@@ -261,7 +261,8 @@ def reading(quick_postgres: Copied, tmp_path: Path) -> Iterator[str]:
 
 
 def test_a_role_that_may_only_read(reading: str, tmp_path: Path) -> None:
-    """P2, B3: it reads; when it would write it is told which right it lacks, and nothing changes."""
+    """P2, B3: it reads; when it would write it is told which right it lacks,
+    and nothing changes."""
     with look("sky", home=tmp_path, settings={"store.url": reading}) as mem:
         assert contents(mem.list()) == ["tea"]
         assert contents(mem.search("tea")) == ["tea"]
@@ -329,7 +330,8 @@ def test_who_only_looks_makes_nothing(quick_postgres: Copied, bare: str, tmp_pat
 def test_who_only_looks_from_a_new_home_is_in_its_trail(
     quick_postgres: Copied, tmp_path: Path
 ) -> None:
-    """P4: the memory is on a server, and what is read of it is noted in the home it is read from."""
+    """P4: the memory is on a server, and what is read of it is noted in the home it
+    is read from."""
     settings = {"store.url": quick_postgres.url(quick_postgres.copy())}
     with lamina.open("sky", home=tmp_path / "one", settings=settings) as mem:
         mem.remember("tea")

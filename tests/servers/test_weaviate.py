@@ -98,7 +98,8 @@ FIRST_OF = {store: type(FIRST)(store, 1, "aa") for store in ("one", "two")}
 
 
 def test_who_fills_anew_is_noticed(weaviate: Weaviate, tmp_path: Path, fresh_agent: str) -> None:
-    """B3: two homes that share a tenant: who follows does not complete what the other is filling."""
+    """B3: two homes that share a tenant: who follows does not complete what the
+    other is filling."""
     from lamina.mirrors import Damaged
 
     one, other = (mirror(weaviate.url, tmp_path, fresh_agent) for _ in range(2))

@@ -140,7 +140,8 @@ def calm(number: int, writers: Writers) -> list[dict[str, Any]]:
 def a_round(
     number: int, writers: Writers, trouble: Trouble, chance: random.Random
 ) -> list[dict[str, Any]]:
-    """One fault, before, during or after some writes, and mended before, during or after some more."""
+    """One fault, before, during or after some writes, and mended before, during or
+    after some more."""
     fault = chance.choice(list(trouble.faults))
     when, until = chance.choice(["before", "during", "after"]), chance.choice(["soon", "late"])
     begin, mend = trouble.faults[fault]

@@ -528,7 +528,8 @@ def test_what_was_said_becomes_memory(mem: Memory, loop: asyncio.Runner) -> None
 
 
 def test_an_operators_session_forgets(op: Operator, loop: asyncio.Runner) -> None:
-    """V9: on an operator's handle what is taken back is hidden from every search of the memory too."""
+    """V9: on an operator's handle what is taken back is hidden from every search of
+    the memory too."""
     session = LaminaSession("s1", op)
     loop.run(session.add_items(ITEMS))
     assert loop.run(session.pop_item()) == ITEMS[3]

@@ -1,4 +1,5 @@
-"""Promises of the command line: words in, tables or JSON out, and exit codes that mean something."""
+"""Promises of the command line: words in, tables or JSON out, and exit codes
+that mean something."""
 
 from __future__ import annotations
 
@@ -124,7 +125,10 @@ def test_bad_input_has_one_shape_and_a_code(
 
 def test_a_long_task_is_closed_later(call: Call, tmp_path: Path) -> None:
     """A run of a process that died is listed and closed from the command line (L10)."""
-    code = "import lamina, os; run = lamina.open('default').run('report'); run.note('half done'); os._exit(9)"
+    code = (
+        "import lamina, os; run = lamina.open('default').run('report'); run.note('half done'); "
+        "os._exit(9)"
+    )
     subprocess.run(
         [sys.executable, "-c", code],
         check=False,
@@ -153,7 +157,8 @@ def test_export_import_restore_everything(call: Call, tmp_path: Path) -> None:
 
 
 def test_an_export_into_a_work_tree_is_refused(call: Call, tmp_path: Path) -> None:
-    """Private memories do not go into a repository unless they are public or it is forced (H5, B6)."""
+    """Private memories do not go into a repository unless they are public or it is
+    forced (H5, B6)."""
     (tmp_path / "repo" / ".git").mkdir(parents=True)
     target = str(tmp_path / "repo" / "memories.json")
     remembered(call, "private")
@@ -198,7 +203,8 @@ def test_reads_are_in_the_trail(call: Call) -> None:
 
 
 def test_an_agent_is_refused_operator_verbs(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """LAMINA_ROLE=agent leaves remember and search, and refuses what only an operator may do (V7)."""
+    """LAMINA_ROLE=agent leaves remember and search, and refuses what only an operator
+    may do (V7)."""
     monkeypatch.setenv("LAMINA_ROLE", "agent")
     assert remembered(call, "said by an agent")["trust"] == "agent"
     for verb in (
@@ -273,7 +279,10 @@ def test_completion_scripts(call: Call, shell: str) -> None:
 def test_a_closed_pipe_is_not_a_traceback(tmp_path: Path) -> None:
     """`lamina list | head` ends quietly when the reader goes away (H1)."""
     environment = {**os.environ, "LAMINA_HOME": str(tmp_path)}
-    fill = "import lamina; lamina.open('default').remember_many({'content': f'memory {n}'} for n in range(5000))"
+    fill = (
+        "import lamina; lamina.open('default').remember_many({'content': f'memory {n}'} for n "
+        "in range(5000))"
+    )
     subprocess.run([sys.executable, "-c", fill], check=True, env=environment)
     command = f"{sys.executable} -m lamina.surfaces.cli.main list --limit 5000 | head -1"
     done = subprocess.run(
@@ -313,7 +322,8 @@ def test_a_damaged_store_can_be_restored(call: Call, tmp_path: Path) -> None:
 
 
 def test_a_lost_store_is_not_silently_replaced(call: Call, tmp_path: Path) -> None:
-    """When memory.db is gone but reads.db is there, opening says so instead of starting anew (B1)."""
+    """When memory.db is gone but reads.db is there, opening says so instead of
+    starting anew (B1)."""
     remembered(call, "kept")
     call("search", "kept")
     for path in (tmp_path / "home" / "agents" / "default").glob("memory.db*"):

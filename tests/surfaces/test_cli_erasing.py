@@ -78,7 +78,8 @@ def test_an_altered_certificate_is_named(home: Path, capsys: pytest.CaptureFixtu
 def test_what_a_fact_was_taken_from_is_shown(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """P5: whoever erases a fact is told which turn stays, before and after, and can erase that too."""
+    """P5: whoever erases a fact is told which turn stays, before and after, and can
+    erase that too."""
     with lamina.operator("default", home=home) as operator:
         (turn, *_) = operator.remember_conversation(
             [{"speaker": "Ben", "text": "I live in Porto."}], session="s"

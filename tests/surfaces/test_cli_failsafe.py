@@ -120,7 +120,8 @@ def test_a_status_without_the_store_knows_nothing(
 
 
 def test_nobody_could_look(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """B4, H1: a question that the store could not be asked is not answered with "nothing relevant"."""
+    """B4, H1: a question that the store could not be asked is not answered
+    with "nothing relevant"."""
     with damage(home, AGENT):
         assert told(capsys, "remember", "Ana drinks tea")[0] == 5
         for verb in ("search", "context"):

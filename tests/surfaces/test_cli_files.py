@@ -67,7 +67,8 @@ def test_what_waits_is_counted(call: Call, tmp_path: Path) -> None:
 
 
 def test_a_form_can_be_named(call: Call, tmp_path: Path) -> None:
-    """H5: --format says what a file is; an unknown name is wrong usage, and lists the known ones."""
+    """H5: --format says what a file is; an unknown name is wrong usage, and lists
+    the known ones."""
     path = str(golden(tmp_path, "milton.jsonl"))
     assert call("import", path, "--format", "milton", "--json").json["format"] == "milton"
     wrong = call("import", path, "--format", "csv")

@@ -212,7 +212,8 @@ def test_json_without_yes_is_refused(filled: Call) -> None:
 
 
 def test_nothing_to_prune(filled: Call) -> None:
-    """Where nothing matches nobody is asked, and a real run does not call itself a dry one (L11)."""
+    """Where nothing matches nobody is asked, and a real run does not call itself a
+    dry one (L11)."""
     assert filled("prune", "--tag", "nowhere").out.endswith("0 moved to the archive\n")
     assert filled("prune", "--tag", "nowhere", "--yes", "--json").json == {
         "pruned": 0,
@@ -233,7 +234,8 @@ def test_nothing_to_prune(filled: Call) -> None:
     ],
 )
 def test_prune_needs_a_bound(filled: Call, arguments: list[str]) -> None:
-    """Without a bound, or with one that makes no sense, it is wrong usage, and nothing goes (L11)."""
+    """Without a bound, or with one that makes no sense, it is wrong usage, and
+    nothing goes (L11)."""
     outcome = filled("prune", *arguments, "--yes", "--json")
     assert outcome.code == 2
     assert error(outcome)["message"]

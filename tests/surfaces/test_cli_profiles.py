@@ -114,7 +114,10 @@ def test_compress_tells_what_it_did(filled: Call) -> None:
     """`compress` says how many memories were summed up where, and --json has the four names of L9
     (L9, H1)."""
     outcome = filled("compress", "--hours", "0")
-    expected = "5 memories compressed; profile: relationships.Ben, schedule.wake_up, stable_facts; projects: garden; 1 left"
+    expected = (
+        "5 memories compressed; profile: relationships.Ben, schedule.wake_up, stable_facts; "
+        "projects: garden; 1 left"
+    )
     assert (outcome.code, outcome.out.strip()) == (0, expected)
     done = filled("compress", "--hours", "0", "--json").json
     assert {name: done[name] for name in ("compressed", "profile", "projects", "left")} == {

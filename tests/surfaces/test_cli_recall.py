@@ -1,4 +1,5 @@
-"""Promises of the commands that find: what they print, what they say beside it, and how they exit."""
+"""Promises of the commands that find: what they print, what they say beside it, and
+how they exit."""
 
 from __future__ import annotations
 
@@ -132,7 +133,8 @@ def test_explain_draws_negative_parts(call: Call) -> None:
     ("value", "best"), [(0, 1), (1, 1), (0.5, 1), (1, 0), (0.3, -1), (-1, 1), (0.01, 1)]
 )
 def test_a_bar_fits(value: float, best: float) -> None:
-    """A bar is never longer than its place for a part that is no larger than the best score (H1)."""
+    """A bar is never longer than its place for a part that is no larger than the
+    best score (H1)."""
     assert len(output.bar(value, best)) <= output.BAR
 
 
@@ -361,7 +363,8 @@ def test_an_unknown_model_is_not_fetched(call: Call, tmp_path: Path) -> None:
 def test_inspect_shows_the_days_that_a_text_speaks_of(
     call: Call, text: str, expected: list[str]
 ) -> None:
-    """Dates are resolved against when it happened, and shown with the words that said so (H1, Q5)."""
+    """Dates are resolved against when it happened, and shown with the words that said
+    so (H1, Q5)."""
     record = remembered(call, text, "--at", "2026-05-13")
     spoken = [
         line for line in call("inspect", record["id"]).out.splitlines() if "speaks of" in line

@@ -247,7 +247,8 @@ def test_what_cannot_be_decided_says_why(call: Call) -> None:
 
 
 def test_an_agent_decides_nothing(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """V7, P1: with LAMINA_ROLE=agent every operator verb is refused, and a proposal needs evidence."""
+    """V7, P1: with LAMINA_ROLE=agent every operator verb is refused, and a
+    proposal needs evidence."""
     tea, told = proposed(call, "tea"), remembered(call, "x")["id"]
     monkeypatch.setenv("LAMINA_ROLE", "agent")
     for arguments in (

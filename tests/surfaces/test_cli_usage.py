@@ -312,9 +312,8 @@ def test_a_name_that_is_new_is_told_beside_the_others(call: Call) -> None:
     misspelt = call("--agent", "defualt", "remember", "y")
     again = call("--agent", "defualt", "remember", "z")
     assert (first.err, again.err) == ("", "")
-    assert (
-        misspelt.err
-        == "attention: this is the first memory of 'defualt'; this home also has the agents default\n"
+    assert misspelt.err == (
+        "attention: this is the first memory of 'defualt'; this home also has the agents default\n"
     )
 
 
@@ -445,7 +444,8 @@ def test_agents_are_listed(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_old_attempts_are_no_warning_any_more(call: Call, tmp_path: Path) -> None:
-    """P2: doctor and status speak of the last 30 days, and name the command that lists all of them."""
+    """P2: doctor and status speak of the last 30 days, and name the command that lists
+    all of them."""
     remembered(call, "tea")
     entry = {
         "at": "2020-01-01T00:00:00.000000Z",
@@ -486,7 +486,8 @@ def test_a_narrow_plan_says_where_things_go(decided: Path, columns: int) -> None
 
 @pytest.mark.parametrize("columns", [40, 60, 70, 90])
 def test_what_a_narrow_trail_does_not_show_is_told(decided: Path, columns: int) -> None:
-    """H1: a column of the trail is there with all its words, or named as not shown; none is blank."""
+    """H1: a column of the trail is there with all its words, or named as not shown;
+    none is blank."""
     shown = in_terminal(decided, columns, "audit", "log", "--limit", "1")
     head, row, *_ = shown.splitlines()
     told = next((line for line in shown.splitlines() if "not shown" in line), "")
@@ -499,10 +500,14 @@ def test_what_a_narrow_trail_does_not_show_is_told(decided: Path, columns: int) 
 
 
 def test_an_empty_column_goes_first(call: Call, tmp_path: Path) -> None:
-    """H1: a column without a single value is left out before any other, and nobody has to be told."""
+    """H1: a column without a single value is left out before any other, and nobody has
+    to be told."""
     remembered(
         call,
-        "User wants daily Garmin reports at 7am, with sleep and heart rate, and the weather of the day before",
+        (
+            "User wants daily Garmin reports at 7am, with sleep and heart rate, and the weather "
+            "of the day before"
+        ),
     )
     shown = in_terminal(tmp_path / "home", 100, "list")
     assert "imp." in shown.splitlines()[0]

@@ -82,7 +82,8 @@ def test_they_are_found_by_search(filled: Call) -> None:
 def test_several_tools_from_standard_input(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """H1: with - the definition is read from standard input; a list is taken whole or not at all."""
+    """H1: with - the definition is read from standard input; a list is taken whole or
+    not at all."""
     with Path(written(tmp_path, [FLIGHTS, {"name": "brew"}])).open(encoding="utf-8") as stream:
         monkeypatch.setattr(sys, "stdin", stream)
         kept = call("world", "tool", "add", "-", "--json").json

@@ -196,7 +196,8 @@ def test_timings_are_bounded() -> None:
 
 
 def test_a_backlog_is_counted_back_from_now() -> None:
-    """H2: how many waited at the end of each day follows from what waits now and the events since."""
+    """H2: how many waited at the end of each day follows from what waits now and
+    the events since."""
 
     def event(day: int, before: str | None, after: str) -> Event:
         change = Change(

@@ -580,7 +580,8 @@ def test_a_hook_starts_what_is_due(call: Call, desk: Desk, monkeypatch: pytest.M
 
 
 def test_hooks_in_python_start_what_is_due(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """L6: so do hooks in Python behind a message that was kept, and look for it now and then only."""
+    """L6: so do hooks in Python behind a message that was kept, and look for it now
+    and then only."""
     started: list[str] = []
     monkeypatch.setattr(
         "lamina.surfaces.maintenance.start_if_due",

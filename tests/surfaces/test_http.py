@@ -248,7 +248,8 @@ def test_pages_join_to_the_whole_list(desk: Desk) -> None:
 
 
 def test_pages_reach_the_end_of_time(desk: Desk) -> None:
-    """H2: a page that ends on the last moment that can be told is followed by others like any page."""
+    """H2: a page that ends on the last moment that can be told is followed by others
+    like any page."""
     mem = desk.agent()
     last = clocks.LATEST - clocks.MICROSECOND
     mem.remember_many(
@@ -647,7 +648,8 @@ def test_tokens_of_one_agent_or_user_are_listed(
 def test_a_token_has_the_scope_of_the_shell(
     desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """H2: without options of its own, agent and user are those of the program and its environment."""
+    """H2: without options of its own, agent and user are those of the program
+    and its environment."""
     monkeypatch.setenv("LAMINA_USER", "ana")
     monkeypatch.setenv("LAMINA_AGENT", "milton")
     made = json.loads(call(desk.home, "token", "create", "--json", capsys=capsys)[1])

@@ -118,7 +118,8 @@ def test_every_tool_answers_in_both_eras_of_the_protocol(desk: Desk, mode: str) 
 
 
 def test_every_tool_over_pipes_and_across_a_restart(tmp_path: Path) -> None:
-    """H3: the SDK's own client starts `lamina mcp`; what it remembers is there for the next server."""
+    """H3: the SDK's own client starts `lamina mcp`; what it remembers is there for
+    the next server."""
     home = tmp_path / "home"
 
     async def first(client: Client) -> Any:
@@ -151,7 +152,8 @@ def test_what_the_failsafe_keeps_is_told(desk: Desk) -> None:
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
 def test_every_tool_over_http(tmp_path: Path, served: Served, mode: str) -> None:
-    """H3: over streamable HTTP on the loopback, with a token, the same tools answer, in both eras."""
+    """H3: over streamable HTTP on the loopback, with a token, the same tools answer,
+    in both eras."""
 
     async def talk(client: Client) -> Any:
         names = [tool.name for tool in (await client.list_tools()).tools]
@@ -384,7 +386,8 @@ def test_a_mistake_of_ours_does_not_end_the_server(
 
 
 def test_a_server_on_a_port_is_stopped_cleanly(tmp_path: Path) -> None:
-    """H3, P4: SIGTERM ends it without a complaint, and every read that it answered is in the trail."""
+    """H3, P4: SIGTERM ends it without a complaint, and every read that it answered is
+    in the trail."""
     home = tmp_path / "home"
     with over_http(home) as server:
         server.talk(lambda client: ask(client, "search", query="anything"))

@@ -87,7 +87,10 @@ def test_parallel_calls_while_another_process_writes(tmp_path: Path) -> None:
     """H3, B1: calls that do not wait for each other are all answered, in one store with somebody
     else's writes."""
     home = tmp_path / "home"
-    code = "import lamina, sys\nwith lamina.open('sky', home=sys.argv[1]) as m:\n for n in range(60): m.remember(f'other {n}')"
+    code = (
+        "import lamina, sys\nwith lamina.open('sky', home=sys.argv[1]) as m:\n for n in "
+        "range(60): m.remember(f'other {n}')"
+    )
 
     async def talk(client: Client) -> list[Any]:
         await ask(client, "remember", content="the first")

@@ -353,7 +353,8 @@ def test_hidden_characters_are_spelled_out_everywhere(mem: Memory, op: Operator)
 
 
 def test_evidence_is_one_key_away(mem: Memory, op: Operator) -> None:
-    """P1: each piece in full with its trust and state; what is archived, elsewhere or gone says so."""
+    """P1: each piece in full with its trust and state; what is archived, elsewhere or
+    gone says so."""
     kept = mem.remember("Ana: tea, please\nwith a second line", speaker="Ana", source="mail")
     old = mem.remember("from long ago")
     mem.propose_profile("drink", "tea", "said so", [kept.id, old.id, "https://example.com/a"])
@@ -660,7 +661,8 @@ LINES = st.lists(
 def test_whatever_is_stored_can_be_drawn(
     one: str, other: str, width: int, height: int, layer: Layer
 ) -> None:
-    """H1: any text in any field, on any screen: every line fits, and nothing hidden is left in it."""
+    """H1: any text in any field, on any screen: every line fits, and nothing hidden is
+    left in it."""
     record = _record(
         one, layer, {"profile_key": other, "value": [one, other], "workflow": one, other: one}
     )
@@ -891,7 +893,8 @@ def test_a_review_in_a_real_terminal(mem: Memory, op: Operator, desk: Desk) -> N
 
 
 def test_ctrl_c_in_a_real_terminal(mem: Memory, op: Operator, desk: Desk) -> None:
-    """V5: it leaves with the code of an interrupt, changes nothing, and the terminal is as it was."""
+    """V5: it leaves with the code of an interrupt, changes nothing, and the terminal is
+    as it was."""
     proposed(mem, "tea")
     before = size(op)
     with shell(desk.home, 60, 20) as terminal_:

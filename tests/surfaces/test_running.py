@@ -95,7 +95,8 @@ def test_a_failed_job_is_seen(house: House, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_programs_get_json_lines(house: House, capsys: pytest.CaptureFixture[str]) -> None:
-    """L6, H1: with --json each run is an object on a line of its own, and nothing else is printed."""
+    """L6, H1: with --json each run is an object on a line of its own, and nothing
+    else is printed."""
     run.once_through(house.orchestrator, as_json=True)
     run.once_through(house.orchestrator, as_json=True)
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
@@ -106,7 +107,8 @@ def test_programs_get_json_lines(house: House, capsys: pytest.CaptureFixture[str
 
 
 def test_the_table_shows_how_jobs_stand(house: House, capsys: pytest.CaptureFixture[str]) -> None:
-    """L6: last run, outcome and next run of every job; one that nobody runs is marked as overdue."""
+    """L6: last run, outcome and next run of every job; one that nobody runs is
+    marked as overdue."""
     run.jobs_table(house.orchestrator.outlook())
     assert [line.split() for line in capsys.readouterr().out.splitlines()[1:]] == [
         ["memory_rotate_check", "10", "min", "never", "2026-05-01", "08:00"],
@@ -220,7 +222,8 @@ def test_a_start_that_fails_does_not_disturb(
 
 
 def test_the_page_shows_every_key(tmp_path: Path) -> None:
-    """L6, L7: the two files in docs/running.md name every job and every rule, and are the defaults."""
+    """L6, L7: the two files in docs/running.md name every job and every rule, and
+    are the defaults."""
     page = (Path(__file__).parents[2] / "docs" / "running.md").read_text("utf-8")
     every, rules = re.findall(r"```yaml\n(.*?)```", page, re.S)
     (tmp_path / "schedule.yaml").write_text(every, "utf-8")

@@ -21,7 +21,8 @@ TURNS = 12
 
 
 class Indexer:
-    """A process that opens a store for each step, and leaves it as a process that is killed would."""
+    """A process that opens a store for each step, and leaves it as a process that
+    is killed would."""
 
     def __init__(self) -> None:
         self._memory: lamina.Memory | None = None

@@ -1,4 +1,5 @@
-"""One of many people and agents that review one store at once; it keeps a list of what it was told."""
+"""One of many people and agents that review one store at once; it keeps a list of what
+it was told."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ class Reviewer:
         self._number = 0
 
     def act(self) -> dict[str, Any]:
-        """One verb by chance: what it was about, how it ended, and the records that it gave back."""
+        """One verb by chance: what it was about, how it ended, and the records that
+        it gave back."""
         (verb,) = self._chance.choices(list(WEIGHTS), list(WEIGHTS.values()))
         try:
             about, made = getattr(self, verb)()

@@ -1,4 +1,5 @@
-"""Sleeps when told, so that a fault can be put around one night, or several can have the same one."""
+"""Sleeps when told, so that a fault can be put around one night, or several can have
+the same one."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def warm() -> None:
 
 
 def crowd(name: str) -> None:
-    """One of several that sleep over the same home at once, home after home; what each night did."""
+    """One of several that sleep over the same home at once, home after home; what
+    each night did."""
     warm()
     say(ready=name)
     for line in sys.stdin:

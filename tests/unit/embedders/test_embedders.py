@@ -1,4 +1,5 @@
-"""Embedders: how they are named, what every vector promises, and what happens when one is missing."""
+"""Embedders: how they are named, what every vector promises, and what happens when
+one is missing."""
 
 from __future__ import annotations
 
@@ -141,7 +142,8 @@ print(WordLlama().embed(["tea"]).shape, [n for n in ("wordllama", "pydantic", "r
 
 
 def test_every_row_has_length_1_or_is_zero() -> None:
-    """One row per text in order, float32 and contiguous; a text without tokens is a row of zeros."""
+    """One row per text in order, float32 and contiguous; a text without tokens is a
+    row of zeros."""
     rows = WORDS.embed(TEXTS)
     assert (rows.shape, rows.dtype, rows.flags.c_contiguous) == (
         (len(TEXTS), 256),
@@ -240,7 +242,8 @@ def test_a_missing_package_says_what_to_install(package: Path) -> None:
     ],
 )
 def test_damaged_weights_are_a_typed_error(package: Path, content: bytes) -> None:
-    """A file that is empty, cut off, of another kind or not ours is named, never read as numbers."""
+    """A file that is empty, cut off, of another kind or not ours is named, never
+    read as numbers."""
     path = package / wordllama.WEIGHTS
     path.write_bytes(content)
     with pytest.raises(EmbedderFailed, match=r"l2_supercat_256.safetensors"):
@@ -299,7 +302,8 @@ def test_a_sentence_model_that_fails_says_why(library: None, model: str, message
 
 @pytest.mark.parametrize("rows", [[[3.0, 4.0]], [[3e-44, 4e-44]], [[3e38, 3e38]], [[0.0, 0.0]]])
 def test_length_1_at_any_scale(rows: Any) -> None:
-    """Numbers near the limits of single precision are neither lost nor infinite; zeros stay zeros."""
+    """Numbers near the limits of single precision are neither lost nor infinite;
+    zeros stay zeros."""
     made = embedders.unit(np.array(rows, np.float32))
     assert np.linalg.norm(made.astype(np.float64)) == pytest.approx(float(any(rows[0])), abs=0.03)
 

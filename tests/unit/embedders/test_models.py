@@ -1,4 +1,5 @@
-"""MiniLM and its weights: the graph says what BERT says, and a pull is whole or has not happened."""
+"""MiniLM and its weights: the graph says what BERT says, and a pull is whole or
+has not happened."""
 
 from __future__ import annotations
 

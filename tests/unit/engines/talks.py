@@ -18,12 +18,18 @@ TALK = (
     ("Ana", "Hey Ben! Good to see you! How have you been?"),
     (
         "Ben",
-        "Hi Ana! I'm doing great, thanks for asking. I moved to Lisbon last Friday and started at Nordwind on 2 May 2026.",
+        (
+            "Hi Ana! I'm doing great, thanks for asking. I moved to Lisbon last Friday and "
+            "started at Nordwind on 2 May 2026."
+        ),
     ),
     ("Ana", "Wow, that's amazing! I'm so proud of you. What is the flat like?"),
     (
         "Ben",
-        "It was hard to find. The flat has three rooms and a balcony over the harbour, and costs 900 euros.",
+        (
+            "It was hard to find. The flat has three rooms and a balcony over the harbour, and "
+            "costs 900 euros."
+        ),
     ),
     (
         "Ana",
@@ -32,21 +38,33 @@ TALK = (
     ("Ben", "Thanks! Your kind words mean a lot to me. And what about you?"),
     (
         "Ana",
-        "I adopted a greyhound called Biscuit from the shelter in Porto. The vet says that Biscuit is allergic to chicken.",
+        (
+            "I adopted a greyhound called Biscuit from the shelter in Porto. The vet says that "
+            "Biscuit is allergic to chicken."
+        ),
     ),
     ("Ben", "Aww, so cute! Dogs bring so much joy, don't they? You must be so happy."),
     (
         "Ana",
-        "Yes, totally! It means a lot. I love it. We are planning to visit you next month, if that is fine.",
+        (
+            "Yes, totally! It means a lot. I love it. We are planning to visit you next month, "
+            "if that is fine."
+        ),
     ),
     ("Ben", "Of course! Can't wait. Let's keep in touch, take care and see you soon!"),
     (
         "Ana",
-        "Great! Bye! Have a good day, and good luck with everything! I hope that all goes well for you.",
+        (
+            "Great! Bye! Have a good day, and good luck with everything! I hope that all goes "
+            "well for you."
+        ),
     ),
     (
         "Ben",
-        "You too! It was so good to talk to you. Thank you for everything, and all the best for you and everyone!",
+        (
+            "You too! It was so good to talk to you. Thank you for everything, and all the best "
+            "for you and everyone!"
+        ),
     ),
 ) * 2
 

@@ -108,7 +108,10 @@ def test_short_term_memory_only_rises() -> None:
         (entry(0.5, 100, 7, accessed_at=NOW), "wanted 7 times, last today: 0.50 became 0.57"),
         (
             entry(0.8, 5000, given=True),
-            "never wanted, it came 5000 days ago, at least half of what was stated: 0.80 became 0.40",
+            (
+                "never wanted, it came 5000 days ago, at least half of what was stated: 0.80 "
+                "became 0.40"
+            ),
         ),
     ],
 )
@@ -226,7 +229,10 @@ def test_what_nobody_wanted_says_so() -> None:
     [
         (
             571,
-            "never wanted, it came 571 days ago, at least half of what was stated: 0.90 became 0.50",
+            (
+                "never wanted, it came 571 days ago, at least half of what was stated: 0.90 "
+                "became 0.50"
+            ),
         ),
         (523, "never wanted, it came 523 days ago: 0.90 became 0.51"),
     ],

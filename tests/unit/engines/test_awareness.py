@@ -144,7 +144,8 @@ def test_what_is_gone_is_not_pending(state: State) -> None:
 
 @pytest.mark.parametrize(("days", "listed"), [(-1, False), (0, True), (7, True), (8, False)])
 def test_a_day_that_has_come(days: int, listed: bool) -> None:
-    """L12: a memory about a day that lay ahead is listed on that day and for a week, with the day."""
+    """L12: a memory about a day that lay ahead is listed on that day and for a week,
+    with the day."""
     trip = memory(1, content="the trip is on 2026-05-11")
     came = date(2026, 5, 11) + days * DAY
     found = pending([trip], frozenset(), came, {trip.id: [(date(2026, 5, 11), date(2026, 5, 12))]})

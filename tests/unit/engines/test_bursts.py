@@ -37,7 +37,10 @@ def test_the_largest_comes_first() -> None:
     [
         (
             {"source": "web:example", "within_an_hour": 312, "alike": 0},
-            "312 memories from source web:example within an hour; `lamina revoke --source web:example` puts them under review",
+            (
+                "312 memories from source web:example within an hour; `lamina revoke --source "
+                "web:example` puts them under review"
+            ),
         ),
         (
             {"source": "mail", "within_an_hour": 1200, "alike": 400},

@@ -152,7 +152,8 @@ def test_the_best_text_is_kept(best: int, fields: dict[str, Any]) -> None:
 
 
 def test_speakers_are_apart() -> None:
-    """V2: the same words of different people are different memories; the group keeps who said them."""
+    """V2: the same words of different people are different memories; the group keeps
+    who said them."""
     records = [
         known(seq, "I like tea", speaker=name) for seq, name in enumerate(["Ana", "Ben", "Ana"], 1)
     ]
@@ -162,7 +163,8 @@ def test_speakers_are_apart() -> None:
 
 
 def test_days_are_apart() -> None:
-    """V2: "yesterday" said on another day is another day; a date with its year is always the same."""
+    """V2: "yesterday" said on another day is another day; a date with its year is
+    always the same."""
     week = START + timedelta(days=7)
     records = [
         *(known(1, "Ana met Ben yesterday"), known(2, "Ana met Ben yesterday", occurred_at=week)),
@@ -364,7 +366,8 @@ def test_a_full_summary_is_left() -> None:
 
 
 def test_a_line_is_not_said_again() -> None:
-    """V2: what repeats a line of a summary joins that summary, which keeps its text and its topic."""
+    """V2: what repeats a line of a summary joins that summary, which keeps its text
+    and its topic."""
     records = [known(1, "likes tea", ["x"]), known(2, "likes milk", ["x"])]
     (summary,) = records = applied(records, compact(records, most=2))
     (group,) = compact(
@@ -599,7 +602,10 @@ BASE = "pull the branch, run all tests, build the wheel and upload it to the ind
         ),
         "Pull the branch. Then run all the tests; build the wheel, and upload it to the index!",
         "pull the branch, run all tests quickly, build the wheel and upload it to the index",
-        "pull the latest branch, run all tests, build the wheel and upload it carefully to the index",
+        (
+            "pull the latest branch, run all tests, build the wheel and upload it carefully to "
+            "the index"
+        ),
         "pull branch, run all tests, build wheel, upload to index",
     ],
 )
@@ -680,7 +686,8 @@ def test_long_procedures() -> None:
 
 
 def test_likeness_is_not_handed_on() -> None:
-    """V3: every duplicate is nearly the same as the canonical one, never only as another duplicate."""
+    """V3: every duplicate is nearly the same as the canonical one, never only
+    as another duplicate."""
     words = "pull branch run tests build wheel upload index tell team".split()
     growing = [
         " ".join([*words, *"promptly politely warmly gladly".split()[:count]]) for count in range(5)

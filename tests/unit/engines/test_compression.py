@@ -98,7 +98,8 @@ def test_facts_and_decisions_are_stable(kind: str) -> None:
 
 
 def test_a_preference_has_a_key_of_its_own() -> None:
-    """L9: a preference becomes a key of the profile, made of its words, with its text as the value."""
+    """L9: a preference becomes a key of the profile, made of its words, with its text
+    as the value."""
     assert said(planned([item(1, "Prefers tea.", "preference")])) == {"prefers-tea": "Prefers tea."}
 
 
@@ -295,7 +296,8 @@ def test_the_newest_statement_counts() -> None:
 
 
 def test_a_correction_is_not_undone() -> None:
-    """L9: what was said before a key was set does not set it back, though it is compressed later."""
+    """L9: what was said before a key was set does not set it back, though it
+    is compressed later."""
     corrected = told(50, "drink", "coffee", trust=Trust.OPERATOR)
     plan = planned([item(5, "tea", metadata={"profile_key": "drink"})], [corrected])
     assert (plan.summaries, plan.joined, len(plan.compressed)) == ((), (), 1)
@@ -357,7 +359,8 @@ def test_what_comes_from_outside_waits() -> None:
 
 
 def test_without_authority_the_profile_waits() -> None:
-    """V1, V8: for an agent and the scheduler what concerns the profile waits, and projects do not."""
+    """V1, V8: for an agent and the scheduler what concerns the profile waits, and
+    projects do not."""
     plan = planned([item(1, "a"), item(2, "dig", tags=["project:garden"])], may_confirm=False)
     assert {one.key: one.constrained for one in plan.summaries} == {
         "stable_facts": True,
@@ -681,7 +684,8 @@ def test_a_list_is_filled_to_the_last_byte(characters: int, taken: int) -> None:
 
 
 def test_a_summary_names_ten_thousand_sources() -> None:
-    """P1: what is new comes before what is repeated; with ten thousand there is no room for more."""
+    """P1: what is new comes before what is repeated; with ten thousand there is no
+    room for more."""
 
     def grown(before: int, *said_: str) -> Plan:
         there = told(

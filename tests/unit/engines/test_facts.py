@@ -108,7 +108,8 @@ def test_when_values_are_the_same(one: str, other: str, attribute: str, same: bo
 
 
 def test_repeating_refreshes_and_only_another_voice_makes_surer() -> None:
-    """S2, V8: saying it again refreshes `last_verified`; another person saying so makes it surer."""
+    """S2, V8: saying it again refreshes `last_verified`; another person saying so
+    makes it surer."""
     book = Notebook()
     book.hear(claim("lives_in", "Porto"))
     assert book.hear(claim("lives_in", "Porto", 5)) is Effect.REPEAT
@@ -366,7 +367,8 @@ def test_who_is_trusted_less_renews_nothing() -> None:
 
 @pytest.mark.parametrize("said", [None, "yesterday", ["yesterday"], [None], [], {}])
 def test_times_that_are_none_are_left_alone(said: object) -> None:
-    """R9: whatever somebody wrote as the times at which a fact was said, its own times are known."""
+    """R9: whatever somebody wrote as the times at which a fact was said, its own
+    times are known."""
     told = {"subject": "Ana", "attribute": "lives_in", "value": "Porto", "said": said}
     kept: dict[str, Any] = dict.fromkeys(Record.__struct_fields__)
     kept |= {

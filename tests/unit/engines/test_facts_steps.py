@@ -154,7 +154,8 @@ def test_what_was_a_mistake_comes_after_nothing() -> None:
 
 
 def test_a_repetition_is_one_of_the_last_that_holds() -> None:
-    """S2: and it is known already only from the same voice, of the same time, and not said later."""
+    """S2: and it is known already only from the same voice, of the same time, and
+    not said later."""
     porto = fact("Porto", 1)
     said_again = Step(Effect.REPEAT, "says what is known", fact=porto)
     known_already = Step(Effect.KNOWN, "known already")
@@ -191,7 +192,8 @@ def test_who_is_outside_proposes_against_what_it_would_end() -> None:
 
 
 def test_an_operators_past_is_no_agents_to_change() -> None:
-    """V8: what an operator said and what ended since is protected too, and is not named as active."""
+    """V8: what an operator said and what ended since is protected too, and is not
+    named as active."""
     past = over(fact("Porto", 1, trust=Trust.OPERATOR), 9)
     step = facts.decide([past], claim("lives_in", "Faro", 4), heard(20))
     assert (step.effect, step.ends) == (Effect.PROPOSE, ())
@@ -445,7 +447,8 @@ def test_what_a_record_does_not_say_follows_from_its_times() -> None:
     ],
 )
 def test_what_is_no_fact(change: dict[str, Any], layer: Layer) -> None:
-    """R9: without a subject and a value in words, an attribute that is known, or in another layer."""
+    """R9: without a subject and a value in words, an attribute that is known, or
+    in another layer."""
     assert facts.is_fact(record(1, KEPT, layer=Layer.SEMANTIC))
     assert not facts.is_fact(record(1, {**KEPT, **change}, layer=layer))
     assert not facts.is_fact(record(1, {"subject": "Ana", "value": "x"}, layer=Layer.SEMANTIC))

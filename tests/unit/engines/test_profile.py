@@ -104,7 +104,8 @@ def test_a_single_text_is_a_list_of_one() -> None:
 
 
 def test_evidence_is_that_of_the_records_that_count() -> None:
-    """P1: `evidence_ids` names the records behind the profile, each once; URLs stay in the records."""
+    """P1: `evidence_ids` names the records behind the profile, each once; URLs stay
+    in the records."""
     ids = [f"{seq:026d}" for seq in range(90, 93)]
     found = project_profile(
         [

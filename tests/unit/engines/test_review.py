@@ -133,7 +133,8 @@ def test_a_rollback_restores_what_was_superseded_by_it_alone() -> None:
 
 @pytest.mark.parametrize("action", ["confirm", "rollback", "forget", "correct", "revoke"])
 def test_a_decision_can_be_undone_while_it_is_the_last(action: str) -> None:
-    """V4, V9: the changes come back; once one of the records has changed again, nothing is undone."""
+    """V4, V9: the changes come back; once one of the records has changed again,
+    nothing is undone."""
     done = event(action, a=(State.ACTIVE, State.SUPERSEDED), b=(State.CONSTRAINED, State.ACTIVE))
     assert review.check_undoable(done, {"a": 7, "b": 7}, Role.OPERATOR) == done.changes
     for last in ({"a": 7, "b": 8}, {"a": 7}):

@@ -129,7 +129,8 @@ def test_it_is_trusted_and_important_as_its_sources() -> None:
     ],
 )
 def test_the_headline_names_who_was_there(speakers: list[str | None], headline: str) -> None:
-    """S3: however many took part, or nobody at all; without a speaker a line has no name before it."""
+    """S3: however many took part, or nobody at all; without a speaker a line has no
+    name before it."""
     made = one(
         talk([(speakers[place % len(speakers)], said) for place, (_, said) in enumerate(TALK)])
     )
@@ -185,7 +186,8 @@ def test_a_session_without_end_is_summed_up_in_parts() -> None:
 
 
 def test_sessions_users_and_days_are_told_apart() -> None:
-    """S3, R12: one summary for each session of each user; what has no session belongs to its day."""
+    """S3, R12: one summary for each session of each user; what has no session belongs
+    to its day."""
     turns = [
         *talk(first=1, session="one", user="ana"),
         *talk(first=101, session="two", user="ana"),
@@ -270,7 +272,10 @@ def test_a_name_cannot_make_a_fence() -> None:
 
 def test_code_and_tables_are_not_quoted() -> None:
     """S3: code, tables and headings tell nobody what happened."""
-    code = "```python\nprint('I moved to Porto on 3 May 2026 with Carl')\n```\n| 3 | 4 | 5 |\n## The Plan of 3 May 2026:\n"
+    code = (
+        "```python\nprint('I moved to Porto on 3 May 2026 with Carl')\n```\n| 3 | 4 | 5 |\n## "
+        "The Plan of 3 May 2026:\n"
+    )
     content = one(talk([("Ana", code), *TALK])).content
     assert "Porto on" not in content
     assert "|" not in content
@@ -329,7 +334,10 @@ def test_a_text_without_marks_is_cut_where_it_pauses() -> None:
     "lines",
     [
         [
-            "Ich bin am 3. Mai 2026 nach Hamburg gezogen und arbeite jetzt bei der Reederei Nordwind.",
+            (
+                "Ich bin am 3. Mai 2026 nach Hamburg gezogen und arbeite jetzt bei der Reederei "
+                "Nordwind."
+            ),
             "Danke dir, das ist ja schön!",
         ],
         [
@@ -356,9 +364,10 @@ def test_any_language_can_be_summed_up(lines: list[str]) -> None:
 # For all conversations
 
 WORDS = st.sampled_from(
-    "I we you moved bought Lisbon Ana 2026 3 May last Friday thanks ? ! . \n 。 我去了北京 🎉 ``` | - dog harbour".split(
-        " "
-    )
+    (
+        "I we you moved bought Lisbon Ana 2026 3 May last Friday thanks ? ! . \n 。 我去了北京 🎉 ``` "
+        "| - dog harbour"
+    ).split(" ")
 )
 LINES = st.one_of(
     st.lists(WORDS, max_size=40).map(" ".join),

@@ -31,7 +31,10 @@ def test_a_conversation_has_this_summary() -> None:
     ]
     assert [place[1:] for place in made.sentences] == [(44, 112), (21, 98), (0, 63), (41, 98)]
     assert made.reasons == (
-        "says when; gives a number; names; tells of the speaker; tells what was done; comes first; 6 telling words",
+        (
+            "says when; gives a number; names; tells of the speaker; tells what was done; comes "
+            "first; 6 telling words"
+        ),
         "gives a number; comes first; 9 telling words",
         "names; tells of the speaker; tells what was done; comes first; 6 telling words",
         "says when; tells of the speaker; speaks to the other; comes first; 1 telling word",
@@ -49,7 +52,10 @@ def weighed(said: str, **fields: Any) -> Sentence | None:
     [
         (
             'On Monday 4 May I bought 3 "Lilium" bulbs with Carla.',
-            "says when; gives a number; names; quotes; tells of the speaker; tells what was done; comes first; 7 telling words",
+            (
+                "says when; gives a number; names; quotes; tells of the speaker; tells what was "
+                "done; comes first; 7 telling words"
+            ),
             496.782,
         ),
         (
@@ -69,7 +75,10 @@ def weighed(said: str, **fields: Any) -> Sentence | None:
         ),
         (
             "- In Oslo we sold granite lantern concert kitchen tickets",
-            "names; tells of the speaker; tells what was done; comes first; is one of a list; 7 telling words",
+            (
+                "names; tells of the speaker; tells what was done; comes first; is one of a "
+                "list; 7 telling words"
+            ),
             134.560,
         ),
         ("granite harbour lantern kitchen", "comes first; 4 telling words", -26.039),
@@ -81,7 +90,8 @@ def weighed(said: str, **fields: Any) -> Sentence | None:
     ],
 )
 def test_a_sentence_is_worth_what_it_shows(said: str, signs: str, worth: float) -> None:
-    """S3: each sign has its worth, each telling word up to eight has one, and length has its price."""
+    """S3: each sign has its worth, each telling word up to eight has one, and length
+    has its price."""
     found = weighed(said)
     assert found is not None
     assert "; ".join(found.signs) == signs
@@ -124,17 +134,21 @@ def test_words_that_everybody_says_tell_nothing(word: str) -> None:
 
 SIGNS = {
     "tells of the speaker": (
-        "I my me mine we our us ich mein meine meinen meiner mich mir wir uns unser unsere je mon ma mes moi nous notre nos yo"
+        "I my me mine we our us ich mein meine meinen meiner mich mir wir uns unser unsere "
+        "je mon ma mes moi nous notre nos yo"
         " mi mis nosotros nuestro io mio mia noi nostro eu meu minha я мой моя мне меня мы нас наш"
         " 我 私 僕 俺 저는 나는 제가 내가"
     ),
     "speaks to the other": (
-        "you your yours yourself u ur du dein deine deinen dich dir ihr euch tu ton ta tes toi vous votre vos usted ustedes"
+        "you your yours yourself u ur du dein deine deinen dich dir ihr euch tu ton ta tes "
+        "toi vous votre vos usted ustedes"
         " tuyo tuo tua voi você seu ты вы твой ваш тебя вас 你 您 あなた 당신"
     ),
     "tells what was done": (
-        "was were had did been went saw got met came took made bought ate gave told said sent found left began ran won lost"
-        " felt held kept heard wrote drove flew taught thought sold paid spent built broke chose fell grew knew led put read"
+        "was were had did been went saw got met came took made bought ate gave told said "
+        "sent found left began ran won lost"
+        " felt held kept heard wrote drove flew taught thought sold paid spent built broke "
+        "chose fell grew knew led put read"
         " rode sang slept spoke stood swam threw understood woke wore became brought caught walked"
     ),
 }
@@ -306,7 +320,8 @@ def test_only_the_best_240_are_compared() -> None:
 
 
 def test_a_long_line_is_cut_at_the_last_pause_in_400_characters() -> None:
-    """S3: up to 400 are one sentence; where there is no pause in the second half, it is cut at 400."""
+    """S3: up to 400 are one sentence; where there is no pause in the second half, it is
+    cut at 400."""
     lengths = [span.end - span.start for span in summary.spans("x" * 400)]
     assert lengths == [400]
     assert [span.end - span.start for span in summary.spans("x" * 401)] == [400, 1]

@@ -45,7 +45,8 @@ def test_what_does_not_hold_is_not_proposed(fields: dict[str, Any]) -> None:
 
 
 def test_one_favourite_is_the_newest() -> None:
-    """S2, S3: of a thing with one value the last one counts, and of two at once the later record."""
+    """S2, S3: of a thing with one value the last one counts, and of two at once
+    the later record."""
     assert told(fact(1, "favourite:sea food", "cod"), fact(3, "favourite:sea food", "hake")) == {
         "favourite_sea_food": "hake"
     }

@@ -269,7 +269,8 @@ def test_other_names_have_other_slugs() -> None:
 
 
 def test_spellings_of_a_name_are_one_workflow() -> None:
-    """S3: case, spaces and separators do not tell workflows apart; the name that is in use is kept."""
+    """S3: case, spaces and separators do not tell workflows apart; the name that is in
+    use is kept."""
     runs = [
         ended(1, name="morning_briefing"),
         ended(2, name="Morning briefing"),
@@ -314,11 +315,17 @@ def test_the_steps_are_those_that_most_successes_share() -> None:
         ),
         ended(
             2,
-            "Collected 12 pull requests since the tag. Fixed a typo in the logo. Grouped them by kind. Posted the draft.",
+            (
+                "Collected 12 pull requests since the tag. Fixed a typo in the logo. Grouped "
+                "them by kind. Posted the draft."
+            ),
         ),
         ended(
             3,
-            "Collected the 9 pull requests since the tag. Grouped them by kind. Posted the draft in 30 seconds.",
+            (
+                "Collected the 9 pull requests since the tag. Grouped them by kind. Posted the "
+                "draft in 30 seconds."
+            ),
         ),
     ]
     assert one(runs).content.split("\n") == [
@@ -422,7 +429,10 @@ def test_an_operators_own_procedure_is_enough() -> None:
     """S3: a procedure in other words that says all of it needs no second; one that says something
     else does."""
     runs = [ended(seq) for seq in range(1, 4)]
-    said = "First the calendar is fetched: it must have been fetched by seven. Then the briefing, wrote and sent to the phone."
+    said = (
+        "First the calendar is fetched: it must have been fetched by seven. Then the briefing, "
+        "wrote and sent to the phone."
+    )
     own = record(
         50,
         {"workflow": "Morning Briefing", "canonical": True},
@@ -521,7 +531,8 @@ def test_every_workflow_keeps_its_promises(
 
 
 def test_a_workflow_as_a_whole() -> None:
-    """S3, P1: its name, its steps, why, its evidence, how often, as trusted as the least trusted."""
+    """S3, P1: its name, its steps, why, its evidence, how often, as trusted as
+    the least trusted."""
     runs = [
         ended(1, "Fetch 10 mails. Sort them.", tags=("b", "a"), importance=0.8),
         ended(2, "x", "failure", metadata={"failure": "no net"}),
@@ -748,7 +759,8 @@ def test_half_of_the_times_are_not_most() -> None:
 
 
 def test_steps_come_in_the_order_that_they_mostly_had() -> None:
-    """S3: by where in their times they stood on average, the newest time first where that is equal."""
+    """S3: by where in their times they stood on average, the newest time first where
+    that is equal."""
     told_ = [
         "alpha beta\ngamma delta\neta theta",
         "gamma delta\nalpha beta\neta theta",

@@ -127,7 +127,8 @@ def test_keys_and_decisions_stay_behind(desk: Desk, file: Path) -> None:
 
 
 def test_nothing_was_believed_in_the_past_either(desk: Desk, file: Path) -> None:
-    """V8, Q10: a fact that a file calls superseded answers no question about the time when it held."""
+    """V8, Q10: a fact that a file calls superseded answers no question about the time
+    when it held."""
     op = desk.operator(store_id=None)
     op.import_(file)
     assert "Ana lives in Rome" in [one.content for one in everything(op)]

@@ -57,7 +57,10 @@ HOSTILE: dict[str, list[str]] = {
         "CREATE VIEW episodes AS SELECT * FROM x",
     ],
     "a view that never ends": [
-        "CREATE VIEW episodes AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id FROM n"
+        (
+            "CREATE VIEW episodes AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+            "FROM n) SELECT i AS id FROM n"
+        )
     ],
     "a virtual table": ["CREATE VIRTUAL TABLE episodes USING fts5 (id)"],
     "a value that is too large": [
@@ -74,7 +77,10 @@ HOSTILE: dict[str, list[str]] = {
     ],
     "values that stand once and are read often": [
         "CREATE TABLE episodes (id TEXT)",
-        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO episodes SELECT i FROM n",
+        (
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) "
+            "INSERT INTO episodes SELECT i FROM n"
+        ),
         f"ALTER TABLE episodes ADD COLUMN summary TEXT DEFAULT '{'x' * 100_000}'",
     ],
     "another program's tables": ["CREATE TABLE bookmarks (id TEXT)"],
@@ -128,7 +134,10 @@ def test_large_memories_are_read(op: Operator, path: Path) -> None:
 
 def test_triggers_do_not_run(op: Operator, path: Path) -> None:
     """H5: reading is no occasion for a trigger, and triggers change nothing that is taken."""
-    fire = "CREATE TRIGGER fire AFTER INSERT ON episodes BEGIN UPDATE episodes SET summary = 'fired'; END"
+    fire = (
+        "CREATE TRIGGER fire AFTER INSERT ON episodes BEGIN UPDATE episodes SET summary = "
+        "'fired'; END"
+    )
     foreign.write(
         path,
         {foreign.EPISODES: [("e1", "2026-01-01T00:00:00Z", "went out", "[]", "[]", None, 0.5)]},

@@ -91,7 +91,8 @@ def test_each_form_is_as_it_was(desk: Desk, tmp_path: Path, form: str) -> None:
 
 
 def test_sentinel_is_a_database_with_its_tables(desk: Desk, tmp_path: Path) -> None:
-    """R9, H5: any SQLite tool sees the two tables of the document, with the columns in their order."""
+    """R9, H5: any SQLite tool sees the two tables of the document, with the columns
+    in their order."""
     op = fill(desk)
     report = op.export_as("sentinel", tmp_path / "sentinel.db")
     connection = apsw.Connection(str(tmp_path / "sentinel.db"))

@@ -148,7 +148,8 @@ def test_what_is_wrong_is_said(path: Path, text: str, problem: str) -> None:
     ],
 )
 def test_a_bad_element_spoils_no_other(path: Path, element: str, problem: str) -> None:
-    """H5, B5: an element that no memory can hold says so, with its line; those around it are read."""
+    """H5, B5: an element that no memory can hold says so, with its line; those around
+    it are read."""
     first, bad, last = read(path, '[{"x": 1},\n' + element + ',\n{"y": 2}]')
     assert (first.value, last.value) == ({"x": 1}, {"y": 2})
     assert (bad.value, bad.number) == (None, 2)

@@ -100,7 +100,10 @@ def test_the_documents_are_taken_in(op: Operator, source: Path) -> None:
 def test_what_was_promoted_keeps_its_place(desk: Desk, source: Path) -> None:
     """L2, V8: long-term lines go where their kind leads; external text never becomes semantic
     memory by itself."""
-    line = '{"ts": 1, "content": "likes tea", "score": 9, "committed": true, "tags": ["tea"], "metadata": {"type": "preference"}}'
+    line = (
+        '{"ts": 1, "content": "likes tea", "score": 9, "committed": true, "tags": ["tea"], '
+        '"metadata": {"type": "preference"}}'
+    )
     op = desk.operator()
     read(op, source, line)
     read(other := desk.operator("other"), source, line, trusted=True)

@@ -88,7 +88,8 @@ def test_a_mark_elsewhere_is_no_mark(tmp_path: Path) -> None:
 
 
 def test_a_torn_line_is_told_from_a_wrong_one(tmp_path: Path) -> None:
-    """B5: the last line of a file that was cut off says so; a whole one without a line end is read."""
+    """B5: the last line of a file that was cut off says so; a whole one without a line
+    end is read."""
     (_, torn) = lines.read(written(tmp_path, b'{"n": 1}\n{"content": "te'))
     assert "the file ends in the middle of this line" in (torn.problem or "")
     assert values(written(tmp_path, b'{"n": 1}\n{"n": 2}')) == [(1, {"n": 1}), (2, {"n": 2})]

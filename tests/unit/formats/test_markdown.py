@@ -32,7 +32,8 @@ def flat(tokens: list[Token]) -> str:
 
 
 def shown(value: str) -> str:
-    """A text as it should be read: nothing hidden, no blank lines, no space at the end of a line."""
+    """A text as it should be read: nothing hidden, no blank lines, no space at the end
+    of a line."""
     return "\n".join(line.rstrip() for line in words.reveal(value).split("\n") if line.strip())
 
 

@@ -160,7 +160,8 @@ def test_what_makes_no_sense_is_refused(line: dict[str, Any], message: str) -> N
 
 @pytest.mark.parametrize("name", ["user_profile", "UserProfile", "profile"])
 def test_a_profile_needs_a_person(name: str) -> None:
-    """V1: a profile in a file is no memory; it comes in through a proposal that a person confirms."""
+    """V1: a profile in a file is no memory; it comes in through a proposal that
+    a person confirms."""
     with pytest.raises(Refused, match="`lamina profile propose`"):
         milton.entry_of({"record_type": name, "payload": {"name": "Ana", "evidence_ids": ["x"]}})
 

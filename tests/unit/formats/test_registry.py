@@ -79,7 +79,8 @@ def test_nothing_foreign_is_believed(desk: Desk, tmp_path: Path, name: str) -> N
 def test_a_dry_run_reports_and_changes_nothing(
     desk: Desk, tmp_path: Path, name: str, trust: bool
 ) -> None:
-    """H5: the same report as the import, and neither a record nor an event nor a file of rejects."""
+    """H5: the same report as the import, and neither a record nor an event nor a
+    file of rejects."""
     op, path = desk.operator(), golden(tmp_path, name)
     op.remember("here")
     before, files = (size(op), digest(path)), sorted(tmp_path.iterdir())
@@ -132,7 +133,8 @@ def test_skylattice_as_lines_and_as_a_database(desk: Desk, tmp_path: Path) -> No
     (tmp_path / "b.json").write_text(json.dumps(records))
     connection = apsw.Connection(str(tmp_path / "c.db"))
     connection.execute(
-        "CREATE TABLE memory_records (record_id, run_id, layer, summary, source_refs_json, metadata_json, confidence, status,"
+        "CREATE TABLE memory_records (record_id, run_id, layer, summary, source_refs_json, "
+        "metadata_json, confidence, status,"
         " supersedes, created_at, updated_at)"
     )
     for one in records:
@@ -617,7 +619,8 @@ ODD = st.sampled_from(
 
 @given(st.sampled_from(sorted(FORMS)), st.dictionaries(st.sampled_from(NAMES), ODD, max_size=9))
 def test_any_line_is_read_or_refused(name: str, line: Mapping[str, Any]) -> None:
-    """H5, B5: whatever values stand under the names of a form, they are entries or a typed error."""
+    """H5, B5: whatever values stand under the names of a form, they are entries or
+    a typed error."""
     module: Any = FORMS[name]
     with suppress(LaminaError):
         found = (
@@ -634,7 +637,8 @@ def test_any_line_is_read_or_refused(name: str, line: Mapping[str, Any]) -> None
 def test_any_file_of_lines_is_taken_or_kept(
     tmp_path_factory: pytest.TempPathFactory, found: list[Any], trust: bool, form: str
 ) -> None:
-    """H5, B5: a file of such lines in any form never fails as a whole, and what it leaves verifies."""
+    """H5, B5: a file of such lines in any form never fails as a whole, and what
+    it leaves verifies."""
     folder = tmp_path_factory.mktemp("any")
     with Desk(folder / "home") as desk:
         op, path = desk.operator(), folder / "any.jsonl"

@@ -118,7 +118,8 @@ def test_times_are_exact() -> None:
     ],
 )
 def test_the_tier(more: dict[str, Any], expected: bool) -> None:
-    """B5: `type` is the tier; without it a line is short-term unless it was committed or promoted."""
+    """B5: `type` is the tier; without it a line is short-term unless it was
+    committed or promoted."""
     assert sky.entry_of({"content": "x", **more}).long is expected
 
 

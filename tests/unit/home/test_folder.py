@@ -162,7 +162,8 @@ def test_a_new_name_that_looks_like_a_users_is_refused(name: str, taken: str) ->
 
 @pytest.mark.parametrize("name", ["Jose\u0301", "ａna", "ﬁona"], ids=ascii)
 def test_a_name_that_is_stored_keeps_its_spelling(name: str) -> None:
-    """R12: memories under a name that was stored before names had one form are still reached by it."""
+    """R12: memories under a name that was stored before names had one form are still
+    reached by it."""
     assert stored(name, name) == name
     assert stored(name) == folder.user_name(name)
 

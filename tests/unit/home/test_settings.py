@@ -85,7 +85,8 @@ def test_the_environment_is_read_as_the_settings_type(
     ],
 )
 def test_a_wrong_variable_is_named(tmp_path: Path, name: str, text: str) -> None:
-    """H1: a wrong value is a typed error that names the variable, never ignored and never a crash."""
+    """H1: a wrong value is a typed error that names the variable, never ignored and
+    never a crash."""
     variable = settings.TABLE[name].variable
     with pytest.raises(InvalidInput, match=f"^{variable}: {name}"):
         settings.load(tmp_path, None, {variable: text})
@@ -216,7 +217,8 @@ def test_a_wrong_setting_opens_nothing(desk: Desk) -> None:
 
 
 def test_settings_reach_the_handle(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R5, R8: kinds and limits of the home, the environment and the call take effect in the handle."""
+    """R5, R8: kinds and limits of the home, the environment and the call take effect
+    in the handle."""
     write(desk.home, "[kinds]\nextra = ['recipe']\n")
     monkeypatch.setenv("LAMINA_CONTENT_MAX_BYTES", "4")
     mem = desk.agent()

@@ -17,7 +17,10 @@ from lamina.errors import Corrupt, InvalidInput, NotFound, Refused
 from lamina.home.tokens import FILE_NAME, Access, Token
 from tests.conftest import START
 
-CREATE = "import sys; from pathlib import Path; from lamina.home.tokens import Access; from tests.conftest import START; "
+CREATE = (
+    "import sys; from pathlib import Path; from lamina.home.tokens import Access; from "
+    "tests.conftest import START; "
+)
 CREATE += "[Access(Path(sys.argv[1])).create('sky', None, START) for _ in range(5)]"
 
 

@@ -51,7 +51,10 @@ def loaded(path: Path, body: str | bytes, base: Thing | None = None) -> Thing:
 
 def test_a_file_changes_what_it_names(path: Path) -> None:
     """L6: every type is read, and what the file does not name stays as it was."""
-    body = "share: 1\ncount: 7\nlabel: tea\nopen: true\nwords: [a, b]\nparts:\n  - {name: x, weight: 2}\n"
+    body = (
+        "share: 1\ncount: 7\nlabel: tea\nopen: true\nwords: [a, b]\nparts:\n  - {name: x, "
+        "weight: 2}\n"
+    )
     assert loaded(path, body) == Thing(1.0, 7, "tea", True, ("a", "b"), (Part("x", 2),))
     assert loaded(path, "count: 4", Thing(share=0.25)) == Thing(share=0.25, count=4)
 
@@ -183,7 +186,8 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, path: Path) -> None:
 def test_any_bytes_are_a_value_or_a_typed_error(
     tmp_path_factory: pytest.TempPathFactory, body: bytes
 ) -> None:
-    """L6: whatever a file holds, reading it gives a value or an `InvalidInput` that names the file."""
+    """L6: whatever a file holds, reading it gives a value or an `InvalidInput` that
+    names the file."""
     _settle(tmp_path_factory.getbasetemp() / "any.yaml", body)
 
 

@@ -251,7 +251,8 @@ def bin_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 
 @every("name", BAD)
 def test_bad_input_stores_nothing(bin_: Memory, name: str) -> None:
-    """R4, R8, I: each bad call is a typed error, and not one record or event more is in the store."""
+    """R4, R8, I: each bad call is a typed error, and not one record or event more is
+    in the store."""
     before = size(bin_)
     with pytest.raises(LaminaError):
         bin_.remember(**{"content": "x", **BAD[name]})

@@ -103,7 +103,10 @@ def test_the_view_shows_the_episode(desk: Desk, mem: Memory) -> None:
     with closing(
         apsw.Connection(str(desk.folder() / "memory.db"), flags=apsw.SQLITE_OPEN_READONLY)
     ) as connection:
-        query = "SELECT id, timestamp, summary, participants, tags, raw_hash, importance FROM episodes WHERE raw_hash NOT NULL"
+        query = (
+            "SELECT id, timestamp, summary, participants, tags, raw_hash, importance FROM "
+            "episodes WHERE raw_hash NOT NULL"
+        )
         (row,) = connection.execute(query).fetchall()
         number = connection.execute("SELECT count(*) FROM episodes").get
     assert row[0] == made.episode.id

@@ -273,7 +273,8 @@ def test_only_operators_erase(desk: Desk) -> None:
 
 
 def test_backups_can_be_kept(operator: Operator) -> None:
-    """P5: who keeps backups is told that they hold it still; else there is always one, without it."""
+    """P5: who keeps backups is told that they hold it still; else there is always
+    one, without it."""
     gone = operator.remember("the wombat ate it")
     old = operator.backup()
     kept = operator.erase(gone.id, keep_backups=True)

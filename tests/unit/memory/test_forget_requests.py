@@ -106,7 +106,8 @@ def test_a_request_that_nobody_decides_lapses(desk: Desk) -> None:
 
 
 def test_nothing_out_of_reach_can_be_asked_about(desk: Desk) -> None:
-    """P2, R12: another user's record looks like none, and the attempt is noted; a reason is needed."""
+    """P2, R12: another user's record looks like none, and the attempt is noted; a
+    reason is needed."""
     ana, ben = desk.agent(user="ana"), desk.agent(user="ben")
     record = ana.remember("Ana's secret plan")
     with pytest.raises(NotFound):

@@ -527,7 +527,8 @@ def test_a_twin_is_as_important_as_what_joins_it(desk: Desk) -> None:
 
 
 def test_what_was_brought_back_is_not_joined_again(desk: Desk) -> None:
-    """L4, L7: a person who restores a memory wants it for itself; the next run does not undo that."""
+    """L4, L7: a person who restores a memory wants it for itself; the next run does
+    not undo that."""
     ruled(desk, "deduplicate: 0.9\n")
     op = desk.operator()
     op.remember(SAME, kind="fact", importance=0.8)
@@ -578,7 +579,8 @@ def test_archived_memories_stay_evidence(op: Operator, clock: Ticking) -> None:
 
 
 def test_restored_memories_are_found_again(op: Operator) -> None:
-    """L4: what comes back is in every list and search, and its second leaving works like the first."""
+    """L4: what comes back is in every list and search, and its second leaving works
+    like the first."""
     made = op.remember("green tea")
     for _ in range(2):
         op.prune(layers=["short_term"])

@@ -106,7 +106,8 @@ def failure(made: ChatExtractor, turns: list[Turn] | None = None) -> str:
 def kept(
     server: ModelServer, *claims: object, turns: list[Turn] | None = None
 ) -> tuple[list[Claim], list[Flaw]]:
-    """What is left of the claims of a model, beside one that is sound; and why the others are not."""
+    """What is left of the claims of a model, beside one that is sound; and why the
+    others are not."""
     server.play = claiming(HOME, *claims)
     made = extractor(server)
     found = [
@@ -292,7 +293,8 @@ def test_of_a_machine_the_end_is_sent(server: ModelServer) -> None:
     ],
 )
 def test_where_nobody_says_anything_nobody_is_asked(server: ModelServer, turns: list[Turn]) -> None:
-    """S6: empty turns and the words of machines hold no claims, so that no token is spent on them."""
+    """S6: empty turns and the words of machines hold no claims, so that no token is
+    spent on them."""
     assert extractor(server).extract(turns) == [[] for _ in turns]
     assert server.seen == []
 
@@ -639,7 +641,8 @@ def test_invented_quotes_are_dropped(server: ModelServer, quote: str) -> None:
 
 
 def test_quotes_are_whole_and_short(server: ModelServer) -> None:
-    """S6: "like boats" is not what somebody said who dislikes them, and a whole page is no quote."""
+    """S6: "like boats" is not what somebody said who dislikes them, and a whole page
+    is no quote."""
     turns = conversation(
         ("Ana", "I live in Porto now, not Lisbon."),
         ("Ben", f"I dislike boats. {'And so on, ' * 100} I like tea"),

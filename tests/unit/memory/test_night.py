@@ -290,7 +290,10 @@ def test_a_timeline_needs_a_name(mem: Memory, bad: Any) -> None:
         [
             {
                 "speaker": "Ana",
-                "text": "If I lived in Rome I would be happy. Do you live in Rome? Maybe I live in a dream.",
+                "text": (
+                    "If I lived in Rome I would be happy. Do you live in Rome? Maybe I live in "
+                    "a dream."
+                ),
             }
         ],
     ],

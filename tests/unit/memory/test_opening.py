@@ -11,7 +11,8 @@ def test_nothing_heavy_is_loaded_for_a_plain_write(tmp_path: Path) -> None:
     import subprocess
 
     program = (
-        "import sys, lamina\nwith lamina.open('sky', home=sys.argv[1]) as mem: mem.remember('tea')\n"
+        "import sys, lamina\nwith lamina.open('sky', home=sys.argv[1]) as mem: "
+        "mem.remember('tea')\n"
         "print([name for name in ('yaml', 'numpy', 'rich', 'click') if name in sys.modules])"
     )
     done = subprocess.run(

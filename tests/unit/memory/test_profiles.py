@@ -261,7 +261,8 @@ def test_a_wrong_cutoff_is_refused(op: Operator, hours: Any) -> None:
 
 
 def test_a_dry_run_explains_and_changes_nothing(op: Operator, clock: Ticking) -> None:
-    """L9: a dry run says what would become of each memory and why, and the store stays as it was."""
+    """L9: a dry run says what would become of each memory and why, and the store stays
+    as it was."""
     made = filled(op)
     clock.jump(OLD)
     found, before = profiles(op), size(op)
@@ -458,7 +459,8 @@ def test_no_profile_without_evidence(desk: Desk, role: Role, evidence: Any) -> N
 
 
 def test_another_users_record_is_no_evidence(desk: Desk) -> None:
-    """P1, P2, R12: evidence that a handle may not see is unknown to it, and the attempt is noted."""
+    """P1, P2, R12: evidence that a handle may not see is unknown to it, and the
+    attempt is noted."""
     other = desk.operator(user="ben").remember("secret")
     with pytest.raises(NotFound, match=other.id):
         profiles(desk.operator(user="ana")).upsert({"name": "Ana"}, [other.id])
@@ -508,7 +510,8 @@ def test_a_correction_outlives_what_was_said_before(op: Operator, clock: Ticking
 
 
 def test_a_user_overrides_what_concerns_everybody(desk: Desk) -> None:
-    """R12: a user's own key wins for that user, and what concerns everybody stays for the others."""
+    """R12: a user's own key wins for that user, and what concerns everybody stays
+    for the others."""
     all_, ana = desk.operator(), desk.operator(user="ana")
     profiles(all_).upsert({"language": "English"}, [all_.remember("said").id])
     profiles(ana).upsert({"Language": "Norwegian"}, [ana.remember("said").id])

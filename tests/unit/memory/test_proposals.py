@@ -20,7 +20,8 @@ def proposed(handle: Memory, value: object, key: str = "drink", **more: Any) -> 
 
 
 def test_the_queue_says_what_a_person_needs(mem: Memory, op: Operator) -> None:
-    """V5, V9: what put it there, since when, what it would replace, its rivals; most effect first."""
+    """V5, V9: what put it there, since when, what it would replace, its rivals;
+    most effect first."""
     tea = op.confirm(proposed(mem, "tea"))
     other = proposed(mem, "Berlin", "city")
     first, second = proposed(mem, "coffee"), proposed(mem, "water")
@@ -56,7 +57,8 @@ def test_the_same_value_is_one_proposal_with_more_evidence(mem: Memory, op: Oper
 
 
 def test_what_is_known_is_not_proposed(mem: Memory, op: Operator) -> None:
-    """V9: a value that is active already is a conflict that names the record, and leaves no trace."""
+    """V9: a value that is active already is a conflict that names the record, and
+    leaves no trace."""
     known = op.confirm(proposed(mem, "tea"))
     said = mem.remember("tea again")
     before = op.status()["records"]
@@ -340,7 +342,8 @@ def test_what_merely_agrees_is_not_derived(desk: Desk, mem: Memory, op: Operator
 def test_derivation_is_followed_whatever_the_clock_says(
     desk: Desk, mem: Memory, op: Operator
 ) -> None:
-    """V8: a clock that stands still or was set back hides nothing that rests on a revoked source."""
+    """V8: a clock that stands still or was set back hides nothing that rests on
+    a revoked source."""
     desk.clock.step = timedelta(0)
     told = mem.remember("a", source="web")
     same = [mem.remember(f"b{number}", evidence=[told.id]) for number in range(20)]
@@ -382,7 +385,8 @@ def test_revoking_what_nothing_came_from_is_nothing(op: Operator) -> None:
 def test_a_project_under_review_takes_the_place_of_the_active_one(
     desk: Desk, mem: Memory, op: Operator
 ) -> None:
-    """V1, L10: confirming what came from outside about a project leaves one record of it, not two."""
+    """V1, L10: confirming what came from outside about a project leaves one record of
+    it, not two."""
     mem.remember("ship it", tags=["project:boat", "goal"])
     desk.clock.jump(timedelta(days=3))
     op.compress_short_to_long(48)

@@ -80,7 +80,8 @@ def test_off_means_off(desk: Desk) -> None:
 
 
 def test_no_secret_in_events_reads_or_errors(desk: Desk) -> None:
-    """P6, P4: reasons, queries, violations and error messages are without it, whatever the setting."""
+    """P6, P4: reasons, queries, violations and error messages are without it,
+    whatever the setting."""
     operator = desk.operator(settings={"secrets.capture": "off"})
     record = operator.remember("Ana likes tea")
     operator.search(f"what is {TOKEN} for?")
@@ -290,7 +291,8 @@ def test_a_conversation_that_is_no_json_is_refused(desk: Desk) -> None:
 
 
 def test_no_secret_in_the_trail_of_a_guest(desk: Desk) -> None:
-    """P6, P3: what a guest asks for is in its trail without the secrets, as its own questions are."""
+    """P6, P3: what a guest asks for is in its trail without the secrets, as its
+    own questions are."""
     desk.operator().remember("the deploy is on Monday", tags=["house"])
     milton = desk.agent("milton")
     milton.remember("hello")
@@ -310,7 +312,8 @@ def test_the_command_line_tells_it_once(
     capsys: pytest.CaptureFixture[str],
     mode: str,
 ) -> None:
-    """P6: a terminal says once that there was a secret, and what to do; the log has nothing to add."""
+    """P6: a terminal says once that there was a secret, and what to do; the log has
+    nothing to add."""
     monkeypatch.setenv("LAMINA_SECRETS_CAPTURE", mode)
     with caplog.at_level(logging.WARNING, "lamina"):
         assert (

@@ -271,7 +271,8 @@ def test_only_operators_decide(mem: Memory) -> None:
 
 
 def test_users_are_kept_apart(desk: Desk) -> None:
-    """R12, V1: Ben's drink does not supersede Ana's, and nobody decides about what they cannot see."""
+    """R12, V1: Ben's drink does not supersede Ana's, and nobody decides about what
+    they cannot see."""
     ana, ben = desk.operator(user="ana"), desk.operator(user="ben")
     hers = ana.confirm(ana.propose_profile("drink", "tea", "said so").id)
     his = ben.propose_profile("drink", "coffee", "said so")

@@ -229,7 +229,8 @@ def test_the_archive_is_not_shared(sky: Operator, milton: Memory) -> None:
 
 
 def test_known_at_shows_what_is_granted_now(desk: Desk, sky: Operator, milton: Memory) -> None:
-    """P3, Q10: a record that was in a granted layer once, and no longer is, is not seen as it was."""
+    """P3, Q10: a record that was in a granted layer once, and no longer is, is not seen
+    as it was."""
     record = sky.remember("the boiler is old")
     then = desk.clock()
     desk.clock.jump(timedelta(hours=1))
@@ -339,7 +340,8 @@ def test_others_do_not_teach_what_matters(sky: Operator, milton: Memory) -> None
 
 
 def test_a_guest_changes_nothing(desk: Desk, sky: Operator, milton: Memory) -> None:
-    """P3, P4: reading as a guest changes no byte of the memory, and there are no verbs that would."""
+    """P3, P4: reading as a guest changes no byte of the memory, and there are no
+    verbs that would."""
     fact(sky, "the boiler is old")
     sky.grant("milton", layer="semantic")
     sky.close()
@@ -498,7 +500,10 @@ def test_grants_do_not_lead_further(desk: Desk) -> None:
         ("UPDATE grants SET salt = zeroblob(16)", "grant"),
         ("DELETE FROM grants", "grant"),
         (
-            "INSERT INTO grants (number, agent, layer, granted_at, salt) VALUES (99, 'milton', 'semantic', 0, zeroblob(16))",
+            (
+                "INSERT INTO grants (number, agent, layer, granted_at, salt) VALUES (99, "
+                "'milton', 'semantic', 0, zeroblob(16))"
+            ),
             "grant 99",
         ),
     ],

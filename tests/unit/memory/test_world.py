@@ -492,7 +492,8 @@ def test_what_was_taken_in_and_forgotten_does_not_come_back(
 
 
 def test_another_layout_is_no_edit(op: Operator, world: WorldModel, folder: Path) -> None:
-    """R11: spaces, order, a byte order mark and a lost note of what was written change no record."""
+    """R11: spaces, order, a byte order mark and a lost note of what was written
+    change no record."""
     world.set_integration("github", GITHUB)
     before = size(op)
     turned = json.dumps(dict(reversed(GITHUB.items())), indent=8)

@@ -182,7 +182,8 @@ def test_an_edit_is_proposed_once(op: Operator, world: WorldModel, folder: Path)
 
 
 def test_setting_what_waits_settles_it(op: Operator, world: WorldModel, folder: Path) -> None:
-    """R11: an operator who sets or takes in what was proposed has decided; nothing waits any more."""
+    """R11: an operator who sets or takes in what was proposed has decided; nothing
+    waits any more."""
     planted(folder, EVIL)
     world.write()
     world.set_tool(EVIL)

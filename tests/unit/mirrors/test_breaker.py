@@ -81,7 +81,8 @@ def test_processes_share_it(tmp_path: Path) -> None:
 
 
 def test_another_address_is_another_server(tmp_path: Path) -> None:
-    """B2, B3: what was found out about a wrong address says nothing about the one that is set now."""
+    """B2, B3: what was found out about a wrong address says nothing about the one that
+    is set now."""
     clock = Ticking(step=timedelta())
     wrong, right = (
         Breaker(tmp_path / "outage", clock, f"http://{name}:8000") for name in ("hots", "host")

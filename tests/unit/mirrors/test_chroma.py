@@ -26,7 +26,8 @@ CHROMA = {"mirrors.chroma": "embedded", "recall.via": "chroma"}
 THIRD = Position("store", 3, "cc")
 MARKER = "zebraquark"
 WORDS = (
-    "apple bridge candle desert engine forest guitar hammer island jacket kitchen ladder mountain needle orange pencil queen"
+    "apple bridge candle desert engine forest guitar hammer island jacket kitchen ladder "
+    "mountain needle orange pencil queen"
     " river saddle table umbrella valley window yacht zebra anchor bottle carpet dragon elbow"
 ).split()
 
@@ -60,7 +61,8 @@ def refuses(mirror: ChromaMirror, why: str) -> None:
 
 
 def test_a_folder_of_somebody_else(tmp_path: Path) -> None:
-    """B2: a folder that another program has made is left as it is, and the error says what to do."""
+    """B2: a folder that another program has made is left as it is, and the error says
+    what to do."""
     other = client(tmp_path)
     other.create_collection("sky_memory", embedding_function=None).add(
         ids=["1"], embeddings=[[1.0]], documents=["theirs"]
@@ -287,7 +289,8 @@ def bytes_of(folder: Path) -> bytes:
 
 
 def test_an_erasure_leaves_no_bytes(desk: Desk) -> None:
-    """P5: after an erasure no file of the mirror holds the text, and the certificate is complete."""
+    """P5: after an erasure no file of the mirror holds the text, and the
+    certificate is complete."""
     op = desk.operator(settings=CHROMA)
     kept = op.remember("The kettle is on the stove")
     record = op.remember(f"The {MARKER} is under floorplank seventeen")

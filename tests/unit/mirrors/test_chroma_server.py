@@ -98,7 +98,8 @@ def test_a_collection_of_others(server: Server, metadata: Any) -> None:
     "changes", [{"event": "1"}, {"event": 1.5}, {"hash": None}, {"space": "other"}, {"event": None}]
 )
 def test_a_position_that_is_none(server: Server, changes: dict[str, Any]) -> None:
-    """B7: one of ours that does not say how far it goes, or is of another embedder, is made anew."""
+    """B7: one of ours that does not say how far it goes, or is of another embedder,
+    is made anew."""
     server.say(f"GET {ROOM}/sky_memory", {"id": "c1", "metadata": OURS | changes})
     assert server.mirror().position() is None
 

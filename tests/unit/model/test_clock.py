@@ -85,7 +85,8 @@ def test_naive_and_absurd_times_are_errors(value: object) -> None:
 
 @given(MOMENTS)
 def test_microseconds_come_back(when: datetime) -> None:
-    """R1: times keep their microseconds through the form in which they are stored, before 1970 too."""
+    """R1: times keep their microseconds through the form in which they are stored,
+    before 1970 too."""
     assert clocks.from_micros(clocks.to_micros(when)) == when
 
 
@@ -120,7 +121,8 @@ def test_ids_are_unique_whatever_the_clock_says(pairs: list[tuple[int, datetime]
 
 @given(SEQUENCES, st.integers(0, 59), MOMENTS)
 def test_ids_are_unique_at_any_distance(seq: int, power: int, when: datetime) -> None:
-    """R1, Q6: numbers that lie far apart do not meet again; 2^60 of them have an id of their own."""
+    """R1, Q6: numbers that lie far apart do not meet again; 2^60 of them have an id
+    of their own."""
     assert (
         made_id("store", "sky", seq, when)[14:]
         != made_id("store", "sky", seq + 2**power, when)[14:]

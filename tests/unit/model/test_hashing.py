@@ -111,7 +111,8 @@ def nested(depth: int, kind: type) -> Any:
 
 @pytest.mark.parametrize("kind", [list, dict])
 def test_nesting_has_a_limit(kind: type) -> None:
-    """R6: 32 levels are enough; a deeper value, even an endless one, is a typed error and no crash."""
+    """R6: 32 levels are enough; a deeper value, even an endless one, is a typed error
+    and no crash."""
     hashing.check_json(nested(32, kind), "metadata")
     with pytest.raises(InvalidInput, match="deeper than 32"):
         hashing.check_json(nested(33, kind), "metadata")

@@ -15,8 +15,10 @@ from lamina.model.record import LONG_TERM, Actor, Hit, Hits, Layer, Role, State,
 from tests.conftest import CONTRACTS, Desk
 
 FIELDS = (
-    "id seq agent user layer state kind content importance confidence trust source tags metadata evidence speaker session"
-    " run_id occurred_at created_at updated_at promoted_at valid_from valid_to last_verified supersedes superseded_by"
+    "id seq agent user layer state kind content importance confidence trust source tags "
+    "metadata evidence speaker session"
+    " run_id occurred_at created_at updated_at promoted_at valid_from valid_to "
+    "last_verified supersedes superseded_by"
 ).split()
 MOMENTS = st.datetimes(datetime(1000, 1, 1), datetime(2999, 12, 31), timezones=st.just(UTC))
 

@@ -156,7 +156,8 @@ def test_seven_and_seventy_percent_are_one_threshold(importance: float) -> None:
 
 @every("tenth", range(11))
 def test_the_threshold_is_sharp(tenth: int) -> None:
-    """R4: one float below a tenth has the lower score, a tenth and the float above it have its own."""
+    """R4: one float below a tenth has the lower score, a tenth and the float above it
+    have its own."""
     exact = tenth / 10
     assert score_of(exact) == tenth
     if tenth:
@@ -248,7 +249,8 @@ def test_an_unknown_kind_lists_the_known(kind: object) -> None:
     ],
 )
 def test_content_must_be_visible_and_storable(value: object) -> None:
-    """R8: empty, blank, invisible, NUL, half a surrogate pair, or no text at all is a typed error."""
+    """R8: empty, blank, invisible, NUL, half a surrogate pair, or no text at all is
+    a typed error."""
     with pytest.raises(InvalidInput, match="content"):
         rules.content(value)
 
@@ -416,7 +418,8 @@ def test_metadata_takes_every_mapping_and_text(given_: Any, kept: dict[str, Any]
 
 
 def test_metadata_is_a_copy_with_a_limit() -> None:
-    """R6: what the caller changes later changes nothing here, and 256 KiB are enough for metadata."""
+    """R6: what the caller changes later changes nothing here, and 256 KiB are
+    enough for metadata."""
     given_ = {"a": [1]}
     kept = rules.metadata(given_)
     given_["a"].append(2)
@@ -517,7 +520,8 @@ def test_a_query_may_be_empty_or_full() -> None:
     ],
 )
 def test_a_draft_says_what_is_wrong(item: object, message: str) -> None:
-    """R1, V7: only known fields, each once; authority and scope are never taken from the payload."""
+    """R1, V7: only known fields, each once; authority and scope are never taken
+    from the payload."""
     with pytest.raises(InvalidInput, match=message):
         rules.Drafter(AGENT).draft(item)
 
@@ -555,7 +559,8 @@ def test_a_draft_knows_who_writes() -> None:
 
 
 def test_extra_kinds_and_limits_are_the_handles_own() -> None:
-    """R5, R8: settings may add kinds and change the limit; the error then lists the added ones too."""
+    """R5, R8: settings may add kinds and change the limit; the error then lists the
+    added ones too."""
     drafter = rules.Drafter(AGENT, None, (*rules.KINDS, "recipe"), 5)
     assert drafter.draft({"content": "x", "kind": "recipe"}).kind == "recipe"
     with pytest.raises(InvalidInput, match=r"data, recipe"):

@@ -19,7 +19,10 @@ from tests.cases import every
 from tests.conftest import CONTRACTS
 
 AGENT = Actor(Role.AGENT, "sky", "test")
-KINDS = "fact preference project decision crumb request result action insight error escalation user_interaction data".split()
+KINDS = (
+    "fact preference project decision crumb request result action insight error escalation "
+    "user_interaction data"
+).split()
 LASTING = ["fact", "insight", "decision", "preference", "project"]
 
 
@@ -30,7 +33,8 @@ def test_the_kinds_are_those_that_were_promised() -> None:
 
 @every(
     "word",
-    "tool tools web www http https url urls webpage webpages website websites webhook mail mails mailto email emails"
+    "tool tools web www http https url urls webpage webpages website websites webhook mail "
+    "mails mailto email emails"
     " import imports imported".split(),
 )
 def test_each_word_for_somebody_elses_text_lowers_trust(word: str) -> None:
@@ -102,13 +106,15 @@ def test_where_a_promoted_memory_goes(kind: str, trust: Trust) -> None:
 
 @pytest.mark.parametrize("origin", ["compression", "memory-review", "sleep"])
 def test_nobody_promotes_what_says_that_an_engine_made_it(origin: str) -> None:
-    """V8: what only engines make is not known because a short-term memory claims to be one of them."""
+    """V8: what only engines make is not known because a short-term memory claims to be
+    one of them."""
     given = {"origin": origin, "topic_tags": ["tea"]}
     assert rules.promoted("fact", Trust.AGENT, given, ()) == (Layer.EPISODIC, given)
 
 
 def test_what_would_break_the_contract_is_kept_as_what_happened() -> None:
-    """L2, R7: a memory whose own metadata breaks the promise is promoted, but not to what is known."""
+    """L2, R7: a memory whose own metadata breaks the promise is promoted, but not to
+    what is known."""
     for given in ({"topic_tags": "tea"}, {"origin": "radar"}, {"origin": ""}):
         assert rules.promoted("fact", Trust.AGENT, given, ()) == (Layer.EPISODIC, given)
 

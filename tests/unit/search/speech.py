@@ -10,7 +10,10 @@ from lamina import Memory
 from lamina.search import RANKERS
 from tests.conftest import START
 
-WORDS = "garden river bicycle coffee sister report office winter yesterday last week on Monday in 2023 on 7 May 2025".split()
+WORDS = (
+    "garden river bicycle coffee sister report office winter yesterday last week on Monday in "
+    "2023 on 7 May 2025"
+).split()
 QUERIES = ("sister in the garden", "who drank coffee last week", "report of 7 May 2025", "bicycle")
 
 

@@ -1,4 +1,5 @@
-"""Relevance by words: the formula, what counts and what does not, and what neighbouring turns lend."""
+"""Relevance by words: the formula, what counts and what does not, and what
+neighbouring turns lend."""
 
 from __future__ import annotations
 

@@ -257,9 +257,13 @@ def test_a_broken_embedder_is_told(desk: Desk) -> None:
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_among_many(op: Operator, indexed: bool) -> None:
-    """L7: of hundreds, each entry finds the memory that is nearest to it, as if all were compared."""
+    """L7: of hundreds, each entry finds the memory that is nearest to it, as if
+    all were compared."""
     chance = random.Random(7)
-    words = "garden river bicycle coffee sister report office winter music holiday doctor train lemon window letter bridge".split()
+    words = (
+        "garden river bicycle coffee sister report office winter music holiday doctor train "
+        "lemon window letter bridge"
+    ).split()
     texts = list(dict.fromkeys(" ".join(chance.sample(words, 6)) for _ in range(300)))
     made = op.remember_many([{"content": text, "layer": "episodic"} for text in texts])
     if indexed:

@@ -158,7 +158,8 @@ def test_the_status_of_every_state(op: Operator, clock: Ticking) -> None:
 
 
 def test_age_is_counted_from_storing(mem: Memory, clock: Ticking) -> None:
-    """Q2: days since the record was made, whenever it happened; one from the future is of age zero."""
+    """Q2: days since the record was made, whenever it happened; one from the future is
+    of age zero."""
     clock.step = timedelta()
     clock.set(NOW - timedelta(days=3))
     mem.remember("old tea", at=NOW)
@@ -174,7 +175,8 @@ def test_age_is_counted_from_storing(mem: Memory, clock: Ticking) -> None:
 
 
 def test_ties_go_to_the_later_made_then_to_the_smaller_id(mem: Memory, clock: Ticking) -> None:
-    """Q2: of equal scores the one made later comes first, then the smaller id, also across the cut."""
+    """Q2: of equal scores the one made later comes first, then the smaller id, also
+    across the cut."""
     clock.step = timedelta()
     made = []
     for days in (0, 2, 1):  # all in the future of the question, so that their age is the same

@@ -166,7 +166,8 @@ def test_a_question_does_not_bury_its_answer_in_a_search_for_one_word(mem: Memor
 
 
 def test_words_and_meaning_are_fused(mem: Memory) -> None:
-    """Q5: what shares the words comes first; what only means the same is found too, by its meaning."""
+    """Q5: what shares the words comes first; what only means the same is found too,
+    by its meaning."""
     mem.remember_many(
         [{"content": "a kitten plays with wool"}, {"content": "the cat sleeps"}, *FILLER]
     )

@@ -283,7 +283,8 @@ def test_a_restored_store_has_its_own_vectors(desk: Desk, indexed: bool) -> None
 
 
 def test_reindexing_makes_everything_anew(op: Operator) -> None:
-    """L2, P4: `reindex` ends with the bytes that were there, in the trail, with the chain intact."""
+    """L2, P4: `reindex` ends with the bytes that were there, in the trail, with
+    the chain intact."""
     op.remember_many(spoken(2 * BLOCK))
     op.index()
     before = derived(op)

@@ -73,7 +73,8 @@ def library(op: Operator) -> Operator:
     ],
 )
 def test_filters(library: Operator, filters: dict[str, Any], expected: set[str]) -> None:
-    """Q3: tag, layer, kind, state and time filters; tags match any; since counts, until does not."""
+    """Q3: tag, layer, kind, state and time filters; tags match any; since counts,
+    until does not."""
     found = contents(library.search("tea", **filters))
     assert {content.removeprefix("tea ") for content in found} == expected
 
@@ -231,8 +232,12 @@ def test_the_same_store_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_tags_given_as_a_set_have_one_order(tmp_path: Path) -> None:
-    """Q6: a set of tags is stored in an order that does not depend on the hash seed, or is refused."""
-    code = "import sys; from lamina.model import rules; sys.stdout.write(' '.join(rules.tags({'a', 'b', 'c', 'd', 'e', 'f'})))"
+    """Q6: a set of tags is stored in an order that does not depend on the hash seed,
+    or is refused."""
+    code = (
+        "import sys; from lamina.model import rules; sys.stdout.write(' '.join(rules.tags({'a', "
+        "'b', 'c', 'd', 'e', 'f'})))"
+    )
     answers = set()
     for seed in ("0", "1", "2", "3"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}

@@ -265,7 +265,10 @@ def test_strange_ids_are_counted(op: Operator, made: list[Record], still: Tickin
         still.jump(PAUSE)
     told = [problem for problem in problems(op) if "named 4 memories" in problem]
     assert told == [
-        "the mirror scripted named 4 memories that are not there or were not asked for; run `lamina mirror verify`"
+        (
+            "the mirror scripted named 4 memories that are not there or were not asked for; run "
+            "`lamina mirror verify`"
+        )
     ]
 
 

@@ -267,7 +267,8 @@ def test_stems_raise_the_bound_and_not_the_score(mem: Memory, clock: Ticking) ->
 
 
 def test_only_what_is_active_is_relevant(desk: Desk) -> None:
-    """Q1, R12: `query_relevant` sees active memories of its own user and of nobody in particular."""
+    """Q1, R12: `query_relevant` sees active memories of its own user and of
+    nobody in particular."""
     ana, ben, everybody = desk.agent(user="ana"), desk.agent(user="ben"), desk.agent()
     ana.remember("tea of ana")
     ben.remember("tea of ben")

@@ -24,7 +24,10 @@ OLD = "My bonsai collection is growing nicely, I have three bonsai trees."
 NEW = "It was a long week at the office, but I have five bonsai trees now, and that makes me happy."
 ASKED = "How many bonsai trees do I have?"
 PORTO = "I live in Porto, and I live there gladly."
-LISBON = "We packed boxes for weeks and weeks. I moved to Lisbon. It is a good place to live, with yellow trams."
+LISBON = (
+    "We packed boxes for weeks and weeks. I moved to Lisbon. It is a good place to live, with "
+    "yellow trams."
+)
 WHERE = "Where does Ana live?"
 FILLER = [
     {"content": f"the weather in the valley was fine, part {n}", "layer": "episodic"}

@@ -243,7 +243,8 @@ def test_a_backup_of_another_agent_is_refused(desk: Desk) -> None:
 
 
 def test_the_way_to_another_agent(desk: Desk, tmp_path: Path) -> None:
-    """B7: what the refusal advises works: restored in another home, exported there, imported here."""
+    """B7: what the refusal advises works: restored in another home, exported
+    there, imported here."""
     milton = desk.operator("milton")
     milton.remember("of milton")
     restore(milton.backup(), "milton", tmp_path / "new", desk.clock)

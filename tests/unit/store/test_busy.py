@@ -35,7 +35,8 @@ def test_it_waits_as_long_as_it_may(limit_ms: int) -> None:
 
 
 def test_a_long_wait_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    """H1: after a second it is said which file is waited for and how long; short waits say nothing."""
+    """H1: after a second it is said which file is waited for and how long; short
+    waits say nothing."""
     waited(900)
     assert not caplog.records
     waited(30_000)

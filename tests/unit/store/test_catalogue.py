@@ -354,7 +354,10 @@ def test_names_become_numbers() -> None:
     assert mark(None) == 0
     assert len({mark(name) for name in names}) == len(names)
     assert all(mark(name) % 2 for name in names)
-    code = "from lamina.store.index.catalogue import mark; print([mark(name) for name in ('ana', 'ben')])"
+    code = (
+        "from lamina.store.index.catalogue import mark; print([mark(name) for name in ('ana', "
+        "'ben')])"
+    )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
     assert json.loads(told) == [mark("ana"), mark("ben")]
 
@@ -406,7 +409,8 @@ def test_any_history_gives_one_catalogue(
 
 
 PLAIN = (
-    "SELECT seq, state, layer, kind, user, session, speaker, run_id, occurred_at, created_at, valid_from, valid_to,"
+    "SELECT seq, state, layer, kind, user, session, speaker, run_id, occurred_at, "
+    "created_at, valid_from, valid_to,"
     " importance, content, tags, trust FROM records"
 )
 

@@ -76,9 +76,10 @@ def test_what_differs_is_spelled_anew(statement: str, expected: str) -> None:
 @given(
     st.lists(
         st.sampled_from(
-            "SELECT FROM records WHERE seq = 5 AND ( ) , || <> 'a ? b' \"c\" count(*) LIMIT -1 ::bigint".split(
-                " "
-            )
+            (
+                "SELECT FROM records WHERE seq = 5 AND ( ) , || <> 'a ? b' \"c\" count(*) LIMIT "
+                "-1 ::bigint"
+            ).split(" ")
         )
     )
 )

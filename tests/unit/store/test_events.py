@@ -43,7 +43,8 @@ def test_no_text_of_a_memory_is_in_the_chain(op: Operator) -> None:
 
 
 def test_a_note_is_kept_beside_its_event(op: Operator) -> None:
-    """P4, V5: a reason is in a row of its own that can be erased; the event holds its salted hash."""
+    """P4, V5: a reason is in a row of its own that can be erased; the event holds
+    its salted hash."""
     with op._store.change(TESTER, "test", op._clock(), note={"reason": SECRET}, details={"n": 1}):
         pass
     (event,) = op.audit_log()
@@ -92,7 +93,8 @@ def test_a_change_of_nothing_is_no_event(op: Operator) -> None:
 
 
 def test_a_record_changed_twice_in_one_event(op: Operator) -> None:
-    """P4: two changes of one record in one transaction follow each other, and history tells both."""
+    """P4: two changes of one record in one transaction follow each other, and
+    history tells both."""
     record = op.remember("x", importance=0.1)
     with op._store.change(TESTER, "test", op._clock()) as transaction:
         for importance in (0.2, 0.3):

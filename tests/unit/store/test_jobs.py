@@ -163,7 +163,8 @@ def test_a_job_that_died_is_begun_again_and_counted(database: SqliteDatabase, go
 
 
 def test_a_job_that_kills_its_process_does_not_begin_for_ever(database: SqliteDatabase) -> None:
-    """L6: after some deaths in one tick the job waits for the next one, and its deaths are counted."""
+    """L6: after some deaths in one tick the job waits for the next one, and its
+    deaths are counted."""
     begun = 0
     for number in range(10):
         jobs.release(database, f"holder {number - 1}")

@@ -129,7 +129,8 @@ def test_without_reads_there_is_nothing(desk: Desk, op: Operator) -> None:
     ids=["half", "half too", "nul", "last", "bidi"],
 )
 def test_no_query_keeps_reads_out_of_the_trail(desk: Desk, op: Operator, query: str) -> None:
-    """P4: whatever is asked, it and the reads around it are audited, and the handle can be closed."""
+    """P4: whatever is asked, it and the reads around it are audited, and the handle
+    can be closed."""
     mem = desk.agent()
     mem.search("before")
     try:

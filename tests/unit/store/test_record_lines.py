@@ -246,7 +246,10 @@ TAMPERED = {
     "id": "UPDATE archived SET id = 'x' WHERE line = 1",
     "archive": "UPDATE archived SET archive = 9 WHERE line = 1",
     "deleted": "DELETE FROM archived WHERE line = 1",
-    "forged": "INSERT INTO archived SELECT 'x', user, NULL, archive, 3, start, bytes, hash, event FROM archived WHERE line = 1",
+    "forged": (
+        "INSERT INTO archived SELECT 'x', user, NULL, archive, 3, start, bytes, hash, event "
+        "FROM archived WHERE line = 1"
+    ),
     "why": "UPDATE archives SET why = 'x'",
     "when": "UPDATE archives SET made_at = 1",
     "lines": "UPDATE archives SET lines = 9",
@@ -258,7 +261,10 @@ TAMPERED = {
     "id that is bytes": "UPDATE archived SET id = CAST(x'ff61' AS TEXT) WHERE line = 1",
     "number": "UPDATE archives SET number = 9",
     "no archives": "DELETE FROM archives",
-    "archive added": "INSERT INTO archives SELECT 2, 'archive/y.jsonl', why, lines, sha256, made_at FROM archives",
+    "archive added": (
+        "INSERT INTO archives SELECT 2, 'archive/y.jsonl', why, lines, sha256, made_at FROM "
+        "archives"
+    ),
 }
 
 

@@ -303,7 +303,8 @@ def test_a_plan_leads_nowhere_else(desk: Desk, plan: bytes) -> None:
 
 
 def test_what_could_not_be_written_whole_replaces_nothing(desk: Desk) -> None:
-    """B1: a database whose log could not be folded into it stays where it is; the old one is used."""
+    """B1: a database whose log could not be folded into it stays where it is; the old
+    one is used."""
     desk.agent().remember("tea")
     place = desk.folder() / ".restore-x.tmp"
     place.mkdir()

@@ -98,7 +98,8 @@ def test_days_are_known_in_and_out_of_blocks(desk: Desk, mem: Memory) -> None:
 
 
 def test_what_was_known_then(op: Operator, clock: Ticking) -> None:
-    """Q10: at a time of the past a record has the state, importance and successor that it had then."""
+    """Q10: at a time of the past a record has the state, importance and successor that
+    it had then."""
     old = op.remember("tea from China", importance=0.2)
     first = clock()
     clock.jump(timedelta(days=1))

@@ -45,7 +45,10 @@ def target(tmp_path: Path) -> Iterator[SqliteDatabase]:
 
 def columns(connection: apsw.Connection) -> dict[str, tuple[str, ...]]:
     """The columns of every table, but of those that belong to the full-text index."""
-    query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'words%' AND name NOT LIKE 'sqlite_%'"
+    query = (
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'words%' AND "
+        "name NOT LIKE 'sqlite_%'"
+    )
     names = [name for (name,) in connection.execute(query)]
     return {
         name: tuple(row[1] for row in connection.execute(f"PRAGMA table_info({name})"))

@@ -53,7 +53,8 @@ def test_distances_of_rows_that_nobody_has() -> None:
     st.lists(st.integers(0, BLOCK - 1), min_size=1, max_size=20, unique=True).map(sorted),
 )
 def test_a_block_of_bits_holds_what_the_vectors_tell(dimensions: int, rows: list[int]) -> None:
-    """Q6: bits that were packed say the same as bits that are read from the vectors, gaps included."""
+    """Q6: bits that were packed say the same as bits that are read from the
+    vectors, gaps included."""
     made = some(len(rows), dimensions, len(rows))
     codes = Codes(dimensions)
     codes.read(

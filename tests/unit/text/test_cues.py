@@ -154,7 +154,8 @@ def test_a_long_text_is_looked_at_in_its_beginning() -> None:
 
 
 PIECES = st.sampled_from(
-    "in since during for over the last next this past day days week weeks month months years ago later may sept Friday monday 7"
+    "in since during for over the last next this past day days week weeks month months "
+    "years ago later may sept Friday monday 7"
     " 19 2023 3rd 5pm ٣ ten tens two thirds first Visit visiting to from Ana Paris, é İ ; ? .".split()
 )
 

@@ -32,7 +32,8 @@ def test_a_date_that_stands_by_itself(text: str, phrase: str, start: str, end: s
 
 @every(("text", "phrase", "start", "end"), RELATIVE)
 def test_a_date_that_is_seen_from_the_anchor(text: str, phrase: str, start: str, end: str) -> None:
-    """What is said of yesterday, a Friday or some weeks ago is resolved against the anchor's day."""
+    """What is said of yesterday, a Friday or some weeks ago is resolved against
+    the anchor's day."""
     expected = dates.Mention(phrase, at(start), at(end), True, text.index(phrase))
     assert dates.find(text, WEDNESDAY) == (expected,)
 
@@ -84,7 +85,10 @@ def test_today_is_the_day_on_the_calendar_of_the_anchor() -> None:
 
 def test_several_dates_come_in_the_order_of_the_text() -> None:
     """Each date of a text is found once, where it stands."""
-    text = "Yesterday we moved the launch from May 7 to 2023-07-01; last Friday's plan of 2 weeks ago is void."
+    text = (
+        "Yesterday we moved the launch from May 7 to 2023-07-01; last Friday's plan of 2 weeks "
+        "ago is void."
+    )
     found = dates.find(text, WEDNESDAY)
     assert [mention.phrase for mention in found] == [
         "Yesterday",

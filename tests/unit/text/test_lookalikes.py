@@ -151,7 +151,8 @@ def test_punctuation_around_a_text_is_no_other_text(mark: str) -> None:
 
 @every("letter", LOOK_ALIKES)
 def test_every_look_alike_passes_for_its_letter(letter: str) -> None:
-    """V6: a letter of the table is its Latin letter in a word, as a small letter and as a capital."""
+    """V6: a letter of the table is its Latin letter in a word, as a small letter and
+    as a capital."""
     for alike in LOOK_ALIKES[letter]:
         if alike in "".join(IN_LATIN_WORDS.values()):
             continue
@@ -203,20 +204,33 @@ def test_no_alphabet_is_mangled(alphabet: str) -> None:
 # Eight sentences in each of eight scripts; within a script they differ in a word, a sign or a
 # number.
 SENTENCES = {
-    "Latin": "I like tea|I like the sea|I like team|I do not like tea|I liked tea|I like 7 teas|I like 9 teas|You like tea",
-    "Cyrillic": "Я люблю чай|Я люблю кофе|Я не люблю чай|Ты любишь чай|Это мой бой|Это мои бои|Много битв|Много бить",
-    "Greek": "Μου αρέσει το τσάι|Μου αρέσει ο καφές|Δεν μου αρέσει το τσάι|Σου αρέσει το τσάι|Πίνω νερό|Πίνω γάλα|Γάμος|Νόμος",
+    "Latin": (
+        "I like tea|I like the sea|I like team|I do not like tea|I liked tea|I like 7 teas|I "
+        "like 9 teas|You like tea"
+    ),
+    "Cyrillic": (
+        "Я люблю чай|Я люблю кофе|Я не люблю чай|Ты любишь чай|Это мой бой|Это мои бои|Много "
+        "битв|Много бить"
+    ),
+    "Greek": (
+        "Μου αρέσει το τσάι|Μου αρέσει ο καφές|Δεν μου αρέσει το τσάι|Σου αρέσει το τσάι|Πίνω "
+        "νερό|Πίνω γάλα|Γάμος|Νόμος"
+    ),
     "Han": "我喜欢茶|我喜欢荼|我不喜欢茶|你喜欢茶|他喜欢茶|我喜欢水|早上七点|早上九点",
     "Kana": "ちゃがすき|ちやかすき|コーヒーがすき|コピーがすき|はしをわたる|はじをしる|パンをたべる|バンをかう",
-    "Arabic": "أحب الشاي|أحب القهوة|لا أحب الشاي|هو يحب الشاي|اشرب الماء|في الساعة ٧|في الساعة ٩|عندي حساسية",
+    "Arabic": (
+        "أحب الشاي|أحب القهوة|لا أحب الشاي|هو يحب الشاي|اشرب الماء|في الساعة ٧|في الساعة ٩|عندي "
+        "حساسية"
+    ),
     "Thai": "ฉันชอบชา|ฉันไม่ชอบชา|ฉันชอบกาแฟ|เขาชอบชา|ใกล้บ้าน|ไกลบ้าน|เสือสวย|เสื้อสวย",
-    "Devanagari": "मुझे चाय पसंद है|मुझे चाय पसंद नहीं|मुझे कॉफ़ी पसंद है|उसे चाय पसंद है|सात बजे|नौ बजे|दिन|दीन",
+    "Devanagari": ("मुझे चाय पसंद है|मुझे चाय पसंद नहीं|मुझे कॉफ़ी पसंद है|उसे चाय पसंद है|सात बजे|नौ बजे|दिन|दीन"),
 }
 PAIRS = [pair for lines in SENTENCES.values() for pair in combinations(lines.split("|"), 2)]
 
 
 def test_other_sentences_stay_apart() -> None:
-    """V6: two hundred pairs of sentences in eight scripts that say different things are different."""
+    """V6: two hundred pairs of sentences in eight scripts that say different
+    things are different."""
     assert len(SENTENCES) == 8
     assert len(PAIRS) >= 200
     assert [pair for pair in PAIRS if bare(pair[0]) == bare(pair[1])] == []
@@ -424,7 +438,8 @@ def test_a_value_has_one_fingerprint(spellings: tuple[object, ...]) -> None:
 
 
 def test_structure_counts() -> None:
-    """V6: a list is not its text, its order tells, and a key does not change places with another."""
+    """V6: a list is not its text, its order tells, and a key does not change
+    places with another."""
     assert len({fingerprint("profile", "key", spellings[0]) for spellings in VALUES}) == len(VALUES)
 
 

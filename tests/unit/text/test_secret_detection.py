@@ -128,7 +128,8 @@ def test_every_code_of_a_list_is_found() -> None:
 
 @given(st.text(st.characters() | st.sampled_from(" =:\"'-_@/.$"), max_size=200))
 def test_every_text_can_be_looked_through(text: str) -> None:
-    """P6: whatever the text, the places are within it, in their order, and none overlaps another."""
+    """P6: whatever the text, the places are within it, in their order, and
+    none overlaps another."""
     places = [place for found in in_text(text) for place in (found.start, found.end)]
     assert places == sorted(places)
     assert all(0 <= place <= len(text) for place in places)
@@ -147,7 +148,10 @@ def test_a_secret_among_words_is_covered(secret: str, before: list[str], after: 
 
 
 HOSTILE = [
-    *"a eyJ eyJaaaaaaaaa eyJaaaaaaaaa. sk- sk-a1- ghp_ github_pat_ xoxb- AKIA SG.aaaaaaaaaaaaaaaa - :// ://a: ://a:b".split(),
+    *(
+        "a eyJ eyJaaaaaaaaa eyJaaaaaaaaa. sk- sk-a1- ghp_ github_pat_ xoxb- AKIA "
+        "SG.aaaaaaaaaaaaaaaa - :// ://a: ://a:b"
+    ).split(),
     *'a: a= pwd= pwd=a( pwd=" $ ${a pwd=${a} 密码： \\ 12345678:AA pwd=* pwd=x.y key=aB3dE5 pass'.split(),
     *(
         "-----BEGIN PRIVATE KEY-----",
@@ -169,7 +173,8 @@ def repeated(seed: str, size: int) -> str:
 
 @every("seed", HOSTILE)
 def test_hostile_texts_are_read_to_their_end(seed: str) -> None:
-    """P6: texts made to mislead each pattern are read; with quadratic work this would take hours."""
+    """P6: texts made to mislead each pattern are read; with quadratic work this
+    would take hours."""
     size = 1_000_000 if FULL else 200_000
     assert all(found.end <= size for found in in_text(repeated(seed, size)))
 
@@ -211,7 +216,8 @@ def test_most_patterns_wait_until_they_are_needed() -> None:
 
 @every("pattern", list(patterns()))
 def test_no_pattern_can_explode(pattern: re.Pattern[str]) -> None:
-    """P6: no pattern has an endless repeat within another, unless it never gives back what it took."""
+    """P6: no pattern has an endless repeat within another, unless it never gives back
+    what it took."""
     parser = importlib.import_module("re._parser")
 
     def check(tree: Any, within: bool) -> None:
@@ -245,9 +251,18 @@ def paths(config: Mapping[str, Any]) -> list[str]:
 @every(
     "name",
     [
-        *"password Password PASSWORD dbPassword db-password DB_PASSWORD db.password password2 pass pw passwd secret".split(),
-        *"client_secret clientSecret token authToken ACCESS_TOKEN api_key apikey apiKey API-KEY X-Api-Key access_key".split(),
-        *"secretAccessKey private_key credential credentials jwt authorization passphrase cookie Set-Cookie".split(),
+        *(
+            "password Password PASSWORD dbPassword db-password DB_PASSWORD db.password "
+            "password2 pass pw passwd secret"
+        ).split(),
+        *(
+            "client_secret clientSecret token authToken ACCESS_TOKEN api_key apikey apiKey "
+            "API-KEY X-Api-Key access_key"
+        ).split(),
+        *(
+            "secretAccessKey private_key credential credentials jwt authorization passphrase "
+            "cookie Set-Cookie"
+        ).split(),
         *("signing_key", "password_value", "Api Key", "pass\u200bword", "ｔｏｋｅｎ"),
     ],
 )

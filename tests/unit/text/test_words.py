@@ -117,7 +117,8 @@ def test_a_joiner_outside_an_emoji_is_revealed(joiner: str) -> None:
 
 
 def test_a_selector_after_a_picture_counts_once() -> None:
-    """V6: one selector belongs to a picture; a row of them behind it is a message that nobody sees."""
+    """V6: one selector belongs to a picture; a row of them behind it is a message
+    that nobody sees."""
     assert text.reveal("❤\ufe0f") == "❤\ufe0f"
     assert "<U+FE0F>" in text.reveal("❤\ufe0f\ufe0f\ufe0f")
 
@@ -288,8 +289,10 @@ def test_one_is_told_as_one() -> None:
 
 
 STOP_WORDS = (
-    "a about am an and any are as at be been but by can could did do does for from had has have he her his how i if in"
-    " into is it its just me my no not of on or our she should so some than that the their them then there these they"
+    "a about am an and any are as at be been but by can could did do does for from had has "
+    "have he her his how i if in"
+    " into is it its just me my no not of on or our she should so some than that the their "
+    "them then there these they"
     " this to too up was we were what when where which who whom whose why will with would you your"
     " d don ll m re s t ve"
 ).split()
@@ -299,7 +302,8 @@ STOP_WORDS = (
     "blank", "\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0", ids=lambda blank: f"U+{ord(blank):04X}"
 )
 def test_each_blank_letter_is_empty_to_a_reader(blank: str) -> None:
-    """R8, V6: letters and symbols that render as nothing are seen by nobody and make no other text."""
+    """R8, V6: letters and symbols that render as nothing are seen by nobody and make
+    no other text."""
     assert not text.is_visible(blank)
     assert text.is_invisible(blank)
     assert text.reveal(blank) == f"<U+{ord(blank):04X}>"

@@ -16,8 +16,10 @@ from tests.cases import every
 from .holding import START, claims, turns
 
 WORDS = (
-    "I my we she Mia Acme Rome love sold the a in to was went with and but if not no longer sister dog called favourite is 'm"
-    " been because that who every day, . ? ! \" ( - : I'm sorry meant actually again now name vegan nurse 34"
+    "I my we she Mia Acme Rome love sold the a in to was went with and but if not no longer "
+    "sister dog called favourite is 'm"
+    " been because that who every day, . ? ! \" ( - : I'm sorry meant actually again now "
+    "name vegan nurse 34"
 ).split()
 OTHER_TONGUES = (
     "Ich wohne in Berlin und bin Lehrer von Beruf.",
