@@ -82,7 +82,8 @@ def attempts() -> list[str]:
 
 @pytest.fixture(autouse=True)
 def _nobody_leaves_this_machine() -> Iterator[None]:
-    """No test talks to anything but the loopback, also where the product would swallow the error."""
+    """No test talks to anything but the loopback, also where the product would
+    swallow the error."""
     yield
     assert attempts() == []
 

@@ -1,8 +1,9 @@
 """What tests inherit from whoever starts them, made the same for everybody.
 
-Signals, variables, the time zone, the umask, the working directory and the standard streams of a process are those of the
-shell, script or service that started it, and its children inherit them again. `settle` sets them once for the process of the
-tests. So neither a test nor a helper that starts a child has to think of them.
+Signals, variables, the time zone, the umask, the working directory and the standard streams of a
+process are those of the shell, script or service that started it, and its children inherit them
+again. `settle` sets them once for the process of the tests. So neither a test nor a helper that
+starts a child has to think of them.
 """
 
 from __future__ import annotations
@@ -65,9 +66,11 @@ def _open_streams() -> None:
 
 
 def _hear_signals() -> None:
-    """Let children hear every signal. A signal that is ignored or blocked stays so in a child; one with a handler does not.
+    """Let children hear every signal. A signal that is ignored or blocked stays so in a child; one
+    with a handler does not.
 
-    What this process was told to ignore, such as Ctrl-C while it runs in the background, it still does not die of.
+    What this process was told to ignore, such as Ctrl-C while it runs in the background, it still
+    does not die of.
     """
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for number in ENDING:

@@ -2,7 +2,8 @@
 
 import pytest
 
-# They are in modules that pytest does not collect itself; a failure should still say what it compared.
+# They are in modules that pytest does not collect itself; a failure should still say what it
+# compared.
 pytest.register_assert_rewrite(
     *(
         f"tests.contract.{name}"

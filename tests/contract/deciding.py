@@ -1,4 +1,5 @@
-"""Promises of every store about what is decided: reviews, corrections, erasures, grants, and the trail of all of it."""
+"""Promises of every store about what is decided: reviews, corrections, erasures, grants, and the
+trail of all of it."""
 
 from __future__ import annotations
 
@@ -89,7 +90,8 @@ class Deciding:
         assert not verified(op)
 
     def test_a_proposal_is_confirmed_once(self, mem: Memory, op: Operator) -> None:
-        """V1, V5: it waits, is confirmed with lineage, and another for the same key is stale then."""
+        """V1, V5: it waits, is confirmed with lineage, and another for the same key
+        is stale then."""
         first = op.confirm(proposed(mem, "tea"))
         one, other = proposed(mem, "coffee"), proposed(mem, "water")
         assert {waiting.record.id for waiting in op.proposals()} == {one, other}
@@ -147,7 +149,8 @@ class Deciding:
         assert op.get(record.id).state is State.ACTIVE
 
     def test_a_source_is_revoked_with_what_rests_on_it(self, op: Operator) -> None:
-        """V7: all that came from a source, and what was derived from that, waits for a person again."""
+        """V7: all that came from a source, and what was derived from that, waits for
+        a person again."""
         page = op.remember("a page", source="web:x")
         derived = op.remember("so it is", evidence=[page.id])
         other = op.remember("something else", source="web:y")
@@ -156,7 +159,8 @@ class Deciding:
         assert op.revoke("nowhere", "why") == []
 
     def test_an_erased_record_is_a_stub(self, op: Operator) -> None:
-        """P5: its id still answers and nothing that it said; its words find nothing, and the trail verifies."""
+        """P5: its id still answers and nothing that it said; its words find nothing, and
+        the trail verifies."""
         gone = op.remember("Ana has diabetes", tags=["health"], metadata={"since": "May"}, key="k")
         kept = op.remember("Ana has a cat", evidence=[op.remember("she said so").id])
         certificate = op.erase(gone.id, reason="request 17")
@@ -190,7 +194,8 @@ class Deciding:
         assert verified(op)
 
     def test_a_grant_covers_what_it_names(self, desk: Desk, op: Operator) -> None:
-        """P3: another agent reads what was granted to it, finds it, and nothing when the grant ends."""
+        """P3: another agent reads what was granted to it, finds it, and nothing when
+        the grant ends."""
         boiler = op.remember("the boiler is old", layer="semantic", metadata=CONTRACTS["semantic"])
         other = op.remember("the cat is shy")
         milton = desk.agent("milton", store_id="6" * 32)

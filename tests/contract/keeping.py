@@ -1,4 +1,5 @@
-"""Promises of every store about whole memories: copies, the way back, exports, and what a check says."""
+"""Promises of every store about whole memories: copies, the way back, exports, and what
+a check says."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ class Keeping:
     """A memory is more than its rows: it can be copied, checked, and brought back."""
 
     def test_a_backup_brings_everything_back(self, desk: Desk) -> None:
-        """H5, B7: what was there is there again, with its archive and its trail; what was replaced is kept."""
+        """H5, B7: what was there is there again, with its archive and its trail; what was replaced
+        is kept."""
         op = lived(desk)
         before, head = op.export().read_bytes(), op.audit_head()
         made = op.backup()
@@ -113,7 +115,8 @@ class Keeping:
         assert contents(twin.search("boiler"))[0] == "the boiler is old"
 
     def test_an_import_adds_to_what_is_there(self, op: Operator, another: Desk) -> None:
-        """B5, V8: into a memory that has something already, record by record, as from outside, and once."""
+        """B5, V8: into a memory that has something already, record by record, as from
+        outside, and once."""
         op.remember("tea", key="k")
         op.remember("coffee")
         twin = another.operator(store_id="7" * 32)
@@ -126,7 +129,8 @@ class Keeping:
     def test_an_altered_export_changes_nothing(
         self, op: Operator, another: Desk, tmp_path: Path
     ) -> None:
-        """H5, P4: an export that does not agree with itself is refused, and the place stays empty."""
+        """H5, P4: an export that does not agree with itself is refused, and the
+        place stays empty."""
         op.remember("tea")
         forged = tmp_path / "forged.json"
         forged.write_bytes(op.export().read_bytes().replace(b"tea", b"gin"))

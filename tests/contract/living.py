@@ -1,4 +1,5 @@
-"""Promises of every store about memories that move by themselves: runs, promotion, archive, sleep, jobs, mirrors."""
+"""Promises of every store about memories that move by themselves: runs, promotion, archive, sleep,
+jobs, mirrors."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ class Living:
         assert verified(op)
 
     def test_what_is_archived_is_still_there(self, op: Operator) -> None:
-        """L4: it leaves the lists and the searches, its id and its key still lead to it, and the archive is searched."""
+        """L4: it leaves the lists and the searches, its id and its key still lead to it, and the
+        archive is searched."""
         made = [
             op.remember(f"tea {n}", key=f"k{n}", tags=["old"], importance=0.2) for n in range(3)
         ]
@@ -97,7 +99,8 @@ class Living:
     def test_sleep_makes_facts_with_their_times(
         self, desk: Desk, mem: Memory, op: Operator
     ) -> None:
-        """S1, S2, Q10: what was said becomes what is known; what changes is superseded, and found by its time."""
+        """S1, S2, Q10: what was said becomes what is known; what changes is superseded, and found
+        by its time."""
         talk(mem, "a", "I live in Porto.")
         before = desk.clock()
         desk.clock.jump(timedelta(days=30))
@@ -158,7 +161,8 @@ class Living:
         assert {job.job for job in op.jobs() if job.overdue} == set()
 
     def test_events_feed_the_mirrors(self, op: Operator) -> None:
-        """B7: who knows an event is told what happened after it: rows as they are now, and what is gone."""
+        """B7: who knows an event is told what happened after it: rows as they are now, and
+        what is gone."""
         first = op.remember("tea")
         position = outbox.head(op._scope.store.database)
         second = op.remember("coffee")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from lamina.embedders import Embedder, wordllama
 from lamina.errors import StoreUnavailable
 from lamina.mirrors import Asked, Listed, Mirror, Position, Searchable
+from lamina.mirrors.jsonl import LONG, SHORT
 from lamina.model.record import Layer, Record
-from tests.unit.formats.test_sky import record as plain
+from tests.unit.formats.samples import record as plain
 
 FIRST, SECOND = Position("store", 1, "aa"), Position("store", 2, "bb")
 
@@ -33,7 +35,8 @@ def made(number: int, content: str = "tea", **fields: Any) -> Record:
 
 
 class MirrorContract:
-    """The promises. A mirror inherits them, and says how it is opened and what another program reads in it."""
+    """The promises. A mirror inherits them, and says how it is opened and what another program
+    reads in it."""
 
     def open(self, folder: Path) -> Mirror:
         raise NotImplementedError
@@ -70,7 +73,8 @@ class MirrorContract:
         assert self.texts(tmp_path) == {1: "tea"}
 
     def test_put_replaces(self, tmp_path: Path) -> None:
-        """B7: a record is there once, as it was put last, in whatever layer and under whatever number."""
+        """B7: a record is there once, as it was put last, in whatever layer and
+        under whatever number."""
         self.fill(tmp_path, [made(1), made(2), made(3)])
         changed = (
             made(1, "better"),
@@ -111,7 +115,8 @@ class MirrorContract:
             assert self.texts(tmp_path) == {2: "new", 3: "tea"}
 
     def test_what_was_not_committed_never_happened(self, tmp_path: Path) -> None:
-        """B7: a process that dies between put and commit leaves what was there, and its position."""
+        """B7: a process that dies between put and commit leaves what was there,
+        and its position."""
         self.fill(tmp_path, [made(1)])
         mirror = self.open(tmp_path)
         mirror.put([made(1, "lost"), made(2)])
@@ -141,7 +146,8 @@ class MirrorContract:
         assert self.texts(tmp_path) == {1: text}
 
     def test_what_it_holds_can_be_compared(self, tmp_path: Path) -> None:
-        """B7: every copy has the digest that its record asks for, before and after changes; others differ."""
+        """B7: every copy has the digest that its record asks for, before and after
+        changes; others differ."""
         first, second = (
             made(1, tags=("a", "b"), user="ana", importance=0.9),
             made(2, "coffee", layer=Layer.EPISODIC),
@@ -169,7 +175,8 @@ class MirrorContract:
 
 
 class SearchContract(MirrorContract):
-    """What a mirror promises besides, when searches may go through it. Its vectors are those of `embedder()`."""
+    """What a mirror promises besides, when searches may go through it. Its vectors are
+    those of `embedder()`."""
 
     def asked(self, folder: Path, text: str = "tea", limit: int = 10, **filters: Any) -> list[int]:
         """The numbers of the candidates for a question, the best first."""
@@ -223,7 +230,8 @@ class SearchContract(MirrorContract):
             self.asked(tmp_path)
 
     def test_a_text_without_words_has_a_place_too(self, tmp_path: Path) -> None:
-        """B2: a text that no vector says anything about is held like others, and so is a very long one."""
+        """B2: a text that no vector says anything about is held like others, and so is a
+        very long one."""
         self.fill(tmp_path, [made(1, "😀"), made(2, "word " * 100_000), made(3, "tea")])
         assert sorted(self.texts(tmp_path)) == [1, 2, 3]
         assert self.asked(tmp_path)[0] == 3
@@ -281,3 +289,11 @@ def check_any_history(
             mirror, now = contract.open(folder), dict(durable)
         assert contract.texts(folder) == durable
     assert contract.open(folder).position() == at
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    """Every line of both files, each record once."""
+    found = [path.read_bytes() for name in (SHORT, LONG) if (path := folder / name).exists()]
+    lines = [json.loads(line) for content in found for line in content.split(b"\n")[:-1]]
+    assert len({line["seq"] for line in lines}) == len(lines)
+    return lines

@@ -57,7 +57,8 @@ class Remembering:
         )
 
     def test_texts_of_any_length(self, op: Operator) -> None:
-        """L1: the longest text that is allowed, and the shortest, come back whole; a longer one leaves no trace."""
+        """L1: the longest text that is allowed, and the shortest, come back whole; a longer one
+        leaves no trace."""
         longest = "é" * (512 * 1024)
         made = [op.remember(text).id for text in (longest, "x")]
         assert [op.get(one).content for one in made] == [longest, "x"]
@@ -67,7 +68,8 @@ class Remembering:
         assert size(op) == before
 
     def test_long_words_tags_and_values(self, op: Operator) -> None:
-        """L1, Q1: a word, a tag and a value of metadata longer than any index likes are kept, and the word is found."""
+        """L1, Q1: a word, a tag and a value of metadata longer than any index likes are kept, and
+        the word is found."""
         word = "x" * 60_000
         record = op.remember(f"before {word} after", tags=["t" * 64], metadata={"long": "v" * 9000})
         assert op.get(record.id) == record
@@ -155,14 +157,16 @@ class Remembering:
         assert {text[-1] for text in contents(op.search("tea", metadata=wanted))} == set(expected)
 
     def test_the_newest_come_first(self, op: Operator) -> None:
-        """Q3: lists go by when something happened, and equal times by the order in which it was told."""
+        """Q3: lists go by when something happened, and equal times by the order in which
+        it was told."""
         for text, at in (("old", 5), ("older", 1), ("new", 9), ("new too", 9)):
             op.remember(text, at=at)
         assert contents(op.list()) == ["new too", "new", "old", "older"]
         assert contents(op.list(limit=2)) == ["new too", "new"]
 
     def test_words_are_found_whatever_their_form(self, op: Operator) -> None:
-        """Q1: case, accents, width, endings and scripts are those of one analysis, for every store."""
+        """Q1: case, accents, width, endings and scripts are those of one analysis,
+        for every store."""
         texts = [
             "Ärzte liefen durch Köln",
             "running dogs in town",
@@ -215,7 +219,8 @@ class Remembering:
         assert op.search("xylophone").outcome == "nothing_relevant"
 
     def test_a_context_fits(self, op: Operator) -> None:
-        """Q7: what is handed to a model is found, named with its id, and not longer than asked for."""
+        """Q7: what is handed to a model is found, named with its id, and not longer
+        than asked for."""
         known: dict[str, Any] = {"layer": "semantic", "metadata": CONTRACTS["semantic"]}
         made = op.remember("the boiler is old", **known)
         op.remember_many({"content": f"train number {n} was late", **known} for n in range(50))
@@ -233,7 +238,8 @@ class Remembering:
         assert len(op.list()) == 2
 
     def test_agents_are_kept_apart(self, desk: Desk, op: Operator) -> None:
-        """P2: another agent in the same place has numbers, keys and a trail of its own, and sees nothing of ours."""
+        """P2: another agent in the same place has numbers, keys and a trail of its own, and sees
+        nothing of ours."""
         record = op.remember("tea of sky", key="k", tags=["x"])
         other = desk.operator("milton", store_id="6" * 32)
         assert other.list() == []
@@ -282,7 +288,8 @@ class Remembering:
         assert contents(mem.list()) == ["meanwhile", "before"]
 
     def test_a_new_user_looks_like_nobody(self, desk: Desk, op: Operator) -> None:
-        """R12, P2: a name that looks like a user's is refused until it is stored; a stored one is found, also archived."""
+        """R12, P2: a name that looks like a user's is refused until it is stored; a stored one is
+        found, also archived."""
         desk.agent(user="Capa").remember("tea")
         with pytest.raises(InvalidInput, match="looks the same"):
             desk.agent(user="Сара")

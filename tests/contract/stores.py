@@ -36,7 +36,8 @@ class StoreDesk(Desk):
 
 
 class Stored:
-    """How tests come to a store: it says by which settings it is chosen, and how somebody would alter it."""
+    """How tests come to a store: it says by which settings it is chosen, and how somebody would
+    alter it."""
 
     settings: ClassVar[Mapping[str, Any]] = {}
 
@@ -66,7 +67,8 @@ class Stored:
 
     @pytest.fixture
     def alter(self, desk: StoreDesk) -> Callable[[str], None]:
-        """Change rows as somebody would who does not ask us, and leave the rules of the database as they were."""
+        """Change rows as somebody would who does not ask us, and leave the rules of the database as
+        they were."""
         return lambda statement: quietly(desk.folder() / "memory.db", statement)
 
 

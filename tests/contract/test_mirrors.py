@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,15 @@ from lamina.embedders import Embedder
 from lamina.mirrors import Mirror
 from lamina.mirrors.chroma import ChromaMirror
 from lamina.mirrors.chroma_embedded import ChromaFolder
-from lamina.mirrors.jsonl import LONG, SHORT, JsonlMirror
+from lamina.mirrors.jsonl import JsonlMirror
 from lamina.model.record import Layer
-from tests.contract.mirrors import STEPS, MirrorContract, SearchContract, check_any_history
+from tests.contract.mirrors import (
+    STEPS,
+    MirrorContract,
+    SearchContract,
+    check_any_history,
+    lines_of,
+)
 
 Steps = list[tuple[str, int, Layer | None]]
 
@@ -40,14 +45,6 @@ class TestMilton(MirrorContract):
         return {line["payload"]["id"]: line["payload"]["content"] for line in lines_of(folder)}
 
 
-def lines_of(folder: Path) -> list[dict[str, Any]]:
-    """Every line of both files, each record once."""
-    found = [path.read_bytes() for name in (SHORT, LONG) if (path := folder / name).exists()]
-    lines = [json.loads(line) for content in found for line in content.split(b"\n")[:-1]]
-    assert len({line["seq"] for line in lines}) == len(lines)
-    return lines
-
-
 class TestChromaEmbedded(SearchContract):
     """B2: a collection of ChromaDB in a folder of ours."""
 
@@ -70,7 +67,8 @@ class TestChromaEmbedded(SearchContract):
 def test_any_history(
     kind: type[MirrorContract], tmp_path_factory: pytest.TempPathFactory, steps: Steps
 ) -> None:
-    """B7: whatever is put, dropped, cleared, committed and lost, a mirror holds what was committed and knows where it is."""
+    """B7: whatever is put, dropped, cleared, committed and lost, a mirror holds what was committed
+    and knows where it is."""
     check_any_history(kind(), tmp_path_factory.mktemp("mirror"), steps)
 
 

@@ -1,4 +1,5 @@
-"""The documents as programs: their blocks, and a story that is run block by block and compared with what the page shows."""
+"""The documents as programs: their blocks, and a story that is run block by block and compared with
+what the page shows."""
 
 from __future__ import annotations
 
@@ -80,13 +81,15 @@ def masked(text: str) -> str:
 
 
 def is_as_shown(shown: str, printed: str) -> bool:
-    """Whether a page shows what was printed; an ellipsis on it stands for anything, several lines too."""
+    """Whether a page shows what was printed; an ellipsis on it stands for anything,
+    several lines too."""
     pattern = ".*".join(re.escape(part) for part in masked(shown).split(ANYTHING))
     return re.fullmatch(pattern, masked(printed), re.S) is not None
 
 
 class Story:
-    """A page that is lived through from top to bottom. Ids on the page stand for those that the store really gave."""
+    """A page that is lived through from top to bottom. Ids on the page stand for those that the
+    store really gave."""
 
     def __init__(self, page: Path) -> None:
         self.page = page

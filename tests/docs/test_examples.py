@@ -1,4 +1,5 @@
-"""Promises about the examples in the documents: they run, and print what the page shows; fragments name what is there."""
+"""Promises about the examples in the documents: they run, and print what the page shows; fragments
+name what is there."""
 
 from __future__ import annotations
 
@@ -20,10 +21,12 @@ from lamina.memory.runs import Run
 from lamina.memory.shared import Guest
 from lamina.surfaces.cli.main import cli
 from lamina.surfaces.hooks import Hooks
+from tests.cases import every
 
 from .pages import DOCS, Story, blocks, commands, is_as_shown, pages, piped, prose
 
-# Pages whose blocks run from top to bottom in an empty home. Those of other pages are fragments, and only looked at.
+# Pages whose blocks run from top to bottom in an empty home. Those of other pages are fragments,
+# and only looked at.
 STORIES = {
     "tutorial.md": ("python", "console"),
     "python.md": ("python",),
@@ -57,14 +60,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("name", STORIES)
 def test_what_a_page_shows_is_what_happens(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The examples of a page run in their order in an empty home, and print what stands below them (H1, H4, I)."""
+    """The examples of a page run in their order in an empty home, and print what stands below them
+    (H1, H4, I)."""
     if name == "tutorial.md":
         monkeypatch.setenv("LAMINA_AGENT", "sky")
     assert Story(DOCS / name).live(*STORIES[name]) > 1
 
 
 def test_a_page_that_shows_something_else_is_noticed() -> None:
-    """The comparison can fail: other words, a missing line and an extra one are differences; ids and times are not."""
+    """The comparison can fail: other words, a missing line and an extra one are differences; ids
+    and times are not."""
     shown = "remembered 01m7j3mv5y61zrymgyps7c03wb\nat 2026-11-16 11:59\n"
     assert is_as_shown(shown, "remembered 01m7j3mv5y61zrymgyps7c03wc\nat 2027-01-01 00:00")
     for other in (
@@ -77,11 +82,10 @@ def test_a_page_that_shows_something_else_is_noticed() -> None:
     assert not is_as_shown("a\n…\nb", "a\nx\ny\nc")
 
 
-@pytest.mark.parametrize(
-    ("page", "block"), PYTHON, ids=[f"{page.name}:{block.line}" for page, block in PYTHON]
-)
+@every(("page", "block"), PYTHON)
 def test_python_examples_call_what_there_is(page: Path, block: Any) -> None:
-    """Every verb that an example calls exists, and takes the arguments that the example gives (I)."""
+    """Every verb that an example calls exists, and takes the arguments that the
+    example gives (I)."""
     for call in calls(block.text):
         owner = NAMES[call.func.value.id]  # type: ignore[attr-defined]
         verb = getattr(owner, call.func.attr)  # type: ignore[attr-defined]
@@ -103,7 +107,7 @@ def calls(text: str) -> Iterator[ast.Call]:
             yield node
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+@every("page", pages())
 def test_commands_on_a_page_exist(page: Path) -> None:
     """Every command that a page names is one, and every option of those in its blocks too (H1)."""
     for block in blocks(page):
@@ -128,7 +132,8 @@ def test_a_command_that_is_none_is_noticed() -> None:
 
 
 def understood(words: list[str], *, whole: bool) -> None:
-    """Follow the words of a command through the program; whole ones are parsed to the end, and never run."""
+    """Follow the words of a command through the program; whole ones are parsed to the end, and
+    never run."""
     command: click.Command = cli
     context = click.Context(cli, info_name="lamina")
     rest = options_cut(words)

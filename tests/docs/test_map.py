@@ -1,4 +1,5 @@
-"""Promises about the house: SQL has one room, nothing names a machine, one place begins transactions."""
+"""Promises about the house: SQL has one room, nothing names a machine, one
+place begins transactions."""
 
 from __future__ import annotations
 
@@ -109,7 +110,8 @@ def test_the_map_has_every_room() -> None:
 
 
 def test_nothing_recommends_a_package_of_our_name() -> None:
-    """Lamina is on no index, where anybody could put something under its name: every page and message names the clone (D1)."""
+    """Lamina is on no index, where anybody could put something under its name: every page and
+    message names the clone (D1)."""
     advised = re.compile(r"pip install ['\"]?lamina\b|lamina\[\w+\]")
     pages = [
         *ROOT.glob("*.md"),

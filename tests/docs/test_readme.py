@@ -13,7 +13,8 @@ from lamina.surfaces.cli.main import run
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
-# What differs from run to run: ids, times and hashes, and the fraction of recency that a moment costs.
+# What differs from run to run: ids, times and hashes, and the fraction of recency that a moment
+# costs.
 MASKS = (
     (r"\b[0-9a-hjkmnp-tv-z]{26}\b", "ID"),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d", "TIME"),

@@ -39,7 +39,8 @@ def generator() -> ModuleType:
 
 
 def test_reference_is_current() -> None:
-    """docs/reference.md is what `make docs` would write now: commands, verbs, routes, tools, settings, errors (H1, H2, H3)."""
+    """docs/reference.md is what `make docs` would write now: commands, verbs, routes, tools,
+    settings, errors (H1, H2, H3)."""
     assert (ROOT / "docs" / "reference.md").read_text("utf-8") == generator().reference()
 
 
@@ -102,7 +103,8 @@ def console_paths() -> Iterator[str]:
     ],
 )
 def test_what_a_surface_has_is_on_its_page(page: str, names: list[str]) -> None:
-    """Every route, page, tool, hook event and switch is explained where people read about that surface (H2, H3, H4)."""
+    """Every route, page, tool, hook event and switch is explained where people read about that
+    surface (H2, H3, H4)."""
     text = (DOCS / page).read_text("utf-8")
     assert len(names) > 4
     assert [name for name in names if f"`{name}`" not in text] == []
@@ -142,7 +144,8 @@ def test_the_index_leads_to_every_page() -> None:
 
 
 def test_the_drawings_are_true() -> None:
-    """The drawing of states has exactly the legal moves as arrows, that of layers every layer (R2, R3)."""
+    """The drawing of states has exactly the legal moves as arrows, that of layers every
+    layer (R2, R3)."""
     states, layers = ((DOCS / f"{name}.svg").read_text("utf-8") for name in ("states", "layers"))
     assert set(re.findall(r'<g id="(\w+-\w+)">', states)) == {
         f"{before}-{after}" for before, after in rules.MOVES
@@ -151,7 +154,8 @@ def test_the_drawings_are_true() -> None:
 
 
 def test_concepts_name_what_there_is() -> None:
-    """The tables of the concepts have every layer, state and level of trust, in the order of the documents (R2, R3, V8)."""
+    """The tables of the concepts have every layer, state and level of trust, in the order of the
+    documents (R2, R3, V8)."""
     text = prose(DOCS / "concepts.md")
     for values in (Layer, lamina.State, lamina.Trust):
         places = [text.find(f"\n| `{value.value}` |") for value in values]

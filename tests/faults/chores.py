@@ -1,4 +1,5 @@
-"""What is done around the memories in the fault tests: copies, jobs, files of others, and who may do what."""
+"""What is done around the memories in the fault tests: copies, jobs, files of others, and who may
+do what."""
 
 from __future__ import annotations
 
@@ -139,7 +140,8 @@ def furnished_for_jobs(operator: lamina.Operator) -> None:
 
 
 def run_jobs(operator: lamina.Operator) -> None:
-    """Do what is due, as `lamina run --once` does. Where a job has failed or a lease was left behind, an hour passes first."""
+    """Do what is due, as `lamina run --once` does. Where a job has failed or a lease was left
+    behind, an hour passes first."""
     who: dict[str, Any] = {
         "actor": ACTOR.name,
         "surface": ACTOR.surface,

@@ -1,9 +1,11 @@
-"""Gives the fault tests a place to count in, and ends their run with one table of everything that was injected and checked."""
+"""Gives the fault tests a place to count in, and ends their run with one table of everything that
+was injected and checked."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,8 @@ OWN = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One folder for all processes of a run: whoever is first makes it, and those that it starts inherit its name."""
+    """One folder for all processes of a run: whoever is first makes it, and those that it starts
+    inherit its name."""
     if tally.VARIABLE not in os.environ:
         own = config.stash[OWN] = tempfile.TemporaryDirectory(prefix="lamina-tally-")
         os.environ[tally.VARIABLE] = own.name
@@ -36,3 +39,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if own is not None:
         own.cleanup()
         os.environ.pop(tally.VARIABLE, None)
+
+
+@pytest.fixture
+def shared_folder() -> Iterator[Path]:
+    """A folder that a user without rights can reach; pytest's own folders are private."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder

@@ -1,4 +1,5 @@
-"""What is done with memories in the fault tests, what there is before it, and what is looked at afterwards."""
+"""What is done with memories in the fault tests, what there is before it, and what is
+looked at afterwards."""
 
 from __future__ import annotations
 

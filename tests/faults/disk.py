@@ -1,7 +1,8 @@
-"""A disk that forgets what was not synced: the calls of a process again, and what is left when the power goes at any of them.
+"""A disk that forgets what was not synced: the calls of a process again, and what is left when the
+power goes at any of them.
 
-POSIX promises nothing about bytes before `fsync` of their file, nor about names before `fsync` of their folder, nor about
-their order. A real file system is kinder; this one is not.
+POSIX promises nothing about bytes before `fsync` of their file, nor about names before `fsync` of
+their folder, nor about their order. A real file system is kinder; this one is not.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import NamedTuple
 from .harness import attached, strace
 
 SECTOR = 512
-# Everything that changes files or names, and what moves the place in a file at which the next write happens.
+# Everything that changes files or names, and what moves the place in a file at which the next write
+# happens.
 KNOWN = (
     *(
         "openat",
@@ -58,7 +60,8 @@ def unescaped(hexadecimal: str) -> bytes:
 
 
 class Call(NamedTuple):
-    """One call that came to an end: its name, its arguments as strace shows them, and its result."""
+    """One call that came to an end: its name, its arguments as strace shows them,
+    and its result."""
 
     name: str
     arguments: str
@@ -85,14 +88,16 @@ class Call(NamedTuple):
 
 
 def recorder(log: Path) -> list[str]:
-    """strace, told to keep every call of a process and its threads that counts here, with all its bytes."""
+    """strace, told to keep every call of a process and its threads that counts here, with
+    all its bytes."""
     what = f"trace={','.join(KNOWN + UNKNOWN)}"
     return [strace(), "-f", "-y", "-xx", "-s", "100000000", "-o", str(log), "-e", what]
 
 
 @contextmanager
 def recorded(pid: int, log: Path) -> Iterator[list[Call]]:
-    """strace on a process and its threads within the block; every call with all its bytes is there at the end of it."""
+    """strace on a process and its threads within the block; every call with all its bytes is there
+    at the end of it."""
     calls: list[Call] = []
     with attached([*recorder(log), "-p", str(pid)]):
         yield calls
@@ -100,7 +105,8 @@ def recorded(pid: int, log: Path) -> Iterator[list[Call]]:
 
 
 def parsed(lines: Sequence[str]) -> Iterator[Call]:
-    """Calls in the order in which they ended; what another thread interrupted is put together again."""
+    """Calls in the order in which they ended; what another thread interrupted is
+    put together again."""
     begun: dict[str, str] = {}
     for line in lines:
         thread, _, text = line.partition(" ")
@@ -116,7 +122,8 @@ def parsed(lines: Sequence[str]) -> Iterator[Call]:
 
 
 class File:
-    """The bytes of one file: as the process sees them, as the disk has them for certain, and the writes in between."""
+    """The bytes of one file: as the process sees them, as the disk has them for certain, and the
+    writes in between."""
 
     def __init__(self, content: bytes = b"") -> None:
         self.content = bytearray(content)
@@ -133,7 +140,8 @@ class File:
         self.pending.clear()
 
     def left(self, chance: random.Random | None) -> bytes:
-        """What the disk may hold after a cut: nothing of what was not synced, or any part of it, torn between sectors."""
+        """What the disk may hold after a cut: nothing of what was not synced, or any part of it,
+        torn between sectors."""
         content = bytearray(self.durable)
         for at, data in self.pending if chance is not None else ():
             assert chance is not None
@@ -241,7 +249,8 @@ class Disk:
         self._places[number] = at + len(data)
 
     def _sent(self, call: Call) -> bytes:
-        """What the system copied from one file into another. One outside the home stays as it is."""
+        """What the system copied from one file into another. One outside the home stays
+        as it is."""
         source, name = OPENED.findall(call.arguments)[1]
         path = Path(unescaped(name).decode())
         offset = re.search(r"\[(\d+)\]", call.arguments)
@@ -279,7 +288,8 @@ class Disk:
         self.pending.append(move)
 
     def left(self, manner: str, chance: random.Random) -> dict[Path, bytes | None]:
-        """What is there when the power comes back: nothing that was not synced, names without bytes, or any part."""
+        """What is there when the power comes back: nothing that was not synced, names without
+        bytes, or any part."""
         names = dict(self.durable)
         for move in self.pending[
             : {"strict": 0, "names": None, "mixed": chance.randint(0, len(self.pending))}[manner]

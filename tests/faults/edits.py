@@ -1,4 +1,5 @@
-"""Edits of a store behind its back, with the SQLite of the standard library, and where each must be noticed."""
+"""Edits of a store behind its back, with the SQLite of the standard library, and where each
+must be noticed."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ Edit = Callable[["Editor"], Places]
 
 
 class Editor:
-    """One database under the knife: rows as dictionaries, the triggers out of the way, everything else as it was."""
+    """One database under the knife: rows as dictionaries, the triggers out of the way, everything
+    else as it was."""
 
     def __init__(self, connection: sqlite3.Connection, chance: random.Random) -> None:
         connection.row_factory = sqlite3.Row
@@ -66,7 +68,8 @@ class Editor:
 
 @contextmanager
 def knife(path: Path, chance: random.Random) -> Iterator[Editor]:
-    """Edit a database so that only the edit itself can give it away: triggers are put back as they were."""
+    """Edit a database so that only the edit itself can give it away: triggers are put back
+    as they were."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA ignore_check_constraints = ON")
         triggers = connection.execute(
@@ -468,7 +471,8 @@ def broken_json_edit(column: str, text: str) -> Edit:
 
 
 def broken_text_edit(table: str, column: str, key: str) -> Edit:
-    """Bytes that are not UTF-8, where a text should be. The check may name the last place that it could still read."""
+    """Bytes that are not UTF-8, where a text should be. The check may name the last place that it
+    could still read."""
 
     def edit(editor: Editor) -> Places:
         rows = sorted(editor.rows(table), key=lambda row: row[key])

@@ -12,7 +12,7 @@ from lamina import Memory
 from lamina.memory import opening
 from lamina.model.record import Layer, State
 from tests.conftest import Ticking
-from tests.security.test_erasure import MARK, STAYS, holding
+from tests.security.erasing import MARK, STAYS, holding
 
 from .harness import AGENT, check_sound
 

@@ -1,4 +1,5 @@
-"""What the fault tests share: their sizes, their child processes, and what must hold after every fault."""
+"""What the fault tests share: their sizes, their child processes, and what must hold
+after every fault."""
 
 from __future__ import annotations
 
@@ -30,10 +31,12 @@ SEED = 20261115
 FULL = os.environ.get("LAMINA_FAULTS") == "full"
 ROOT = Path(__file__).parents[2]
 CHILDREN = "tests.faults.children"
-# Far above what any child needs; a child that hangs is killed, so that its test fails instead of waiting for ever.
+# Far above what any child needs; a child that hangs is killed, so that its test fails instead of
+# waiting for ever.
 PATIENCE_SECONDS = 300
 NOBODY = 65534
-# What the verbs change files with: the database and its log, the files of the archive, that of the status.
+# What the verbs change files with: the database and its log, the files of the archive, that of the
+# status.
 CALLS = (
     "pwrite64",
     "write",
@@ -133,7 +136,8 @@ class Child:
 
 
 class Nursery(Child):
-    """Forks processes that do one step at a time. They have all their modules, so that only the step itself is traced."""
+    """Forks processes that do one step at a time. They have all their modules, so that only the
+    step itself is traced."""
 
     def __init__(self, script: str, *arguments: object) -> None:
         super().__init__(script, *arguments)
@@ -143,7 +147,8 @@ class Nursery(Child):
 
     @contextmanager
     def fork(self, patience: float = PATIENCE_SECONDS) -> Iterator[int]:
-        """The number of a process that obeys until the end of the block, unless it was killed before."""
+        """The number of a process that obeys until the end of the block, unless it
+        was killed before."""
         self._guard.cancel()
         self._guard = threading.Timer(patience, self._give_up)  # each of them has all the time
         self._guard.daemon = True
@@ -205,7 +210,8 @@ class Fault(NamedTuple):
 
 
 def points(calls: Sequence[str], most: int, salt: str, *, without: str = "\n") -> list[Point]:
-    """Where to break a step: at every call but those that speak of something, or at a seeded sample with its turning points."""
+    """Where to break a step: at every call but those that speak of something, or at a seeded sample
+    with its turning points."""
     count: Counter[str] = Counter()
     every: list[Point] = []
     for line in calls:
@@ -228,7 +234,8 @@ def points(calls: Sequence[str], most: int, salt: str, *, without: str = "\n") -
 
 @contextmanager
 def attached(command: Sequence[str]) -> Iterator[None]:
-    """strace that hangs on a process within the block; it writes what it has seen when the block ends."""
+    """strace that hangs on a process within the block; it writes what it has seen when
+    the block ends."""
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         while "attached" not in (
@@ -246,7 +253,8 @@ def attached(command: Sequence[str]) -> Iterator[None]:
 def traced(
     pid: int, log: Path, calls: Sequence[str], *faults: str, only: Path | None = None
 ) -> Iterator[list[str]]:
-    """strace on a process within the block, with any number of faults; the calls are there at the end of it."""
+    """strace on a process within the block, with any number of faults; the calls are there at the
+    end of it."""
     filters = [item for fault in faults for item in ("-e", f"inject={fault}")]
     filters += [] if only is None else ["-P", str(only)]
     seen: list[str] = []
@@ -269,7 +277,8 @@ def database_of(home: Path, name: str = "memory.db") -> Path:
 
 
 def check_sound(operator: lamina.Operator) -> None:
-    """What holds after every fault: both chains verify with every row, tag and link, and the word index is complete."""
+    """What holds after every fault: both chains verify with every row, tag and link, and the word
+    index is complete."""
     report = operator.audit_verify()
     assert report["events"].problems == ()
     assert report["reads"].problems == ()
@@ -294,7 +303,8 @@ def contents(memory: lamina.Memory, **filters: Any) -> list[str]:
 
 
 def strace() -> str:
-    """The path of strace. Without it the faults at system calls cannot be made, which a full run must not hide."""
+    """The path of strace. Without it the faults at system calls cannot be made, which a full run
+    must not hide."""
     path = shutil.which("strace")
     if path is None:
         message = "strace is not installed: faults at system calls cannot be injected"

@@ -1,4 +1,5 @@
-"""What the matrix of docs/faults.md rests on: every verb and every command of the program, and the write paths behind it."""
+"""What the matrix of docs/faults.md rests on: every verb and every command of the program, and the
+write paths behind it."""
 
 from __future__ import annotations
 
@@ -182,7 +183,8 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "models.pull": (CACHE,),
 }
 
-# Verbs that leave the store and every file as they are, but for the audit of reads. `test_matrix` asks each of a store.
+# Verbs that leave the store and every file as they are, but for the audit of reads. `test_matrix`
+# asks each of a store.
 PLAIN = (
     *(
         "archives",

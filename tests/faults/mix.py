@@ -1,4 +1,5 @@
-"""Several processes that live with one store and are killed by chance, and a model of what each was told is done."""
+"""Several processes that live with one store and are killed by chance, and a model of what each was
+told is done."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ class Held(NamedTuple):
 
 
 def held(home: Path) -> Iterator[Held]:
-    """Every memory of these processes, looked at from outside: as a row, or as a line of the archive."""
+    """Every memory of these processes, looked at from outside: as a row, or as a line
+    of the archive."""
     folder = home / "agents" / AGENT
     with closing(
         apsw.Connection(str(folder / "memory.db"), flags=apsw.SQLITE_OPEN_READONLY)
@@ -45,7 +47,8 @@ def held(home: Path) -> Iterator[Held]:
 
 
 class Model:
-    """What must be true of each key: the text that holds, or the two that may when a kill left it open."""
+    """What must be true of each key: the text that holds, or the two that may when a kill
+    left it open."""
 
     def __init__(self) -> None:
         self.keys: dict[str, str | None] = {}
@@ -74,7 +77,8 @@ class Model:
             self._begun = None
 
     def check(self, found: dict[str, set[str]]) -> None:
-        """Compare with the texts that are active for each key; what was open is known from now on."""
+        """Compare with the texts that are active for each key; what was open is known
+        from now on."""
         for begun in self.open:
             before = {key: self.keys.get(key) for key in begun}
             seen = {key: next(iter(found.get(key, ())), None) for key in begun}
@@ -88,7 +92,8 @@ class Model:
 
 
 def active(home: Path) -> dict[str, set[str]]:
-    """The texts that are active for each key. No record is in two places, and no text has two records."""
+    """The texts that are active for each key. No record is in two places, and no text
+    has two records."""
     every = list(held(home))
     for twice in (
         Counter(one.record for one in every),
@@ -121,7 +126,8 @@ class Slot:
         self._lives += 1
         with self._nursery.fork(patience):
             self._nursery.tell(**self._order, name=f"{self._name}x{self._lives}")
-            # It has heard what it is to do once it says something; killed before that, the nursery would hear it instead.
+            # It has heard what it is to do once it says something; killed before that, the nursery
+            # would hear it instead.
             self._heard(self._nursery.hear())
             for number in count(1):
                 if is_over(number):

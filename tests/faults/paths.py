@@ -1,4 +1,5 @@
-"""Every way in which something comes to the disk: what there is before, what is done, and what is looked at afterwards."""
+"""Every way in which something comes to the disk: what there is before, what is done, and what is
+looked at afterwards."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ class WritePath(NamedTuple):
     furnish: Step = lambda operator: operator.remember("memory before", key="before")
     view: Step = everything
     settings: dict[str, Any] = {}  # noqa: RUF012 - never changed
-    # Whether it comes to the disk as a whole or not at all. Otherwise the next attempt finishes what was begun.
+    # Whether it comes to the disk as a whole or not at all. Otherwise the next attempt finishes
+    # what was begun.
     is_whole: bool = True
     # Where kills and errors of the disk at each call of this are tested already.
     elsewhere: str | None = None

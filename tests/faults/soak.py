@@ -1,7 +1,8 @@
-"""`python -m tests.faults.soak`: processes live with one store and are killed by chance; memory, descriptors and WAL stay flat.
+"""`python -m tests.faults.soak`: processes live with one store and are killed by chance; memory,
+descriptors and WAL stay flat.
 
-One process is never killed, and is measured. All others are killed with -9 after some seconds and begun again. What each was
-told is done is kept in a model, and compared with the files at the end.
+One process is never killed, and is measured. All others are killed with -9 after some seconds and
+begun again. What each was told is done is kept in a model, and compared with the files at the end.
 """
 
 from __future__ import annotations
@@ -33,16 +34,20 @@ from .mix import Slot, active
 MIB = 1 << 20
 RULES = "short_term_max_lines: 1000\n"
 SECONDS_BETWEEN_SAMPLES = 3
-# A killed process has lived for so many seconds at most, and pauses so long between two verbs at most.
+# A killed process has lived for so many seconds at most, and pauses so long between two verbs at
+# most.
 LONGEST_LIFE, PAUSE = 8.0, 0.1
 # The first part of the time is for warming up, and is not judged.
 WARM_UP = 0.25
-# What may be called flat: the line through all samples after the warm-up rises by no more than this until the end. A process
-# that searches holds a catalogue of all records, so its memory may also rise by so many bytes for each acknowledged write.
+# What may be called flat: the line through all samples after the warm-up rises by no more than this
+# until the end. A process
+# that searches holds a catalogue of all records, so its memory may also rise by so many bytes for
+# each acknowledged write.
 MOST_GROWTH = {"memory": 16 * MIB, "descriptors": 4}
 BYTES_PER_WRITE = 2048
 MOST_WAL = 64 * MIB
-# What a killed process leaves behind and nobody misses: work files, and the file of a conversation that was not stored.
+# What a killed process leaves behind and nobody misses: work files, and the file of a conversation
+# that was not stored.
 LEFT_BEHIND = ("leftovers", "episodes")
 BARS = "▁▂▃▄▅▆▇█"
 

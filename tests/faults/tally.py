@@ -1,4 +1,5 @@
-"""What the fault tests did, counted in one place: a line of JSON for every count, added up over all processes at the end."""
+"""What the fault tests did, counted in one place: a line of JSON for every count, added up over all
+processes at the end."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ COLUMNS = (
 
 
 def count(column: str, number: int = 1) -> None:
-    """Add to a column, under the file of the test that is running; outside of a counted run nothing is kept."""
+    """Add to a column, under the file of the test that is running; outside of a counted run nothing
+    is kept."""
     assert column in COLUMNS, column
     folder = os.environ.get(VARIABLE)
     if folder is None or not number:
@@ -34,7 +36,8 @@ def count(column: str, number: int = 1) -> None:
 
 
 def check(acknowledged: Iterable[object], found: Iterable[object]) -> None:
-    """Everything that was acknowledged is found, and exactly once. It is counted first, so that the table shows it."""
+    """Everything that was acknowledged is found, and exactly once. It is counted first, so that the
+    table shows it."""
     expected, there = set(acknowledged), Counter(found)
     lost = [one for one in expected if not there[one]]
     twice = [one for one in expected if there[one] > 1]

@@ -1,7 +1,9 @@
-"""Faults while a mirror in ChromaDB follows the store: the store is whole, its writer is not hurt, and the mirror comes back.
+"""Faults while a mirror in ChromaDB follows the store: the store is whole, its writer is not hurt,
+and the mirror comes back.
 
-A mirror is a copy, so what is in it after a fault is not promised; that it can be told, and made good, is. Chroma writes in
-threads of its own, which strace follows. It counts the calls of each for itself: the nth is that of the first to get so far.
+A mirror is a copy, so what is in it after a fault is not promised; that it can be told, and made
+good, is. Chroma writes in threads of its own, which strace follows. It counts the calls of each for
+itself: the nth is that of the first to get so far.
 """
 
 from __future__ import annotations
@@ -92,7 +94,8 @@ def base(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Base:
 
 @contextmanager
 def followed(pid: int, home: Path, log: Path, fault: Fault | None = None) -> Iterator[list[str]]:
-    """strace on a process with its threads, those to come too, at the files of the mirror; the calls are there at the end."""
+    """strace on a process with its threads, those to come too, at the files of the mirror; the
+    calls are there at the end."""
     injected = [] if fault is None else ["-e", f"inject={fault}"]
     calls = WRITING if fault is None else (fault.point.call,)
     only = [item for path in files_of(home) for item in ("-P", str(path))]
@@ -147,7 +150,8 @@ def some(base: Base, most: int, salt: str) -> list[tuple[str, Point]]:
 
 
 def check_after(home: Path, acknowledged: list[str]) -> None:
-    """Another process finds the store whole; a sync, or a rebuild where verifying asks for it, makes the mirror the same."""
+    """Another process finds the store whole; a sync, or a rebuild where verifying asks for it,
+    makes the mirror the same."""
     with lamina.operator(AGENT, home=home, settings=SETTINGS) as operator:
         check_sound(operator)
         tally.check(acknowledged, contents(operator))
@@ -163,8 +167,8 @@ def check_after(home: Path, acknowledged: list[str]) -> None:
 
 
 def test_a_kill_while_a_mirror_follows(tmp_path: Path, nursery: Nursery, base: Base) -> None:
-    """B2, B7, P4: killed at a call that writes the mirror, in whichever thread, nothing of the store is lost, and the mirror
-    comes back."""
+    """B2, B7, P4: killed at a call that writes the mirror, in whichever thread, nothing of the
+    store is lost, and the mirror comes back."""
     killed = 0
     for step, point in some(base, KILLS, "kill"):
         home = copied(base.home, tmp_path / "home")
@@ -183,8 +187,8 @@ def test_a_kill_while_a_mirror_follows(tmp_path: Path, nursery: Nursery, base: B
 def test_an_error_of_the_disk_while_a_mirror_follows(
     tmp_path: Path, nursery: Nursery, base: Base, error: str
 ) -> None:
-    """B2, B4, B7, P4: an error of the disk in the mirror is told, and hurts no writer: the same process remembers on, and the
-    mirror comes back."""
+    """B2, B4, B7, P4: an error of the disk in the mirror is told, and hurts no writer: the same
+    process remembers on, and the mirror comes back."""
     for step, point in some(base, ERRORS, error):
         home = copied(base.home, tmp_path / "home")
         with nursery.fork(PATIENCE_SECONDS) as pid:
@@ -199,8 +203,8 @@ def test_an_error_of_the_disk_while_a_mirror_follows(
 def test_a_kill_at_any_moment_of_a_writer_with_a_mirror(
     tmp_path: Path, nursery: Nursery, base: Base
 ) -> None:
-    """L1, B2, B7, P4: killed at a random moment while the mirror follows behind, what was acknowledged is there once, and the
-    mirror comes back."""
+    """L1, B2, B7, P4: killed at a random moment while the mirror follows behind, what was
+    acknowledged is there once, and the mirror comes back."""
     chance = random.Random(SEED)
     for number in range(MOMENTS):
         home = copied(base.home, tmp_path / "home")

@@ -1,14 +1,13 @@
-"""Disks that are full, read-only or damaged, and files that are not what they should be: typed errors, nothing harmed."""
+"""Disks that are full, read-only or damaged, and files that are not what they should be: typed
+errors, nothing harmed."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import random
 import shutil
 import sqlite3
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import lamina
+from tests.faults.read_only import allow_writing, files, forbid_writing, give_away, make_store
 
 from .harness import AGENT, NOBODY, SEED, Child, check_sound, contents, database_of, size
 
@@ -28,7 +28,8 @@ every_log = pytest.mark.parametrize("checkpoint_pages", KINDS_OF_LOG.values(), i
 
 
 def check_full_and_free(child: Child, home: Path, free: Callable[[], None]) -> None:
-    """A store without room fails typed and reads on; with room again it writes on, and nothing acknowledged is missing."""
+    """A store without room fails typed and reads on; with room again it writes on, and nothing
+    acknowledged is missing."""
     full, look = child.hear(), child.hear()
     assert full["acknowledged"] > 0
     assert set(full["failures"]) == {"store_unavailable"}
@@ -47,14 +48,16 @@ def check_full_and_free(child: Child, home: Path, free: Callable[[], None]) -> N
 
 @every_log
 def test_a_file_that_cannot_grow_loses_nothing(tmp_path: Path, checkpoint_pages: int) -> None:
-    """B1, B4, L1, P4: when files cannot grow, writes are `StoreUnavailable`, reads go on, and with room it goes on writing."""
+    """B1, B4, L1, P4: when files cannot grow, writes are `StoreUnavailable`, reads go on, and with
+    room it goes on writing."""
     with Child("filler", tmp_path, checkpoint_pages, size(quick=400_000, full=4_000_000)) as child:
         check_full_and_free(child, tmp_path, free=lambda: None)
 
 
 @every_log
 def test_a_full_disk_loses_nothing(small_disk: Path, checkpoint_pages: int) -> None:
-    """B1, B4, L1, P4: the same on a disk of 8 MB that is really full, until something else on it is deleted."""
+    """B1, B4, L1, P4: the same on a disk of 8 MB that is really full, until something else on
+    it is deleted."""
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(size(quick=6, full=3) * 1024 * 1024))
     with Child("filler", small_disk / "home", checkpoint_pages, 0) as child:
@@ -87,54 +90,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 # Read-only
 
 
-@pytest.fixture
-def shared_folder() -> Iterator[Path]:
-    """A folder that a user without rights can reach; pytest's own folders are private."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        yield folder
-
-
-def give_away(home: Path) -> None:
-    """Let the user without rights own everything, so that the modes alone decide."""
-    if os.getuid() == 0:
-        for path in (home, *home.rglob("*")):
-            os.chown(path, NOBODY, NOBODY)
-
-
-def forbid_writing(home: Path) -> None:
-    give_away(home)
-    for path in (*home.rglob("*"), home):
-        path.chmod(0o500 if path.is_dir() else 0o400)
-
-
-def allow_writing(home: Path) -> None:
-    for path in (home, *home.rglob("*")):
-        path.chmod(0o700 if path.is_dir() else 0o600)
-
-
-def make_store(home: Path, memories: int = 60) -> None:
-    with lamina.open(AGENT, home=home) as memory:
-        memory.remember_many(
-            {"content": f"memory {n}", "tags": ["kept", f"t{n % 7}"], "key": f"k{n}"}
-            for n in range(memories)
-        )
-
-
-def files(home: Path) -> dict[str, str]:
-    """Every path under a home with the hash of its bytes; a folder has none, a link has its target."""
-    return {str(path.relative_to(home)): _content(path) for path in sorted(home.rglob("*"))}
-
-
-def _content(path: Path) -> str:
-    if path.is_symlink():
-        return str(path.readlink())
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-
-
 def test_a_read_only_store_reads_and_says_that_it_cannot_write(shared_folder: Path) -> None:
-    """B1, B4, B6: in a folder that cannot be written, reads work, writes are `StoreUnavailable`, and nothing is left behind."""
+    """B1, B4, B6: in a folder that cannot be written, reads work, writes are `StoreUnavailable`,
+    and nothing is left behind."""
     home = shared_folder / "home"
     make_store(home)
     forbid_writing(home)
@@ -152,7 +110,8 @@ def test_a_read_only_store_reads_and_says_that_it_cannot_write(shared_folder: Pa
 
 
 def test_a_store_that_becomes_writable_again_is_written(shared_folder: Path) -> None:
-    """B1, B4: a file that was read-only for a moment does not leave the handle read-only for good."""
+    """B1, B4: a file that was read-only for a moment does not leave the handle
+    read-only for good."""
     home = shared_folder / "home"
     make_store(home)
     give_away(home)
@@ -163,7 +122,8 @@ def test_a_store_that_becomes_writable_again_is_written(shared_folder: Path) -> 
 
 
 def test_failed_writes_leave_no_files_open(shared_folder: Path) -> None:
-    """B1: an agent that tries again and again to write to a read-only store does not run out of files."""
+    """B1: an agent that tries again and again to write to a read-only store does not run
+    out of files."""
     home = shared_folder / "home"
     make_store(home)
     forbid_writing(home)
@@ -174,7 +134,8 @@ def test_failed_writes_leave_no_files_open(shared_folder: Path) -> None:
 
 
 def test_a_read_only_store_with_a_log_is_read_or_refused(shared_folder: Path) -> None:
-    """B1, B4: a store with a log, in a folder that cannot be written, is read or refused, and nothing is left behind."""
+    """B1, B4: a store with a log, in a folder that cannot be written, is read or refused, and
+    nothing is left behind."""
     home = shared_folder / "home"
     make_store(home)
     copy = shared_folder / "copy"
@@ -196,7 +157,8 @@ def test_a_read_only_store_with_a_log_is_read_or_refused(shared_folder: Path) ->
     os.getuid() != 0, reason="one user writes and another reads: only root can be both"
 )
 def test_a_reader_without_rights_is_not_misled_by_a_writer(shared_folder: Path) -> None:
-    """B1: who may only read sees what others write meanwhile, or is told `StoreUnavailable`; never damage that is not there."""
+    """B1: who may only read sees what others write meanwhile, or is told `StoreUnavailable`; never
+    damage that is not there."""
     home = shared_folder / "home"
     make_store(home)
     for path in (home, *home.rglob("*")):
@@ -300,7 +262,8 @@ DAMAGES = [
 def test_what_is_not_a_store_is_refused_and_left_alone(
     tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
-    """B1: a damaged, foreign or newer file is a typed error for whoever opens or checks it; not a byte of it changes."""
+    """B1: a damaged, foreign or newer file is a typed error for whoever opens or checks it; not a
+    byte of it changes."""
     make_store(tmp_path)
     path = database_of(tmp_path)
     damage(path)
@@ -311,7 +274,8 @@ def test_what_is_not_a_store_is_refused_and_left_alone(
 
 
 def test_a_damaged_page_is_noticed(tmp_path: Path) -> None:
-    """P4: whichever page of the file is overwritten, `audit verify` says so, or a typed error does (DESIGN, decision 4)."""
+    """P4: whichever page of the file is overwritten, `audit verify` says so, or a typed error does
+    (DESIGN, decision 4)."""
     base = tmp_path / "base"
     make_store(base)
     unnoticed = []
@@ -337,7 +301,8 @@ def damage_is_noticed(home: Path) -> bool:
     "name", ["agents", f"agents/{AGENT}", f"agents/{AGENT}/memory.db", f"agents/{AGENT}/reads.db"]
 )
 def test_a_link_in_place_of_ours_is_refused(tmp_path: Path, name: str) -> None:
-    """P2: a symbolic link where a folder or file of ours should be is `Refused` and noted; what it leads to is not touched."""
+    """P2: a symbolic link where a folder or file of ours should be is `Refused` and noted; what it
+    leads to is not touched."""
     elsewhere, home = tmp_path / "elsewhere", tmp_path / "home"
     for place in (elsewhere, home):
         with lamina.operator(AGENT, home=place) as operator:

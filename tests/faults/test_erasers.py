@@ -1,4 +1,5 @@
-"""Erasing beside others: SQLite keeps its locks, and whoever erases at the same time waits for its turn."""
+"""Erasing beside others: SQLite keeps its locks, and whoever erases at the same time waits
+for its turn."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ import pytest
 import lamina
 from lamina import StoreUnavailable
 from lamina.memory import erasure
-from tests.security.test_erasure import holding
+from tests.security.erasing import holding
 
 from . import tally
 from .children.common import outcome
@@ -25,7 +26,8 @@ from .harness import AGENT, Child, check_store, contents, database_of, size
 
 ROUNDS = size(quick=2, full=50)
 SECONDS = size(quick=1, full=60)
-# An older SQLite in a process of its own: it reads the store and, as the last one to close, folds the log and removes it.
+# An older SQLite in a process of its own: it reads the store and, as the last one to close, folds
+# the log and removes it.
 STOCK = """
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1])
@@ -51,7 +53,8 @@ def read_by_stock_sqlite(home: Path) -> None:
 
 
 def acknowledged_beside_an_eraser(home: Path, how: str) -> list[str]:
-    """Memories that two processes keep after one of them has erased; the eraser is closed at the end, or killed."""
+    """Memories that two processes keep after one of them has erased; the eraser is closed at the
+    end, or killed."""
     with Eraser(home) as first, Eraser(home, "b") as other:
         assert [first.hear(), other.hear()]
         first.order("erase", 1)
@@ -75,7 +78,8 @@ def acknowledged_beside_an_eraser(home: Path, how: str) -> list[str]:
 
 @pytest.mark.parametrize("how", ["closed", "killed"])
 def test_an_older_sqlite_elsewhere_removes_no_log_of_an_eraser(tmp_path: Path, how: str) -> None:
-    """B1, P5: what is acknowledged after an erasure stays, although another SQLite has closed the store meanwhile."""
+    """B1, P5: what is acknowledged after an erasure stays, although another SQLite has closed the
+    store meanwhile."""
     for number in range(ROUNDS):
         home = tmp_path / f"home{number}"
         with lamina.open(AGENT, home=home) as memory:
@@ -89,7 +93,8 @@ def test_an_older_sqlite_elsewhere_removes_no_log_of_an_eraser(tmp_path: Path, h
 
 @pytest.mark.parametrize("people", [2, 4])
 def test_processes_that_erase_at_once_take_turns(tmp_path: Path, people: int) -> None:
-    """P5, P4: none dies or fails, each erasure ends with its certificate, and not one byte of any is left in the home."""
+    """P5, P4: none dies or fails, each erasure ends with its certificate, and not one byte of any
+    is left in the home."""
     with lamina.operator(AGENT, home=tmp_path) as operator:
         operator.remember("a neighbour who stays")
     with ExitStack() as stack:
@@ -123,7 +128,8 @@ def test_threads_on_one_handle_take_turns(tmp_path: Path) -> None:
 
 
 def check_erased(home: Path, told: list[Counter[str]]) -> None:
-    """Everybody has erased, and only that; the store is whole, and nothing of what was erased is in any file."""
+    """Everybody has erased, and only that; the store is whole, and nothing of what was erased is in
+    any file."""
     assert {name for outcomes in told for name in outcomes} == {"done"}, told
     check_store(home)
     with lamina.operator(AGENT, home=home) as operator:
@@ -136,7 +142,8 @@ def check_erased(home: Path, told: list[Counter[str]]) -> None:
 def test_who_waits_too_long_is_told_for_whom(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """P5: an erasure that does not get its turn raises a typed error that names the process; nothing was erased."""
+    """P5: an erasure that does not get its turn raises a typed error that names the process;
+    nothing was erased."""
     monkeypatch.setattr(erasure, "PATIENCE", 0.0)
     with (
         lamina.operator(AGENT, home=tmp_path) as operator,

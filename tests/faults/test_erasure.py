@@ -1,4 +1,5 @@
-"""Faults while something is erased: it is there, or on its way out for good, and whoever comes next finishes it."""
+"""Faults while something is erased: it is there, or on its way out for good, and whoever comes next
+finishes it."""
 
 from __future__ import annotations
 
@@ -11,11 +12,11 @@ import pytest
 
 import lamina
 from tests.conftest import Ticking
-from tests.security.test_erasure import MARK, STAYS, holding
+from tests.faults.opening import opened
+from tests.security.erasing import MARK, STAYS, holding
 
 from . import tally
 from .harness import AGENT, CALLS, Fault, Nursery, check_sound, copied, points, size, traced
-from .test_reviews import opened
 
 KILLS = size(quick=3, full=250)
 ERRORS = size(quick=2, full=60)
@@ -42,7 +43,8 @@ def nursery() -> Iterator[Nursery]:
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Base:
-    """A home in which a word stands everywhere: in rows, in the archive, in queries, in an export and in a backup."""
+    """A home in which a word stands everywhere: in rows, in the archive, in queries, in an export
+    and in a backup."""
     folder = tmp_path_factory.mktemp("erasing")
     home = folder / "home"
     with lamina.operator(AGENT, home=home, clock=Ticking(), actor="ana") as operator:
@@ -65,8 +67,9 @@ def base(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Base:
 
 
 def check_gone_or_there(base: Base, home: Path) -> None:
-    """Nothing or all of it is out of the store; erasing or resuming ends with one whole certificate, and not one byte is left
-    but in a copy that could not be removed, which the certificate names."""
+    """Nothing or all of it is out of the store; erasing or resuming ends with one whole
+    certificate, and not one byte is left but in a copy that could not be removed, which the
+    certificate names."""
     with opened(home) as decider:
         operator = decider.operator
         check_sound(operator)
@@ -99,7 +102,8 @@ def check_gone_or_there(base: Base, home: Path) -> None:
 
 
 def test_a_kill_at_any_write_call_is_resumed(tmp_path: Path, nursery: Nursery, base: Base) -> None:
-    """P5, P4: killed at any write call, an erasure has not begun or can be finished; never is there half a certificate."""
+    """P5, P4: killed at any write call, an erasure has not begun or can be finished; never is there
+    half a certificate."""
     for number, point in enumerate(points(base.calls, KILLS, "erase")):
         home = copied(base.home, tmp_path / f"home{number}")
         with nursery.fork() as pid:
@@ -113,7 +117,8 @@ def test_a_kill_at_any_write_call_is_resumed(tmp_path: Path, nursery: Nursery, b
 def test_an_error_at_any_write_call_is_typed_and_passes(
     tmp_path: Path, nursery: Nursery, base: Base, error: str
 ) -> None:
-    """P5, B4: an error of the disk at any write call is typed or was told in the certificate; the next attempt finishes it."""
+    """P5, B4: an error of the disk at any write call is typed or was told in the certificate; the
+    next attempt finishes it."""
     for number, point in enumerate(points(base.calls, ERRORS, error)):
         home = copied(base.home, tmp_path / f"home{number}")
         with nursery.fork() as pid:

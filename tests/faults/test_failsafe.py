@@ -1,4 +1,5 @@
-"""Faults of the fail-safe: kills, full and failing disks, and processes in each other's way. Nothing is lost, nothing twice."""
+"""Faults of the fail-safe: kills, full and failing disks, and processes in each other's way.
+Nothing is lost, nothing twice."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def nursery() -> Iterator[Nursery]:
 
 
 class Base(NamedTuple):
-    """A home whose store is away and whose fail-safe holds one batch, and the write calls of the next step."""
+    """A home whose store is away and whose fail-safe holds one batch, and the write calls of the
+    next step."""
 
     home: Path
     calls: list[str]
@@ -102,7 +104,8 @@ def replaying(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Bas
 
 
 def check_replayed(home: Path, *more: list[str]) -> None:
-    """Another process that opens the store finds everything once and in its order, and nothing waits any more."""
+    """Another process that opens the store finds everything once and in its order, and nothing
+    waits any more."""
     with lamina.operator(AGENT, home=home) as operator:
         stored = sorted(operator.list(limit=1000), key=lambda one: one.seq)
         tally.check(["stored", *BEFORE], [one.content for one in stored])
@@ -122,7 +125,8 @@ def check_replayed(home: Path, *more: list[str]) -> None:
 def test_a_kill_while_it_is_kept_leaves_all_or_nothing(
     tmp_path: Path, nursery: Nursery, keeping: Base
 ) -> None:
-    """B4: killed at any write call, a batch is kept as a whole or not at all, and what was acknowledged before is there."""
+    """B4: killed at any write call, a batch is kept as a whole or not at all, and what was
+    acknowledged before is there."""
     for number, point in enumerate(points(keeping.calls, KILLS, "keep")):
         home = copied(keeping.home, tmp_path / f"home{number}")
         with nursery.fork() as pid:
@@ -152,7 +156,8 @@ def test_an_error_while_it_is_kept_is_told(
 def test_a_kill_while_it_is_replayed_is_made_good(
     tmp_path: Path, nursery: Nursery, replaying: Base
 ) -> None:
-    """B4, P4: killed at any write call, a replay is finished by whoever comes next: everything once, and in its order."""
+    """B4, P4: killed at any write call, a replay is finished by whoever comes next: everything
+    once, and in its order."""
     for number, point in enumerate(points(replaying.calls, KILLS, "replay")):
         home = copied(replaying.home, tmp_path / f"home{number}")
         with nursery.fork() as pid:
@@ -201,9 +206,11 @@ def storing(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Base:
 def test_a_write_whose_end_is_not_heard_counts_once(
     tmp_path: Path, nursery: Nursery, storing: Base, error: str, ending: str
 ) -> None:
-    """B4, L1: whichever call fails while a batch is stored, it is acknowledged and there once: stored, kept, or both.
+    """B4, L1: whichever call fails while a batch is stored, it is acknowledged and there once:
+    stored, kept, or both.
 
-    What could not be synced may be found in the log by whoever comes next; then what was kept is not stored again.
+    What could not be synced may be found in the log by whoever comes next; then what was kept is
+    not stored again.
     """
     for number, point in enumerate(points(storing.calls, ERRORS, error + ending)):
         home = copied(storing.home, tmp_path / f"home{number}")
@@ -221,7 +228,8 @@ def test_a_write_whose_end_is_not_heard_counts_once(
 
 
 def test_a_full_disk_is_what_it_is_for(tmp_path: Path, nursery: Nursery) -> None:
-    """B4: when the store cannot grow, memories are kept beside it, and are in it when there is room."""
+    """B4: when the store cannot grow, memories are kept beside it, and are in it when
+    there is room."""
     home = tmp_path / "home"
     with nursery.fork():
         assert nursery.told(step="open", home=str(home)) == "done"
@@ -242,7 +250,8 @@ def test_a_full_disk_is_what_it_is_for(tmp_path: Path, nursery: Nursery) -> None
 
 
 def test_processes_in_each_others_way_lose_nothing(tmp_path: Path) -> None:
-    """B4: several that write and replay at once, and never wait for the store, store everything once, under its id."""
+    """B4: several that write and replay at once, and never wait for the store, store everything
+    once, under its id."""
     with lamina.open(AGENT, home=tmp_path):
         pass
     told: list[dict[str, str]] = []

@@ -49,7 +49,8 @@ os.waitpid(pid, 0)
 
 
 def test_a_forked_process_with_a_handle_of_its_own_loses_nothing(tmp_path: Path) -> None:
-    """B1: what a child acknowledges through its own handle stays, also when its parent closes meanwhile."""
+    """B1: what a child acknowledges through its own handle stays, also when its
+    parent closes meanwhile."""
     done = subprocess.run(
         [sys.executable, "-c", SCENE, str(tmp_path)],
         capture_output=True,
@@ -65,7 +66,8 @@ def test_a_forked_process_with_a_handle_of_its_own_loses_nothing(tmp_path: Path)
 
 
 def locked(path: Path) -> bool:
-    """Whether another process would find SQLite's shared lock on a file; asked in one that never opened it."""
+    """Whether another process would find SQLite's shared lock on a file; asked in one that never
+    opened it."""
     start, length = 0x40000000 + 2, 510
     code = (
         "import fcntl, struct, sys\n"
@@ -83,7 +85,8 @@ def locked(path: Path) -> bool:
     struct.calcsize("hhqqi4x") != 32, reason="the layout of locks on this system is not known"
 )
 def test_a_second_handle_leaves_the_locks_of_the_first(tmp_path: Path) -> None:
-    """B1: opening the store again in the same process does not drop the locks that protect it from others."""
+    """B1: opening the store again in the same process does not drop the locks that protect
+    it from others."""
     with lamina.open(AGENT, home=tmp_path) as first:
         first.remember("x")
         before = locked(database_of(tmp_path))
@@ -94,7 +97,8 @@ def test_a_second_handle_leaves_the_locks_of_the_first(tmp_path: Path) -> None:
 
 
 def test_a_restore_loses_nothing_that_others_write_meanwhile(tmp_path: Path) -> None:
-    """B1: every acknowledged memory is in the restored store or in the copy that the restore kept."""
+    """B1: every acknowledged memory is in the restored store or in the copy that
+    the restore kept."""
     with lamina.operator(AGENT, home=tmp_path) as operator:
         operator.remember_many({"content": f"old {number}"} for number in range(3000))
         saved = operator.backup()
@@ -134,7 +138,8 @@ def damaged_in_the_middle(home: Path) -> Path:
 
 
 def test_a_store_that_opens_but_is_damaged_can_be_restored(tmp_path: Path) -> None:
-    """B1: a backup takes the place of a store that can be opened but not copied; the damaged files are kept."""
+    """B1: a backup takes the place of a store that can be opened but not copied; the damaged files
+    are kept."""
     saved = damaged_in_the_middle(tmp_path)
     report = restore(saved, AGENT, tmp_path)
     assert "damaged" in report["kept"]
@@ -154,7 +159,8 @@ def test_nothing_is_set_aside_for_a_backup_that_is_none(tmp_path: Path) -> None:
 
 
 def test_a_damaged_trail_of_reads_does_not_keep_a_store_from_its_backup(tmp_path: Path) -> None:
-    """B1, P4: memories are backed up while reads.db is damaged, and the check of the trail names it."""
+    """B1, P4: memories are backed up while reads.db is damaged, and the check of the
+    trail names it."""
     with lamina.operator(AGENT, home=tmp_path) as operator:
         operator.remember("x")
         operator.search("x")
@@ -178,7 +184,8 @@ def test_files_beside_the_target_are_left_alone(tmp_path: Path, verb: str) -> No
 
 
 def test_a_number_that_was_never_given_out_is_noticed(tmp_path: Path) -> None:
-    """P4, H5: an export whose records have numbers beyond those of its trail is refused, since the next would collide."""
+    """P4, H5: an export whose records have numbers beyond those of its trail is refused, since the
+    next would collide."""
     with lamina.operator(AGENT, home=tmp_path / "one") as operator:
         operator.remember("x")
         path = operator.export(tmp_path / "export.json")

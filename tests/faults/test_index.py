@@ -1,4 +1,5 @@
-"""Faults while the index is brought up to date and while conversations are kept: nothing half, nothing twice, same bytes."""
+"""Faults while the index is brought up to date and while conversations are kept: nothing half,
+nothing twice, same bytes."""
 
 from __future__ import annotations
 
@@ -18,16 +19,20 @@ import pytest
 
 import lamina
 from lamina.store.engine.sql import rows
+from tests.faults.read_only import allow_writing, files, forbid_writing
+from tests.faults.tracer import Tracer
 
 from . import tally
 from .children.indexer import TURNS, turns_of
 from .harness import AGENT, FULL, NOBODY, SEED, Child, Nursery, check_sound, database_of, size
-from .test_disk import allow_writing, files, forbid_writing, shared_folder  # noqa: F401 - a fixture
-from .test_syscalls import Tracer
 
-# More than two blocks, so that blocks, codes and days are written, and some records are behind the last full block.
+# More than two blocks, so that blocks, codes and days are written, and some records are behind the
+# last full block.
 RECORDS = 600
-WORDS = "garden river bicycle coffee sister report office winter yesterday May 7 2025 last week on Monday in 2023".split()
+WORDS = (
+    "garden river bicycle coffee sister report office winter yesterday May 7 2025 last week on "
+    "Monday in 2023"
+).split()
 TABLES = ("spaces", "vectors", "codes", "blocks", "days")
 INDEXERS, WRITERS = 4, 2
 # So many of the calls of one kind are broken, spread over all of them.
@@ -83,7 +88,8 @@ def derived(memory: lamina.Memory) -> dict[str, Any]:
 
 
 def check_resumed(home: Path, expected: dict[str, Any]) -> None:
-    """A process that comes after the fault finds a sound store, and indexes it to the same bytes."""
+    """A process that comes after the fault finds a sound store, and indexes it to
+    the same bytes."""
     with lamina.operator(AGENT, home=home) as operator:
         check_sound(operator)
         before = derived(operator)
@@ -121,7 +127,8 @@ def calls_of(nursery: Nursery, folder: Path, home: Path, call: str, **step: str)
 def test_indexing_resumes_after_kill_9(
     tmp_path: Path, nursery: Nursery, base: Path, expected: dict[str, Any]
 ) -> None:
-    """Q6, B1, P4: killed at any moment of `index()`, the store is sound, and the next run ends with the same bytes."""
+    """Q6, B1, P4: killed at any moment of `index()`, the store is sound, and the next run ends with
+    the same bytes."""
     chance = random.Random(SEED)
     killed = 0
     with nursery.fork():
@@ -146,7 +153,8 @@ def test_indexing_resumes_after_kill_9(
 def test_indexing_resumes_after_a_kill_at_a_write_call(
     tmp_path: Path, nursery: Nursery, base: Path, expected: dict[str, Any], call: str
 ) -> None:
-    """Q6, B1, P4: killed at a write call of `index()`, the store is sound, and the next run ends with the same bytes."""
+    """Q6, B1, P4: killed at a write call of `index()`, the store is sound, and the next run ends
+    with the same bytes."""
     total = calls_of(nursery, tmp_path, copied(base, tmp_path / "counted"), call, step="index")
     for number in spread(total):
         home = copied(base, tmp_path / f"home{number}")
@@ -168,7 +176,8 @@ def test_an_error_while_indexing_is_typed_and_passes(
     error: str,
     lasting: bool,
 ) -> None:
-    """Q6, B1, B4, P4: an I/O error at a write call of `index()` is a `StoreUnavailable`, or harmless; the next try works.
+    """Q6, B1, B4, P4: an I/O error at a write call of `index()` is a `StoreUnavailable`, or
+    harmless; the next try works.
 
     The same process then ends with the bytes of an undisturbed run.
     """
@@ -198,7 +207,8 @@ def test_an_error_while_indexing_is_typed_and_passes(
 
 
 def test_many_processes_index_while_others_write(tmp_path: Path, base: Path) -> None:
-    """Q6, B1, P4: processes that index and write at once see no error, and leave one vector for every record."""
+    """Q6, B1, P4: processes that index and write at once see no error, and leave one vector for
+    every record."""
     home = copied(base, tmp_path / "home")
     each = size(quick=30, full=600)
     with ExitStack() as stack:
@@ -229,7 +239,8 @@ def test_many_processes_index_while_others_write(tmp_path: Path, base: Path) -> 
 
 
 def test_threads_search_and_index_while_others_write(tmp_path: Path) -> None:
-    """Q6, B1: threads of one handle that search, index and write at once see no error, and nothing is missing at the end."""
+    """Q6, B1: threads of one handle that search, index and write at once see no error, and nothing
+    is missing at the end."""
     rounds = size(quick=6, full=150)
     escaped: list[BaseException] = []
 
@@ -271,8 +282,9 @@ def test_threads_search_and_index_while_others_write(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("indexed", [False, True], ids=["fresh", "indexed"])
-def test_a_read_only_store_is_searched(shared_folder: Path, indexed: bool) -> None:  # noqa: F811
-    """P4, Q6, B4: in a folder that cannot be written every ranker answers, indexing is `StoreUnavailable`, no byte changes."""
+def test_a_read_only_store_is_searched(shared_folder: Path, indexed: bool) -> None:
+    """P4, Q6, B4: in a folder that cannot be written every ranker answers, indexing is
+    `StoreUnavailable`, no byte changes."""
     home = shared_folder / "home"
     with lamina.open(AGENT, home=home) as memory:
         memory.remember_many({"content": f"memory {n}"} for n in range(60))
@@ -294,7 +306,8 @@ def test_a_read_only_store_is_searched(shared_folder: Path, indexed: bool) -> No
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_process_does_not_find_with_its_parents_handle(tmp_path: Path) -> None:
-    """B1: every verb that finds or indexes is a `StoreUnavailable` in a fork and after closing; the parent's goes on."""
+    """B1: every verb that finds or indexes is a `StoreUnavailable` in a fork and after closing; the
+    parent's goes on."""
     with Child("seeker", "forked", tmp_path) as child:
         searching, inherited, own, closed = (line["outcomes"] for line in child.finish())
     assert searching == {"search": "store_unavailable", "close": "done"}
@@ -330,7 +343,8 @@ def check_conversations(
 
 
 def test_a_conversation_is_kept_whole_or_not_at_all(tmp_path: Path, nursery: Nursery) -> None:
-    """R9, L1, B1, P4: killed at any moment, every conversation is there with all turns, episode and file, or not at all.
+    """R9, L1, B1, P4: killed at any moment, every conversation is there with all turns, episode and
+    file, or not at all.
 
     A retry with the same key completes it once.
     """
@@ -359,7 +373,8 @@ def test_a_conversation_is_kept_whole_or_not_at_all(tmp_path: Path, nursery: Nur
 def test_a_kill_at_a_write_call_leaves_no_half_conversation(
     tmp_path: Path, nursery: Nursery, call: str
 ) -> None:
-    """R9, L1, B1, P4: killed at a write call of `remember_conversation`, it is there as a whole or not at all."""
+    """R9, L1, B1, P4: killed at a write call of `remember_conversation`, it is there as a whole or
+    not at all."""
     home = tmp_path / "home"
     with lamina.open(AGENT, home=home) as memory:
         memory.remember("memory before")
@@ -382,7 +397,8 @@ def test_a_kill_at_a_write_call_leaves_no_half_conversation(
 
 
 def test_a_key_is_for_one_conversation(tmp_path: Path) -> None:
-    """R9, L1: the same key with another conversation is a `Conflict`; the file that was kept still fits its hash."""
+    """R9, L1: the same key with another conversation is a `Conflict`; the file that was kept still
+    fits its hash."""
     with lamina.operator(AGENT, home=tmp_path) as operator:
         operator.remember_conversation(turns_of("w"), session="session w", key="w", keep_raw=True)
         for change in (
@@ -399,7 +415,8 @@ def test_a_key_is_for_one_conversation(tmp_path: Path) -> None:
 
 
 def test_closing_loses_nothing_when_it_cannot_index(tmp_path: Path) -> None:
-    """B1, B4: while another program holds the file, a handle closes without an error, and the next one indexes."""
+    """B1, B4: while another program holds the file, a handle closes without an error, and the next
+    one indexes."""
     memory = lamina.open(AGENT, home=tmp_path, settings={"store.busy_timeout_ms": 20})
     memory.remember_many({"content": f"memory {n}"} for n in range(300))
     with Child("holder", database_of(tmp_path)) as other:
@@ -414,7 +431,8 @@ def test_closing_loses_nothing_when_it_cannot_index(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
 def test_an_error_leaves_no_half_conversation(tmp_path: Path, nursery: Nursery, error: str) -> None:
-    """R9, L1, B1, B4, P4: an I/O error while a conversation is kept is typed, leaves nothing of it, and the next try works."""
+    """R9, L1, B1, B4, P4: an I/O error while a conversation is kept is typed, leaves nothing of it,
+    and the next try works."""
     home = tmp_path / "home"
     outcomes: Counter[str] = Counter()
     with lamina.open(AGENT, home=home) as memory:

@@ -1,4 +1,5 @@
-"""kill -9 at random moments: what was acknowledged is there, what was not is there as a whole or not at all."""
+"""kill -9 at random moments: what was acknowledged is there, what was not is there as a whole or
+not at all."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from . import tally
 from .children.writer import BATCH, NOTES
 from .harness import AGENT, SEED, Nursery, check_found_by_word, check_sound, contents, size
 
-# A store grows over some kills and is then left, so that the checks stay quick and young stores are hit too.
+# A store grows over some kills and is then left, so that the checks stay quick and young stores are
+# hit too.
 ROUNDS_PER_STORE = 25
 MOST_STEPS = 25
 
@@ -57,7 +59,8 @@ def homes(folder: Path, rounds: int) -> list[Path]:
 
 
 def test_an_acknowledged_memory_survives_kill_9(tmp_path: Path, nursery: Nursery) -> None:
-    """L1, B1, P4: killed at any moment, the store opens again with every acknowledged memory, whole and verified.
+    """L1, B1, P4: killed at any moment, the store opens again with every acknowledged memory, whole
+    and verified.
 
     A retry of every key, the unacknowledged one included, leaves exactly one record per key.
     """
@@ -79,7 +82,8 @@ def test_an_acknowledged_memory_survives_kill_9(tmp_path: Path, nursery: Nursery
 
 
 def test_a_batch_is_stored_whole_or_not_at_all(tmp_path: Path, nursery: Nursery) -> None:
-    """L1, B1, P4: a kill during `remember_many` leaves all of the batch or none of it; a retry completes it once."""
+    """L1, B1, P4: a kill during `remember_many` leaves all of the batch or none of it; a retry
+    completes it once."""
     chance = random.Random(SEED + 1)
     for number, home in enumerate(homes(tmp_path, size(quick=3, full=150))):
         killed = Killed(nursery, home, "many", f"b{number}", chance, step_seconds=0.006)
@@ -103,7 +107,8 @@ def test_a_batch_is_stored_whole_or_not_at_all(tmp_path: Path, nursery: Nursery)
 
 
 def test_a_run_is_closed_whole_or_still_open(tmp_path: Path, nursery: Nursery) -> None:
-    """L10, B1, P4: a kill during `run.close` leaves the run open with all its notes, or closed with its summary.
+    """L10, B1, P4: a kill during `run.close` leaves the run open with all its notes, or closed with
+    its summary.
 
     A run that was left open can be closed later by another process.
     """
@@ -129,7 +134,8 @@ def test_a_run_is_closed_whole_or_still_open(tmp_path: Path, nursery: Nursery) -
 
 
 def check_closed_once(operator: lamina.Operator, word: str) -> None:
-    """The notes are set aside, all of them, and there is one summary that names them as its evidence."""
+    """The notes are set aside, all of them, and there is one summary that names them
+    as its evidence."""
     notes = operator.list(layers=["working"], states=None, tags=[word])
     assert [note.state for note in notes] == [lamina.State.TOMBSTONED] * NOTES
     summaries = [

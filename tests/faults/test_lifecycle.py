@@ -1,7 +1,9 @@
-"""Faults while memories move up, into the archive and back: nothing lost, nothing twice, and the next try finishes the job.
+"""Faults while memories move up, into the archive and back: nothing lost, nothing twice, and the
+next try finishes the job.
 
-strace breaks one write system call of a verb: it kills the process there, or answers with an error of the disk. A process
-that is forked for each of them has all its modules, so that only the verb itself is traced.
+strace breaks one write system call of a verb: it kills the process there, or answers with an error
+of the disk. A process that is forked for each of them has all its modules, so that only the verb
+itself is traced.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ import pytest
 import lamina
 from lamina.model.clock import is_id
 from tests.conftest import Ticking, tamper
-from tests.property.test_lifecycle import held
+from tests.faults.read_only import allow_writing, forbid_writing, make_store
+from tests.property.holding import held
 
 from . import tally
 from .children.mover import Mover
@@ -39,7 +42,6 @@ from .harness import (
     size,
     traced,
 )
-from .test_disk import allow_writing, forbid_writing, make_store, shared_folder  # noqa: F401 - a fixture
 
 KILLS = size(quick=1, full=300)
 ERRORS = size(quick=1, full=15)
@@ -48,7 +50,8 @@ RULES = "retention_rules.yaml"
 
 
 class Scene(NamedTuple):
-    """A verb on a small store: what a child is told, the rules in force, and what was archived before, file by file."""
+    """A verb on a small store: what a child is told, the rules in force, and what was archived
+    before, file by file."""
 
     order: dict[str, Any]
     rules: str = "promote_threshold: 1\n"
@@ -118,7 +121,8 @@ def bases(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> dict[st
 
 
 def furnished(folder: Path, scene: Scene, nursery: Nursery) -> Base:
-    """A small store: memories that lean on each other, some of them archived; and what the verb does with it."""
+    """A small store: memories that lean on each other, some of them archived; and what the verb
+    does with it."""
     home = folder / "home"
     with lamina.operator(AGENT, home=home, clock=Ticking()) as operator:
         ids: list[str] = []
@@ -183,7 +187,8 @@ def whereabouts(operator: lamina.Operator, known: dict[str, Known]) -> dict[str,
 
 
 def check_whole(home: Path, operator: lamina.Operator, known: dict[str, Known]) -> None:
-    """Every memory exactly once, as it was, with its evidence and its history; no file too many; both chains verify."""
+    """Every memory exactly once, as it was, with its evidence and its history; no file too many;
+    both chains verify."""
     check_sound(operator)
     folder = home / "agents" / AGENT
     assert set(folder.glob("archive/*")) == {folder / file.file for file in operator.archives()}
@@ -204,7 +209,8 @@ def check_whole(home: Path, operator: lamina.Operator, known: dict[str, Known]) 
 
 
 def check_finished(home: Path, base: Base) -> None:
-    """Another process finds everything, does the verb again, and comes to where an undisturbed one would be."""
+    """Another process finds everything, does the verb again, and comes to where an undisturbed one
+    would be."""
     with opened(home) as mover:
         check_whole(home, mover.operator, base.known)
         again(mover, base)
@@ -232,7 +238,8 @@ def again(mover: Mover, base: Base) -> None:
 def broken(
     nursery: Nursery, base: Base, folder: Path, *faults: Fault
 ) -> Iterator[tuple[Path, str]]:
-    """A home on which the verb was broken, and how that ended; the process is still there within the block."""
+    """A home on which the verb was broken, and how that ended; the process is still there within
+    the block."""
     home = copied(base.home, folder / "home")
     with nursery.fork() as pid:
         assert nursery.told(step="open", home=str(home)) == "done"
@@ -248,8 +255,9 @@ def broken(
 def test_a_kill_at_any_write_call_loses_nothing(
     tmp_path: Path, nursery: Nursery, bases: dict[str, Base], name: str
 ) -> None:
-    """L2, L3, L5, L7, L11, P1, P4: killed at any write call, every memory is in the store or on one line of the archive
-    once the store is opened again, and doing the verb again comes to the same end as if nothing had happened."""
+    """L2, L3, L5, L7, L11, P1, P4: killed at any write call, every memory is in the store or on one
+    line of the archive once the store is opened again, and doing the verb again comes to the same
+    end as if nothing had happened."""
     base = bases[name]
     for point in points(base.calls, KILLS, name, without=RULES):
         with broken(nursery, base, tmp_path, Fault("signal=SIGKILL", point)) as (home, outcome):
@@ -265,10 +273,12 @@ def test_a_kill_at_any_write_call_loses_nothing(
 def test_an_error_at_any_write_call_is_typed_and_passes(
     tmp_path: Path, nursery: Nursery, bases: dict[str, Base], name: str, error: str, lasting: bool
 ) -> None:
-    """L2, L3, L5, L7, L11, B4, P4: an error of the disk at any write call is a `StoreUnavailable`, or was harmless; every
-    memory is still in one place, and the same process can do the verb when the disk is well."""
+    """L2, L3, L5, L7, L11, B4, P4: an error of the disk at any write call is a `StoreUnavailable`,
+    or was harmless; every memory is still in one place, and the same process can do the verb when
+    the disk is well."""
     base = bases[name]
-    # What was brought back, but could not be tidied up after, is there; to bring it back again is refused.
+    # What was brought back, but could not be tidied up after, is there; to bring it back again is
+    # refused.
     fine = ("done", "refused") if base.order["step"] == "restore" else ("done",)
     calls = [
         call for call in base.calls if not (lasting and call.startswith("write("))
@@ -289,10 +299,11 @@ def test_an_error_at_any_write_call_is_typed_and_passes(
 def test_a_kill_after_a_failed_sync_loses_nothing(
     tmp_path: Path, nursery: Nursery, bases: dict[str, Base], name: str
 ) -> None:
-    """L3, L11, P4: a process that dies while it cleans up after a failed sync has removed nothing that is still needed.
+    """L3, L11, P4: a process that dies while it cleans up after a failed sync has removed nothing
+    that is still needed.
 
-    What could not be synced may be found all the same by whoever recovers the log: the rows have left then, and the file
-    with their lines must be there.
+    What could not be synced may be found all the same by whoever recovers the log: the rows have
+    left then, and the file with their lines must be there.
     """
     base = bases[name]
     for failed, killed in after_failures(base.calls):
@@ -323,7 +334,8 @@ def after_failures(calls: Sequence[str]) -> list[tuple[Point, Point]]:
 def test_who_reads_the_archive_is_not_misled_by_who_brings_back(
     tmp_path: Path, nursery: Nursery, bases: dict[str, Base], verb: str
 ) -> None:
-    """L4, L11, P4, H5: a file of the archive that is replaced between the index and the look into it is no damage."""
+    """L4, L11, P4, H5: a file of the archive that is replaced between the index and the look into
+    it is no damage."""
     base = bases["brings one of several back"]
     home = copied(base.home, tmp_path / "home")
     (file,) = (home / "agents" / AGENT / "archive").iterdir()
@@ -355,7 +367,8 @@ def places(calls: Sequence[str], call: str, part: str) -> list[int]:
 
 
 def test_a_file_is_on_the_disk_before_its_rows_leave(bases: dict[str, Base]) -> None:
-    """L3: the lines, their name and the folder that was made for them are synced before the rows leave the store."""
+    """L3: the lines, their name and the folder that was made for them are synced before the rows
+    leave the store."""
     calls = bases["promotes and rotates"].calls
     made, leave = places(calls, "mkdir", '/archive"')[0], places(calls, "fdatasync", "-wal>")[-1]
     lines, name = places(calls, "fsync", ".tmp>")[0], places(calls, "rename", ".jsonl")[0]
@@ -364,7 +377,8 @@ def test_a_file_is_on_the_disk_before_its_rows_leave(bases: dict[str, Base]) -> 
 
 
 def test_a_file_goes_after_its_lines_are_elsewhere(bases: dict[str, Base]) -> None:
-    """L3, L11: the file that something is brought back from goes only when rows and new file are synced."""
+    """L3, L11: the file that something is brought back from goes only when rows and new
+    file are synced."""
     calls = bases["brings one of several back"].calls
     name, gone = places(calls, "rename", ".jsonl")[0], places(calls, "unlink", "= 0")[0]
     assert places(calls, "fsync", ".tmp>")[0] < name < gone
@@ -374,7 +388,8 @@ def test_a_file_goes_after_its_lines_are_elsewhere(bases: dict[str, Base]) -> No
 def test_a_kill_while_a_crash_is_tidied_up_loses_nothing(
     tmp_path: Path, nursery: Nursery, bases: dict[str, Base]
 ) -> None:
-    """L3, P4: killed at any write call of the opening that removes what a crash left behind, the next one does it."""
+    """L3, P4: killed at any write call of the opening that removes what a crash left behind, the
+    next one does it."""
     base = bases["promotes and rotates"]
     with broken(nursery, base, tmp_path, Fault("signal=SIGKILL", Point("fsync", 2))) as (
         home,
@@ -393,8 +408,9 @@ def test_a_kill_while_a_crash_is_tidied_up_loses_nothing(
         check_finished(home, base)
 
 
-def test_what_a_crash_left_behind_keeps_no_reader_out(shared_folder: Path) -> None:  # noqa: F811 - the fixture
-    """B1, B4, L3: a store that cannot be tidied up, because it may only be read, is read all the same."""
+def test_what_a_crash_left_behind_keeps_no_reader_out(shared_folder: Path) -> None:
+    """B1, B4, L3: a store that cannot be tidied up, because it may only be read, is read
+    all the same."""
     home = shared_folder / "home"
     make_store(home)
     tamper(database_of(home), "INSERT INTO strays (file) VALUES ('archive/left_behind.jsonl')")
@@ -407,8 +423,9 @@ def test_what_a_crash_left_behind_keeps_no_reader_out(shared_folder: Path) -> No
 
 
 def test_many_processes_move_memories_at_once(tmp_path: Path) -> None:
-    """L1, L2, L3, L4, L5, P4: processes that remember, run and bring back at once, while another opens and looks at the store
-    all the time, lose nothing, store nothing twice, and are told nothing but that somebody was faster."""
+    """L1, L2, L3, L4, L5, P4: processes that remember, run and bring back at once, while another
+    opens and looks at the store all the time, lose nothing, store nothing twice, and are told
+    nothing but that somebody was faster."""
     (tmp_path / RULES).write_text("short_term_max_lines: 5\n")
     with ExitStack() as stack:
         movers = [

@@ -1,4 +1,5 @@
-"""Nothing that writes is missing from the fault tests: their table is compared with the program itself."""
+"""Nothing that writes is missing from the fault tests: their table is compared with
+the program itself."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ ELSEWHERE = {SERVERS, matrix.CACHE, matrix.RESTORES}
 
 
 def test_every_verb_is_under_faults_or_only_reads() -> None:
-    """P4: a verb that is new to the program is either asked whether it only reads, or is broken in a path of its own."""
+    """P4: a verb that is new to the program is either asked whether it only reads, or is broken in
+    a path of its own."""
     every = list(matrix.verbs())
     assert len(every) == len(set(every))
     assert set(every) == {*WRITES, *READING}
@@ -35,7 +37,8 @@ def test_every_verb_is_under_faults_or_only_reads() -> None:
 
 
 def test_every_path_has_a_verb_and_a_row() -> None:
-    """P4: verbs name paths that there are, no path is without a verb, and each is in one row of the matrix."""
+    """P4: verbs name paths that there are, no path is without a verb, and each is in one row
+    of the matrix."""
     named = {path for paths in WRITES.values() for path in paths} - ELSEWHERE
     captured = {"captures messages"}
     assert named | captured == PATHS.keys()
@@ -44,7 +47,8 @@ def test_every_path_has_a_verb_and_a_row() -> None:
 
 
 def test_the_matrix_of_the_documentation_has_every_row() -> None:
-    """P4: docs/faults.md has the rows of the table here, each with a fault in every one of its first three columns."""
+    """P4: docs/faults.md has the rows of the table here, each with a fault in every one of its
+    first three columns."""
     lines = (ROOT / "docs" / "faults.md").read_text().splitlines()
     table = [
         [cell.strip() for cell in line.strip("|").split("|")]
@@ -60,7 +64,8 @@ def test_the_matrix_of_the_documentation_has_every_row() -> None:
 
 
 def test_every_command_calls_verbs_that_are_known() -> None:
-    """P4: a command, tool or event that is new has to say which verbs it calls; a tool that only reads calls one that does."""
+    """P4: a command, tool or event that is new has to say which verbs it calls; a tool that only
+    reads calls one that does."""
     assert set(matrix.commands()) == COMMANDS.keys()
     called = {verb for verbs in COMMANDS.values() for verb in verbs}
     assert called | set(TOOLS.values()) | set(EVENTS.values()) <= {*WRITES, *READING}
@@ -78,8 +83,8 @@ def test_routes_only_read() -> None:
 
 
 def test_verbs_that_only_read_leave_everything_as_it_is(tmp_path: Path) -> None:
-    """P4: whatever the table takes for a verb that only reads commits nothing to the store, and writes no file but the
-    audit of reads."""
+    """P4: whatever the table takes for a verb that only reads commits nothing to the store, and
+    writes no file but the audit of reads."""
     settings: dict[str, Any] = {"recall.embedders": ["none"], "mirrors.jsonl": "sky"}
     with (
         lamina.operator(AGENT, home=tmp_path, settings=settings) as operator,

@@ -1,4 +1,5 @@
-"""Processes that do everything at once and are killed by chance, checked against a model of what each was told is done."""
+"""Processes that do everything at once and are killed by chance, checked against a model of what
+each was told is done."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from .harness import AGENT, SEED, Nursery, check_sound, size
 from .mix import Slot, active
 
 SLOTS = size(quick=2, full=4)
-# A store grows over some kills and is then left, so that the checks stay quick and young stores are hit too.
+# A store grows over some kills and is then left, so that the checks stay quick and young stores are
+# hit too.
 STORES, KILLS_PER_STORE = size(quick=1, full=8), size(quick=4, full=40)
 LONGEST = 60
 RULES = "short_term_max_lines: 40\n"
@@ -55,9 +57,10 @@ def lived(slots: list[Slot], lives: int, seed: str) -> None:
 def test_any_mix_is_what_the_model_says(
     tmp_path: Path, nurseries: list[Nursery], jumps: bool
 ) -> None:
-    """L1, L2, L3, V4, V5, V8, B1, P4: processes that remember, correct, forget, take back, decide, search, tidy, index, sleep
-    and export at once, killed at random moments, some with clocks that jump by years: everything acknowledged is there once, no
-    write is done by halves, nobody is told anything but that somebody was faster, and the trail verifies."""
+    """L1, L2, L3, V4, V5, V8, B1, P4: processes that remember, correct, forget, take back, decide,
+    search, tidy, index, sleep and export at once, killed at random moments, some with clocks that
+    jump by years: everything acknowledged is there once, no write is done by halves, nobody is told
+    anything but that somebody was faster, and the trail verifies."""
     for number in range(STORES):
         home = tmp_path / f"home{number}"
         home.mkdir()

@@ -1,4 +1,5 @@
-"""Orchestrators in processes of their own: each job once in its tick, a death seen and made good, a clean end."""
+"""Orchestrators in processes of their own: each job once in its tick, a death seen and made good, a
+clean end."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from lamina.home.schedule import KNOWN, Job
 from lamina.model.record import iso
 from lamina.store.tables import jobs
 from tests.conftest import START
-from tests.unit.store.test_jobs import scratch
+from tests.unit.store.scratch import scratch
 
 from .harness import Child, size
 
@@ -54,9 +55,11 @@ def lease(home: Path) -> jobs.Lease | None:
 
 
 def test_two_processes_run_each_job_once_in_a_tick(tmp_path: Path) -> None:
-    """L6: two processes that look at the same 1,000 ticks at the same moment run every job exactly once in each tick.
+    """L6: two processes that look at the same 1,000 ticks at the same moment run every job exactly
+    once in each tick.
 
-    The one that finds the other at work looks again when both are done: nothing is left for it then but what is due.
+    The one that finds the other at work looks again when both are done: nothing is left for it then
+    but what is due.
     """
     scratch(tmp_path / "jobs.db").close()
     ticks = size(quick=1000, full=3000)
@@ -78,7 +81,8 @@ def test_two_processes_run_each_job_once_in_a_tick(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="processes cannot be asked about there")
 def test_a_leader_that_dies_in_a_job_is_seen_and_followed(tmp_path: Path) -> None:
-    """L6: while a process works, another runs nothing; killed with -9 in the job, the other runs that job again at once."""
+    """L6: while a process works, another runs nothing; killed with -9 in the job, the other runs
+    that job again at once."""
     scratch(tmp_path / "jobs.db").close()
     with Conductor(tmp_path, "works") as leader, Conductor(tmp_path, "ticks") as other:
         leader.look(START)
@@ -99,7 +103,8 @@ def test_a_leader_that_dies_in_a_job_is_seen_and_followed(tmp_path: Path) -> Non
 def test_a_signal_ends_the_program_after_the_job_at_hand(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    """L6: told to stop in a job, the program finishes it, begins no other, lets the lease go, and exits with 0."""
+    """L6: told to stop in a job, the program finishes it, begins no other, lets the lease go, and
+    exits with 0."""
     scratch(tmp_path / "jobs.db").close()
     with Conductor(tmp_path, "runs") as child:
         assert child.hear() == {"begun": FIRST}
@@ -116,7 +121,8 @@ def test_a_signal_ends_the_program_after_the_job_at_hand(
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of this kind do not exist there")
 def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
-    """L6: who cannot wait for the job at hand ends the program by a second signal; the job is then run again by others."""
+    """L6: who cannot wait for the job at hand ends the program by a second signal; the job is then
+    run again by others."""
     scratch(tmp_path / "jobs.db").close()
     with Conductor(tmp_path, "runs") as child, Conductor(tmp_path, "ticks") as other:
         assert child.hear() == {"begun": FIRST}

@@ -1,12 +1,12 @@
-"""Every write path under a kill, an error of the disk, and a power cut that takes everything that was not synced.
+"""Every write path under a kill, an error of the disk, and a power cut that takes everything that
+was not synced.
 
-The same promise for all of them: what was acknowledged before is there once, the verb is done or not done, and doing it again
-comes to where an undisturbed one would be.
+The same promise for all of them: what was acknowledged before is there once, the verb is done or
+not done, and doing it again comes to where an undisturbed one would be.
 """
 
 from __future__ import annotations
 
-import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.property.test_lifecycle import held
+from tests.faults.power import states
+from tests.property.holding import held
 
 from . import tally
 from .deeds import NOW
-from .disk import Call, Disk, recorded
+from .disk import Disk, recorded
 from .harness import (
     AGENT,
     CALLS,
     FULL,
-    SEED,
     Fault,
     Nursery,
     check_sound,
@@ -35,12 +35,6 @@ from .harness import (
 from .paths import PATHS, WritePath, done, opened
 
 KILLS, ERRORS = size(quick=1, full=60), size(quick=1, full=15)
-# How many of the states that a cut can leave are looked at, for each manner of cutting.
-CUTS = {
-    "strict": size(quick=1, full=1000),
-    "names": size(quick=0, full=6),
-    "mixed": size(quick=1, full=15),
-}
 HERE = [name for name, path in PATHS.items() if path.elsewhere is None]
 # A quick run takes one path in some, the same ones every time; a full run takes all.
 TO_CUT, TO_BREAK = (list(PATHS), HERE) if FULL else (list(PATHS)[::13], HERE[5::10])
@@ -49,7 +43,8 @@ every_path_here = pytest.mark.parametrize("name", TO_BREAK)
 
 
 class Base(NamedTuple):
-    """A home to copy, what is seen in it before and after the verb, whose memories must stay, and the calls that are made."""
+    """A home to copy, what is seen in it before and after the verb, whose memories must stay, and
+    the calls that are made."""
 
     home: Path
     before: Any
@@ -100,7 +95,8 @@ def looked_at(path: WritePath, home: Path) -> Any:
 
 
 def check_after(path: WritePath, base: Base, home: Path, *, acknowledged: bool) -> None:
-    """Another process finds everything that was acknowledged; the verb is done or not; once more, and it is done."""
+    """Another process finds everything that was acknowledged; the verb is done or not; once more,
+    and it is done."""
     path.bring(home)
     with opened(path, home) as operator:
         check_sound(operator)
@@ -118,7 +114,8 @@ def check_after(path: WritePath, base: Base, home: Path, *, acknowledged: bool) 
 
 
 def broken(nursery: Nursery, name: str, home: Path, log: Path, fault: Fault) -> list[str]:
-    """How opening and the verb ended with a fault in one of them; the verb is only tried by who could open."""
+    """How opening and the verb ended with a fault in one of them; the verb is only tried by who
+    could open."""
     ended = []
     with traced(nursery.pid, log, [fault.point.call], str(fault)) as calls:
         ended.append(nursery.told(step="open", home=str(home), path=name))
@@ -130,7 +127,8 @@ def broken(nursery: Nursery, name: str, home: Path, log: Path, fault: Fault) -> 
 
 @every_path_here
 def test_a_kill_at_any_write_call(tmp_path: Path, nursery: Nursery, name: str, base: Base) -> None:
-    """L1, P4, B1: killed at any write call of opening and of the verb, nothing acknowledged is lost and nothing is twice."""
+    """L1, P4, B1: killed at any write call of opening and of the verb, nothing acknowledged is lost
+    and nothing is twice."""
     for number, point in enumerate(points(base.calls, KILLS, name)):
         home = copied(base.home, tmp_path / f"home{number}")
         with nursery.fork():
@@ -144,7 +142,8 @@ def test_a_kill_at_any_write_call(tmp_path: Path, nursery: Nursery, name: str, b
 def test_an_error_at_any_write_call(
     tmp_path: Path, nursery: Nursery, name: str, base: Base, error: str
 ) -> None:
-    """L1, B4, P4: an error of the disk is a `StoreUnavailable`, or was harmless; the same process does it once all is well."""
+    """L1, B4, P4: an error of the disk is a `StoreUnavailable`, or was harmless; the same process
+    does it once all is well."""
     for number, point in enumerate(
         points(base.calls, ERRORS, name + error, without="/incoming.json")
     ):
@@ -166,8 +165,8 @@ def test_an_error_at_any_write_call(
 
 @every_path
 def test_a_power_cut_at_any_call(tmp_path: Path, nursery: Nursery, name: str, base: Base) -> None:
-    """L1, B1, P4: when the power goes, with everything lost that was not synced, or any part of it, what was acknowledged is
-    there; and it is so from the very moment of the answer on."""
+    """L1, B1, P4: when the power goes, with everything lost that was not synced, or any part of it,
+    what was acknowledged is there; and it is so from the very moment of the answer on."""
     home = copied(base.home, tmp_path / "cut")
     disk = Disk(home)
     with nursery.fork() as pid, recorded(pid, tmp_path / "log") as calls:
@@ -181,29 +180,3 @@ def test_a_power_cut_at_any_call(tmp_path: Path, nursery: Nursery, name: str, ba
             disk.written(left, tmp_path / f"left{number}"),
             acknowledged=acknowledged,
         )
-
-
-Left = dict[Path, bytes | None]
-
-
-def states(disk: Disk, calls: list[Call], name: str) -> Iterator[tuple[Left, bool]]:
-    """What cuts at these calls leave, and whether the verb was acknowledged by then: some of each manner, all different."""
-    chance = random.Random(f"{SEED} {name}")
-    found: dict[str, list[Left]] = {manner: [] for manner in CUTS}
-    said = [
-        place
-        for place, call in enumerate(calls)
-        if call.name == "write" and b'"outcome"' in call.strings[0]
-    ]
-    # Up to the answer: what a thread syncs after it comes too late. The last line may not have come into the log.
-    for call in calls[: said[1] if len(said) > 1 else None]:
-        if disk.follow(call):
-            for manner, so_far in found.items():
-                if (left := disk.left(manner, chance)) not in so_far[-1:]:
-                    so_far.append(left)
-    for manner, most in CUTS.items():
-        yield from (
-            (left, False)
-            for left in chance.sample(found[manner], min(len(found[manner]), max(0, most - 1)))
-        )
-        yield from [(disk.left(manner, chance), True)] * min(1, most)

@@ -1,4 +1,5 @@
-"""A power cut: what the disk had not yet written is gone, cut off anywhere, or garbage. What remains is a true prefix."""
+"""A power cut: what the disk had not yet written is gone, cut off anywhere, or garbage. What
+remains is a true prefix."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ import lamina
 from . import tally
 from .harness import AGENT, SEED, check_sound, database_of, size
 
-# The layout of a write-ahead log: a header, then frames of one page each (https://sqlite.org/fileformat2.html#walformat).
+# The layout of a write-ahead log: a header, then frames of one page each
+# (https://sqlite.org/fileformat2.html#walformat).
 LOG_HEADER = 32
 FRAME = 24 + 4096
 EARLIER = 5
@@ -33,7 +35,8 @@ class Cut(NamedTuple):
 
 @pytest.fixture(scope="module")
 def cut(tmp_path_factory: pytest.TempPathFactory) -> Cut:
-    """The files of a writer that was stopped, with the length that the log had when each memory was acknowledged."""
+    """The files of a writer that was stopped, with the length that the log had when each
+    memory was acknowledged."""
     home = tmp_path_factory.mktemp("writer")
     lengths = []
     with lamina.open(AGENT, home=home) as memory:
@@ -55,7 +58,8 @@ def cut(tmp_path_factory: pytest.TempPathFactory) -> Cut:
 
 
 def recovered(home: Path, cut: Cut, log: bytes) -> list[str]:
-    """The memories of a store that comes up with this log, oldest first, once it was found sound."""
+    """The memories of a store that comes up with this log, oldest first, once it
+    was found sound."""
     shutil.rmtree(home, ignore_errors=True)
     database_of(home).parent.mkdir(parents=True)
     database_of(home).write_bytes(cut.database)
@@ -87,12 +91,14 @@ def frame_ends(log: bytes) -> range:
 
 
 def test_everything_acknowledged_is_in_the_files(cut: Cut, tmp_path: Path) -> None:
-    """B1, L1: a memory is durable when `remember` returns: the files of a stopped writer hold every acknowledged one."""
+    """B1, L1: a memory is durable when `remember` returns: the files of a stopped writer hold every
+    acknowledged one."""
     check_prefix(recovered(tmp_path, cut, cut.log), cut.acknowledged)
 
 
 def test_a_log_cut_at_any_frame_leaves_a_prefix(cut: Cut, tmp_path: Path) -> None:
-    """B1, L1, P4: with the log cut after any frame, the store opens with exactly the memories that were whole by then."""
+    """B1, L1, P4: with the log cut after any frame, the store opens with exactly the memories that
+    were whole by then."""
     for length in (0, *frame_ends(cut.log)):
         check_prefix(
             recovered(tmp_path, cut, cut.log[:length]), cut.acknowledged[: synced(cut, length)]
@@ -110,7 +116,8 @@ def test_a_log_cut_at_any_byte_leaves_a_prefix(cut: Cut, tmp_path: Path) -> None
 
 
 def test_garbage_in_the_log_leaves_a_prefix(cut: Cut, tmp_path: Path) -> None:
-    """B1, L1, P4: a page of the log that came to the disk wrong ends the log there; everything before it is kept."""
+    """B1, L1, P4: a page of the log that came to the disk wrong ends the log there; everything
+    before it is kept."""
     chance = random.Random(SEED + 1)
     for _ in range(size(quick=5, full=150)):
         place = chance.randrange(LOG_HEADER, len(cut.log))
@@ -120,14 +127,16 @@ def test_garbage_in_the_log_leaves_a_prefix(cut: Cut, tmp_path: Path) -> None:
 
 
 def spoiled(log: bytes, place: int, chance: random.Random) -> Iterator[bytes]:
-    """A log in which, from some byte on, something is wrong: one bit, a hole of zeros, or noise to the end."""
+    """A log in which, from some byte on, something is wrong: one bit, a hole of zeros, or noise to
+    the end."""
     yield log[:place] + bytes([log[place] ^ 1 << chance.randrange(8)]) + log[place + 1 :]
     yield log[:place] + bytes([log[place] ^ 255]) + bytes(len(log) - place - 1)
     yield log[:place] + bytes([log[place] ^ 255]) + chance.randbytes(len(log) - place - 1)
 
 
 def test_a_log_that_is_all_garbage_is_no_log(cut: Cut, tmp_path: Path) -> None:
-    """B1, L1, P4: a log whose beginning never came to the disk is ignored, and what was folded back before is there."""
+    """B1, L1, P4: a log whose beginning never came to the disk is ignored, and what was folded back
+    before is there."""
     chance = random.Random(SEED + 2)
     for log in (
         b"",

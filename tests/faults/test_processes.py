@@ -1,16 +1,17 @@
-"""Many processes, threads and forks on one store: none is in another's way, and nothing is lost between them."""
+"""Many processes, threads and forks on one store: none is in another's way, and nothing is lost
+between them."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import lamina
+from tests.faults.crowds import crowd
 
 from .harness import AGENT, Child, check_sound, check_store, contents, database_of, size
 
@@ -19,18 +20,9 @@ OPENERS = 12
 THREADS = 8
 
 
-@contextmanager
-def crowd(people: int, script: str, *arguments: object) -> Iterator[list[Child]]:
-    """Processes that are all ready to begin at once. Each is given its name after the other arguments."""
-    with ExitStack() as stack:
-        children = [stack.enter_context(Child(script, *arguments, f"p{n}")) for n in range(people)]
-        for child in children:
-            child.hear()
-        yield children
-
-
 def test_many_processes_write_one_store(tmp_path: Path) -> None:
-    """B1, L1, P4, R1: processes that write at once see no error, lose nothing, and share one gapless order."""
+    """B1, L1, P4, R1: processes that write at once see no error, lose nothing, and share one
+    gapless order."""
     each = size(quick=10, full=300)
     with crowd(WRITERS, "crowd", tmp_path, each) as children:
         for child in children:
@@ -47,7 +39,8 @@ def test_many_processes_write_one_store(tmp_path: Path) -> None:
 
 
 def test_a_new_store_is_made_once_by_many_processes(tmp_path: Path) -> None:
-    """B1: processes that open a fresh home at the same moment all get the same store, and each can write to it."""
+    """B1: processes that open a fresh home at the same moment all get the same store, and each can
+    write to it."""
     with crowd(OPENERS, "opener") as children:
         for number in range(size(quick=2, full=100)):
             home = tmp_path / f"home{number}"
@@ -61,7 +54,8 @@ def test_a_new_store_is_made_once_by_many_processes(tmp_path: Path) -> None:
 
 
 def test_threads_share_one_handle(tmp_path: Path) -> None:
-    """B1, L1, P4: threads may write and read through one handle at once; nothing fails and nothing is lost."""
+    """B1, L1, P4: threads may write and read through one handle at once; nothing fails and nothing
+    is lost."""
     each = size(quick=50, full=400)
     failures: list[BaseException] = []
 
@@ -102,7 +96,8 @@ def open_files() -> int:
 
 
 def test_threads_that_end_leave_no_files_open(tmp_path: Path) -> None:
-    """B1: a handle that many short-lived threads use, as those of a server, does not run out of files."""
+    """B1: a handle that many short-lived threads use, as those of a server, does not run
+    out of files."""
     with lamina.open(AGENT, home=tmp_path) as memory:
         for n in range(10):
             in_threads([threading.Thread(target=memory.remember, args=(f"memory {n}",))])
@@ -113,7 +108,8 @@ def test_threads_that_end_leave_no_files_open(tmp_path: Path) -> None:
 
 
 def test_a_handle_can_be_closed_while_threads_use_it(tmp_path: Path) -> None:
-    """B1, P4: whoever is in the middle of something when the handle closes finishes it or gets a `StoreUnavailable`."""
+    """B1, P4: whoever is in the middle of something when the handle closes finishes it or
+    gets a `StoreUnavailable`."""
     escaped: list[BaseException] = []
     for number in range(size(quick=5, full=60)):
         home = tmp_path / f"home{number}"
@@ -158,7 +154,8 @@ class Until(threading.Thread):
 
 
 def test_a_lock_held_too_long_is_typed_and_passes(tmp_path: Path) -> None:
-    """B1, B4: while another program holds the file, writes are `StoreUnavailable` after their time, and reads go on."""
+    """B1, B4: while another program holds the file, writes are `StoreUnavailable` after their time,
+    and reads go on."""
     with lamina.operator(
         AGENT, home=tmp_path, settings={"store.busy_timeout_ms": 20, "failsafe": "off"}
     ) as operator:
@@ -177,7 +174,8 @@ def test_a_lock_held_too_long_is_typed_and_passes(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_process_does_not_use_its_parents_handle(tmp_path: Path) -> None:
-    """B1, P4: every verb of a handle that came through a fork is a `StoreUnavailable`; a new handle works there.
+    """B1, P4: every verb of a handle that came through a fork is a `StoreUnavailable`; a new handle
+    works there.
 
     The parent is not disturbed: it goes on writing, and its reads are in the trail once.
     """
@@ -200,7 +198,8 @@ def test_a_forked_process_does_not_use_its_parents_handle(tmp_path: Path) -> Non
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_fork_in_the_middle_of_a_write_does_not_hang(tmp_path: Path) -> None:
-    """B1: a process forked while another thread was writing is told that the handle is not its own, and does not wait."""
+    """B1: a process forked while another thread was writing is told that the handle is not its own,
+    and does not wait."""
     with Child("forker", tmp_path, "while_writing") as child:
         assert child.finish() == [{"verb": "remember", "outcome": "store_unavailable"}]
     check_store(tmp_path)

@@ -1,6 +1,8 @@
-"""The programs that stand between an agent and its memory, broken as whole processes: MCP server, capture and hook.
+"""The programs that stand between an agent and its memory, broken as whole processes: MCP server,
+capture and hook.
 
-Each runs under strace from its first moment, with all its threads: killed at a call, or told by the disk that it cannot write.
+Each runs under strace from its first moment, with all its threads: killed at a call, or told by the
+disk that it cannot write.
 """
 
 from __future__ import annotations
@@ -71,7 +73,8 @@ PROGRAMS = {
         ({"hook_event_name": "Stop", "session_id": "one", "last_assistant_message": TEXTS[0]},),
     ),
 }
-# A program takes seconds to start, so a quick run kills one of them and lets the disk fail the others.
+# A program takes seconds to start, so a quick run kills one of them and lets the disk fail the
+# others.
 to_kill = pytest.mark.parametrize("name", PROGRAMS if FULL else ["mcp"])
 to_fail = pytest.mark.parametrize("name", PROGRAMS if FULL else ["capture", "hook"])
 
@@ -82,7 +85,8 @@ def stored_by(name: str) -> list[str]:
 
 
 class Ended(NamedTuple):
-    """How a program ended, what it had acknowledged by then, and the calls of the thread that writes."""
+    """How a program ended, what it had acknowledged by then, and the calls of the
+    thread that writes."""
 
     code: int
     acknowledged: list[str]
@@ -131,7 +135,8 @@ def started(name: str, home: Path, *before: str) -> Iterator[subprocess.Popen[st
 
 
 def told(process: subprocess.Popen[str], lines: Sequence[dict[str, Any]]) -> list[str]:
-    """Say lines one after the other, each when the one before was answered; what was acknowledged."""
+    """Say lines one after the other, each when the one before was answered;
+    what was acknowledged."""
     assert process.stdin is not None
     assert process.stdout is not None
     acknowledged = []
@@ -233,7 +238,8 @@ def base(folder: Path, name: str) -> Base:
 
 
 def check_stored(home: Path, acknowledged: Sequence[str], *, possible: Sequence[str] = ()) -> None:
-    """The store is sound, what was acknowledged is there once, and nothing else but what was on its way."""
+    """The store is sound, what was acknowledged is there once, and nothing else but what was
+    on its way."""
     with lamina.operator(AGENT, home=home) as operator:
         check_sound(operator)
         there = contents(operator)
@@ -245,7 +251,8 @@ def check_stored(home: Path, acknowledged: Sequence[str], *, possible: Sequence[
 
 @to_kill
 def test_a_program_that_is_killed_loses_nothing(tmp_path: Path, base: Base, name: str) -> None:
-    """L1, H3, P4: killed at any call that writes, what was answered is there once; the same again, and all is there once."""
+    """L1, H3, P4: killed at any call that writes, what was answered is there once; the same again,
+    and all is there once."""
     for point in points(base.calls, KILLS, name):
         home = copied(base.home, tmp_path / "home")
         ended = ran(name, home, tmp_path / "log", Fault("signal=SIGKILL", point))
@@ -259,7 +266,8 @@ def test_a_program_that_is_killed_loses_nothing(tmp_path: Path, base: Base, name
 def test_a_program_goes_on_after_an_error_of_the_disk(
     tmp_path: Path, base: Base, name: str, error: str
 ) -> None:
-    """L1, B4, H3, P4: an error of the disk ends no server and breaks no agent; the same again, and all is there once."""
+    """L1, B4, H3, P4: an error of the disk ends no server and breaks no agent; the same again, and
+    all is there once."""
     for point in points(base.calls, ERRORS, name + error):
         home = copied(base.home, tmp_path / "home")
         ended = ran(name, home, tmp_path / "log", Fault(f"error={error}", point))
@@ -270,7 +278,8 @@ def test_a_program_goes_on_after_an_error_of_the_disk(
 
 
 def test_what_a_server_has_answered_survives_a_power_cut(tmp_path: Path, folder: Path) -> None:
-    """L1, B1, H3, P4: when the power goes, with everything lost that was not synced, each memory is there that was answered."""
+    """L1, B1, H3, P4: when the power goes, with everything lost that was not synced, each memory is
+    there that was answered."""
     home = copied(folder / "home", tmp_path / "home")
     disk, log = Disk(home), tmp_path / "log"
     with started("mcp", home, *recorder(log), "--seccomp-bpf", "-qq") as process:

@@ -16,13 +16,13 @@ import pytest
 
 import lamina
 from lamina.memory import opening
-from tests.security.test_erasure import MARK, holding
+from tests.faults.power import states
+from tests.security.erasing import MARK, holding
 
 from . import forgotten, tally
 from .disk import Disk, recorded
 from .forgotten import GARBAGE, LATER, check_unreadable, check_whole, damage, furnish
 from .harness import AGENT, CALLS, Fault, Nursery, check_sound, copied, points, size, traced
-from .test_paths import states
 
 KILLS, ERRORS = size(quick=4, full=200), size(quick=2, full=40)
 # Folders are removed, and files copied, by other calls than those that write.

@@ -1,7 +1,9 @@
-"""Faults while people decide: a decision is made or not made, once, and every key of a profile keeps its one value.
+"""Faults while people decide: a decision is made or not made, once, and every key of a profile
+keeps its one value.
 
-strace breaks one write system call of a decision: it kills the process there, or answers with an error of the disk. A process
-that is forked for each of them has all its modules, so that only the decision itself is traced.
+strace breaks one write system call of a decision: it kills the process there, or answers with an
+error of the disk. A process that is forked for each of them has all its modules, so that only the
+decision itself is traced.
 """
 
 from __future__ import annotations
@@ -21,13 +23,13 @@ from lamina.model.record import Change, Draft, Event, Trust
 from lamina.store.tables import events, records
 from lamina.text import words
 from tests.conftest import TESTER, Ticking
-from tests.property.test_state_machine import NEXT
+from tests.faults.crowds import crowd
+from tests.faults.opening import opened
+from tests.property.states import NEXT
 
 from . import tally
 from .children.common import outcome
-from .children.review_decider import Decider
 from .harness import AGENT, CALLS, Fault, Nursery, check_sound, copied, points, size, traced
-from .test_processes import crowd
 
 KILLS = size(quick=1, full=1000)
 ERRORS = size(quick=1, full=15)
@@ -91,7 +93,8 @@ def place_of(record: Record) -> Place | None:
 
 
 class Base(NamedTuple):
-    """A home to copy, the decision, how everything stands before and after it, and the calls that it makes."""
+    """A home to copy, the decision, how everything stands before and after it, and the calls that
+    it makes."""
 
     home: Path
     order: dict[str, Any]
@@ -114,7 +117,8 @@ def bases(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> dict[st
 
 
 def furnish(home: Path) -> dict[str, str]:
-    """A small store in which something waits, something holds, and something was superseded; ids by their names."""
+    """A small store in which something waits, something holds, and something was superseded; ids by
+    their names."""
     with lamina.operator(AGENT, home=home, clock=Ticking(), actor="ana") as operator:
         said = {
             source: operator.remember(f"what the {source} says", source=source).id
@@ -171,19 +175,9 @@ def base_of(folder: Path, names: dict[str, str], name: str, nursery: Nursery) ->
     return Base(home, order, before, after, calls)
 
 
-@contextmanager
-def opened(home: Path) -> Iterator[Decider]:
-    """What another process has that comes after the fault."""
-    decider = Decider()
-    decider.open(str(home))
-    try:
-        yield decider
-    finally:
-        decider.close()
-
-
 def check_decided_or_not(base: Base, home: Path) -> None:
-    """Another process finds all of the decision or nothing, every key with its one value; deciding again finishes it."""
+    """Another process finds all of the decision or nothing, every key with its one value; deciding
+    again finishes it."""
     with opened(home) as decider:
         check_sound(decider.operator)
         found = Standing.of(decider.operator)
@@ -205,7 +199,8 @@ def check_decided_or_not(base: Base, home: Path) -> None:
 
 
 def check_places(base: Base, found: Standing) -> None:
-    """Never two active values for one key of one person, and never none where there is one before and after."""
+    """Never two active values for one key of one person, and never none where there is one before
+    and after."""
     assert set(found.places.values()) <= {1}
     assert found.places.keys() >= base.before.places.keys() & base.after.places.keys()
 
@@ -222,8 +217,9 @@ def check_snapshot(operator: lamina.Operator) -> None:
 def test_a_kill_at_any_write_call_decides_or_does_not(
     tmp_path: Path, nursery: Nursery, bases: dict[str, Base], name: str
 ) -> None:
-    """R3, V1, V2, V4, V5, V8, V9, P4: killed at any write call, a decision is made or not made as a whole, no key has two
-    active values, none has lost the one it had, and deciding again comes to the same end as if nothing had happened."""
+    """R3, V1, V2, V4, V5, V8, V9, P4: killed at any write call, a decision is made or not made as a
+    whole, no key has two active values, none has lost the one it had, and deciding again comes to
+    the same end as if nothing had happened."""
     base = bases[name]
     for point in points(base.calls, KILLS, name):
         with broken(nursery, base, tmp_path, Fault("signal=SIGKILL", point)) as (home, ended):
@@ -236,8 +232,8 @@ def test_a_kill_at_any_write_call_decides_or_does_not(
 def test_an_error_at_any_write_call_is_typed_and_passes(
     tmp_path: Path, nursery: Nursery, bases: dict[str, Base], name: str, error: str
 ) -> None:
-    """R3, V5, B4, P4: an error of the disk at any write call is a `StoreUnavailable`, or was harmless; the same process can
-    decide when the disk is well."""
+    """R3, V5, B4, P4: an error of the disk at any write call is a `StoreUnavailable`, or was
+    harmless; the same process can decide when the disk is well."""
     base = bases[name]
     for point in points(base.calls, ERRORS, name + error):
         with broken(nursery, base, tmp_path, Fault(f"error={error}", point)) as (home, ended):
@@ -250,7 +246,8 @@ def test_an_error_at_any_write_call_is_typed_and_passes(
 
 @contextmanager
 def broken(nursery: Nursery, base: Base, folder: Path, fault: Fault) -> Iterator[tuple[Path, str]]:
-    """A home on which the decision was broken, and how that ended; the process is still there within the block."""
+    """A home on which the decision was broken, and how that ended; the process is still there
+    within the block."""
     home = copied(base.home, folder / "home")
     with nursery.fork() as pid:
         assert nursery.told(step="open", home=str(home)) == "done"
@@ -264,7 +261,8 @@ def broken(nursery: Nursery, base: Base, folder: Path, fault: Fault) -> Iterator
 
 
 class Replay:
-    """The events once more, from the first: where each record stands, and whether each step was allowed."""
+    """The events once more, from the first: where each record stands, and whether each
+    step was allowed."""
 
     def __init__(self, records: Sequence[Record]) -> None:
         self.states: dict[str, State] = {}
@@ -299,9 +297,10 @@ class Replay:
 
 
 def test_many_review_at_once(tmp_path: Path) -> None:
-    """R3, V1, V4, V5, V6, V8, V9, L2, P4, B1: processes that propose, decide, take back and promote at once are told nothing
-    but that somebody was faster; each proposal is decided once, nothing that was acknowledged is lost, no key ever has two
-    active values, and the tables are what the events say."""
+    """R3, V1, V4, V5, V6, V8, V9, L2, P4, B1: processes that propose, decide, take back and promote
+    at once are told nothing but that somebody was faster; each proposal is decided once, nothing
+    that was acknowledged is lost, no key ever has two active values, and the tables are what the
+    events say."""
     told = reviewed(tmp_path)
     lines = [line for each in told.values() for line in each]
     assert {line["outcome"] for line in lines} <= {"done", "refused", "conflict", "not_found"}, (
@@ -349,7 +348,8 @@ def reviewed(home: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def check_nothing_is_lost(lines: Sequence[dict[str, Any]], events: Sequence[Event]) -> None:
-    """What a person was told they had decided is in the trail, in that order, and nothing else is."""
+    """What a person was told they had decided is in the trail, in that order, and
+    nothing else is."""
     acknowledged = [
         line for line in lines if line["ids"] and line["verb"] not in ("remember", "propose")
     ]

@@ -1,7 +1,9 @@
-"""Faults while a store sleeps: whatever breaks a night, the next one comes to the same end, and knows nothing twice.
+"""Faults while a store sleeps: whatever breaks a night, the next one comes to the same end, and
+knows nothing twice.
 
-strace breaks one write system call of a night: it kills the process there, or answers with an error of the disk. A process
-that is forked for each of them has all its modules, so that only the night itself is traced.
+strace breaks one write system call of a night: it kills the process there, or answers with an error
+of the disk. A process that is forked for each of them has all its modules, so that only the night
+itself is traced.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from lamina.model.record import Role
 from lamina.store.tables import records
 from lamina.store.tables.records import COLUMN
 from tests.conftest import START, Desk, Ticking
+from tests.faults.crowds import crowd
 
 from . import tally
 from .children.sleep_sleeper import TONIGHT, Sleeper, small_batches
@@ -44,7 +47,6 @@ from .harness import (
     size,
     traced,
 )
-from .test_processes import crowd
 
 KILLS = size(quick=2, full=250)
 ERRORS = size(quick=1, full=40)
@@ -92,13 +94,16 @@ LATER = {
 OUTSIDE = ["I live in Moscow.", "I don't live in Graz any more.", "I love cola.", "I love rowing."]
 WEEKLY = ["Open the sheet of the week", "Copy the totals into the report", "Send the report to Tom"]
 STORY = (
-    "On {n} May we went to the lake near Annecy with Tom and Eva, where we rented {n} boats for 40 euros. "
-    "The weather was stormy, so the captain cancelled the trip to the island, and we visited the castle museum instead. "
+    "On {n} May we went to the lake near Annecy with Tom and Eva, where we rented {n} boats "
+    "for 40 euros. "
+    "The weather was stormy, so the captain cancelled the trip to the island, and we "
+    "visited the castle museum instead. "
 )
 
 
 def furnish(home: Path) -> None:
-    """A store that has slept once, and in which something of everything waits for the second night."""
+    """A store that has slept once, and in which something of everything waits for
+    the second night."""
     clock = Ticking(START - 300 * DAY)
     with ExitStack() as stack:
         handles = {
@@ -183,7 +188,8 @@ def describe(record: Record, said: dict[str, str], original: float | None) -> st
 
 
 def check_known_once(standing: Standing) -> None:
-    """No claim has become a fact twice, nothing stands beside what it contradicts, and every fact rests on what was said."""
+    """No claim has become a fact twice, nothing stands beside what it contradicts, and every fact
+    rests on what was said."""
     every = standing.known(*State)
     there = {record.id for record in standing.records}
     taken = Counter((fact.evidence[0], str(fact.metadata["span"]), fact.content) for fact in every)
@@ -206,7 +212,8 @@ def check_same(found: Standing, expected: Standing) -> None:
 
 
 class Base(NamedTuple):
-    """A home to copy, how everything stands before and after an undisturbed night, and the calls that it makes."""
+    """A home to copy, how everything stands before and after an undisturbed night, and the calls
+    that it makes."""
 
     home: Path
     slept: Path
@@ -250,8 +257,9 @@ def opened(home: Path, now: datetime = TONIGHT) -> Iterator[Sleeper]:
 
 
 def test_a_night_does_something_of_everything(base: Base) -> None:
-    """S1, S2, S3, S4: what is broken below is a night in which facts come, change, are repeated, denied, taken back, refused
-    and proposed, in many transactions; tastes and workflows are proposed, a long session is summed up, importance changes."""
+    """S1, S2, S3, S4: what is broken below is a night in which facts come, change, are repeated,
+    denied, taken back, refused and proposed, in many transactions; tastes and workflows are
+    proposed, a long session is summed up, importance changes."""
     made = Counter((record.layer, record.state) for record in base.after.records)
     made -= Counter((record.layer, record.state) for record in base.before.records)
     assert made[Layer.SEMANTIC, State.ACTIVE] > 0
@@ -286,7 +294,8 @@ def test_a_night_does_something_of_everything(base: Base) -> None:
 
 @contextmanager
 def broken(nursery: Nursery, base: Base, folder: Path, fault: Fault) -> Iterator[tuple[Path, str]]:
-    """A home on which the night was broken, and how that ended; the process is still there within the block."""
+    """A home on which the night was broken, and how that ended; the process is still there within
+    the block."""
     home = copied(base.home, folder / "home")
     with nursery.fork() as pid:
         assert nursery.told(step="open", home=str(home)) == "done"
@@ -297,7 +306,8 @@ def broken(nursery: Nursery, base: Base, folder: Path, fault: Fault) -> Iterator
 
 
 def check_next_night(base: Base, home: Path) -> None:
-    """Another process finds a sound store that knows nothing twice, sleeps, and comes to where an undisturbed one is."""
+    """Another process finds a sound store that knows nothing twice, sleeps, and comes to where an
+    undisturbed one is."""
     with opened(home) as sleeper:
         check_sound(sleeper.operator)
         check_known_once(Standing.of(sleeper.operator))
@@ -330,8 +340,9 @@ def check_nothing_left(sleeper: Sleeper) -> None:
 def test_a_kill_at_any_write_call_leaves_the_rest_to_the_next_night(
     tmp_path: Path, nursery: Nursery, base: Base
 ) -> None:
-    """S1, S5, L1, P4: killed at any write call, a night has lost nothing and done nothing by halves; sleeping again comes to
-    the same memories as an undisturbed night, no fact is there twice, and the trail verifies."""
+    """S1, S5, L1, P4: killed at any write call, a night has lost nothing and done nothing by
+    halves; sleeping again comes to the same memories as an undisturbed night, no fact is there
+    twice, and the trail verifies."""
     for point in points(base.calls, KILLS, "killed"):
         with broken(nursery, base, tmp_path, Fault("signal=SIGKILL", point)) as (home, ended):
             assert ended == "killed", point
@@ -342,8 +353,8 @@ def test_a_kill_at_any_write_call_leaves_the_rest_to_the_next_night(
 def test_an_error_at_any_write_call_is_typed_and_passes(
     tmp_path: Path, nursery: Nursery, base: Base, error: str
 ) -> None:
-    """S5, B4, P4: an error of the disk at any write call is a `StoreUnavailable`, or was harmless; the same process sleeps to
-    the same end when the disk is well."""
+    """S5, B4, P4: an error of the disk at any write call is a `StoreUnavailable`, or was harmless;
+    the same process sleeps to the same end when the disk is well."""
     for point in points(base.calls, ERRORS, error):
         with broken(nursery, base, tmp_path, Fault(f"error={error}", point)) as (home, ended):
             assert ended in ("done", "store_unavailable"), (point, ended)
@@ -356,8 +367,8 @@ def test_an_error_at_any_write_call_is_typed_and_passes(
 
 
 def test_two_that_sleep_at_once_come_to_the_same(tmp_path: Path, base: Base) -> None:
-    """S1, B1, P4: processes that sleep at once share one night: each claim, taste, summary and workflow is made by one of
-    them, and all stands as if only one had slept."""
+    """S1, B1, P4: processes that sleep at once share one night: each claim, taste, summary and
+    workflow is made by one of them, and all stands as if only one had slept."""
     with opened(copied(base.home, tmp_path / "alone")) as sleeper:
         alone = sleeper.sleep()
     with crowd(PAIRS, "sleep_sleeper", "crowd") as children:
@@ -383,8 +394,8 @@ def slept_at_once(children: Sequence[Child], home: Path) -> list[dict[str, Any]]
 
 
 def test_who_talks_meanwhile_is_heard_once(tmp_path: Path) -> None:
-    """S1, S5, B1: while processes sleep all the time somebody goes on talking; at the end everything was heard once, and is
-    known as if all had slept only then."""
+    """S1, S5, B1: while processes sleep all the time somebody goes on talking; at the end
+    everything was heard once, and is known as if all had slept only then."""
     chance = random.Random(SEED)
     homes = chance.choices(["Porto", "Lisbon", "Braga", "Faro"], k=TURNS)
     with opened(tmp_path / "home") as sleeper, ExitStack() as stack:
@@ -496,8 +507,9 @@ MEANWHILE = {
 
 @pytest.mark.parametrize("meanwhile", MEANWHILE)
 def test_sleeping_twice_changes_nothing(tmp_path: Path, base: Base, meanwhile: str) -> None:
-    """S1, S5: whatever was moved meanwhile, and by whomever, what was heard once is not heard again: a second night makes and
-    changes no record, and neither does one that has to read everything anew."""
+    """S1, S5: whatever was moved meanwhile, and by whomever, what was heard once is not heard
+    again: a second night makes and changes no record, and neither does one that has to read
+    everything anew."""
     with opened(MEANWHILE[meanwhile](copied(base.slept, tmp_path / "home"), tmp_path)) as sleeper:
         before = Standing.of(sleeper.operator)
         check_nothing_left(sleeper)

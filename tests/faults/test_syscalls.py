@@ -1,12 +1,13 @@
-"""Faults at every write system call of one `remember`, and of making a store: kills, a full disk, a failing disk.
+"""Faults at every write system call of one `remember`, and of making a store: kills, a full disk, a
+failing disk.
 
-strace attaches to a process that is about to remember, and breaks its Nth write call. N counts up until nothing is left
-to break, so that every call between the first and the last was the broken one.
+strace attaches to a process that is about to remember, and breaks its Nth write call. N
+counts up until nothing is left to break, so that every call between the first and the last
+was the broken one.
 """
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,24 +18,28 @@ from typing import NamedTuple
 import pytest
 
 import lamina
+from tests.faults.tracer import Tracer
 
 from . import tally
-from .harness import AGENT, Nursery, check_found_by_word, check_sound, contents, size, strace
+from .harness import AGENT, Nursery, check_found_by_word, check_sound, contents, size
 
-# What SQLite changes files with: its write-ahead log, its database, and the files and folders around them. strace
+# What SQLite changes files with: its write-ahead log, its database, and the files and folders
+# around them. strace
 # counts each kind of call for itself, so each has a sweep of its own.
 WRITE_CALLS = ("pwrite64", "fdatasync", "openat", "ftruncate", "unlink")
 MAKE_CALLS = (*WRITE_CALLS, "mkdir")
 # More than any operation here needs; a sweep that comes this far is not going to end.
 MOST_CALLS = 400
 NEVER_FOLDED = 100_000
-# A quick run breaks every third or fourth call of a kind, a full run every one. Each kill needs a process of its own.
+# A quick run breaks every third or fourth call of a kind, a full run every one. Each kill needs a
+# process of its own.
 ERROR_STRIDE = size(quick=20, full=1)
 KILL_STRIDE = size(quick=15, full=1)
 
 
 class Moment(NamedTuple):
-    """How the store is when the memory comes: which steps came before, and after how many pages the log is folded back."""
+    """How the store is when the memory comes: which steps came before, and after how many pages the
+    log is folded back."""
 
     steps_before: tuple[str, ...]
     checkpoint_pages: int
@@ -53,35 +58,6 @@ NOT_YET_MADE = Moment((), NEVER_FOLDED)
 UNUSED = count()
 every_moment = pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
 every_error = pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-
-
-class Tracer:
-    """strace on a running process, from now on; it knows whether it broke anything."""
-
-    def __init__(self, pid: int, log: Path, call: str, fault: str | None = None) -> None:
-        filters = [
-            "-e",
-            f"trace={call}",
-            *(() if fault is None else ("-e", f"inject={call}:{fault}")),
-        ]
-        command = [strace(), "-p", str(pid), "-o", str(log), *filters]
-        self._log = log
-        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        assert self._process.stderr is not None
-        said = self._process.stderr.readline()
-        assert "attached" in said, said
-
-    def detach(self) -> bool:
-        """Let go of the process; whether a call of it was answered with an error."""
-        return any("(INJECTED)" in line for line in self.calls())
-
-    def calls(self) -> list[str]:
-        """Let go of the process; the calls that it made meanwhile."""
-        self._process.terminate()
-        self._process.communicate()
-        lines = self._log.read_text().splitlines()
-        tally.count("I/O errors", sum("(INJECTED)" in line for line in lines))
-        return lines
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +91,8 @@ def stored(operator: lamina.Operator, word: str) -> int:
 
 
 def check_retry(home: Path, word: str, expected: tuple[int, ...]) -> None:
-    """Another process finds the store sound and the memory as often as expected; its retry leaves exactly one."""
+    """Another process finds the store sound and the memory as often as expected; its retry leaves
+    exactly one."""
     with lamina.operator(AGENT, home=home) as operator:
         check_sound(operator)
         assert stored(operator, word) in expected
@@ -129,7 +106,8 @@ def check_retry(home: Path, word: str, expected: tuple[int, ...]) -> None:
 def test_a_memory_is_synced_before_it_is_acknowledged(
     tmp_path: Path, nursery: Nursery, moment: Moment
 ) -> None:
-    """L1: everything that a memory writes into the log is synced before `remember` returns, so that it survives a power cut."""
+    """L1: everything that a memory writes into the log is synced before `remember` returns, so that
+    it survives a power cut."""
     with waiting(nursery, tmp_path / "home", moment):
         tracer = Tracer(nursery.pid, tmp_path / "log", "pwrite64,fdatasync,fsync,write")
         assert nursery.told(step="remember", word="synced") == "done"
@@ -153,7 +131,8 @@ def test_a_memory_is_synced_before_it_is_acknowledged(
 def test_a_kill_at_any_write_call_leaves_all_or_nothing(
     tmp_path: Path, nursery: Nursery, moment: Moment
 ) -> None:
-    """L1, B1, P4: killed at any write call, a memory is whole or not there, the chain verifies, and a retry stores it once."""
+    """L1, B1, P4: killed at any write call, a memory is whole or not there, the chain verifies, and
+    a retry stores it once."""
     kills = [kill_sweep(nursery, tmp_path, moment, call) for call in WRITE_CALLS]
     assert sum(kills) > 0
 
@@ -161,13 +140,15 @@ def test_a_kill_at_any_write_call_leaves_all_or_nothing(
 def test_a_kill_while_a_store_is_made_leaves_a_store_that_opens(
     tmp_path: Path, nursery: Nursery
 ) -> None:
-    """B1: killed at any call of the very first opening, the next one makes or completes the store, with no manual step."""
+    """B1: killed at any call of the very first opening, the next one makes or completes the store,
+    with no manual step."""
     kills = [kill_sweep(nursery, tmp_path, NOT_YET_MADE, call) for call in MAKE_CALLS]
     assert sum(kills) > 0
 
 
 def kill_sweep(nursery: Nursery, folder: Path, moment: Moment, call: str) -> int:
-    """Kill one process after another at its first, second, third … call of a kind; how many were killed."""
+    """Kill one process after another at its first, second, third … call of a kind; how
+    many were killed."""
     for kills, number in enumerate(range(1, MOST_CALLS, KILL_STRIDE)):
         word = f"{call}{number}"
         home = folder / (word if moment is NOT_YET_MADE else "home")
@@ -187,9 +168,11 @@ def kill_sweep(nursery: Nursery, folder: Path, moment: Moment, call: str) -> int
 def test_a_kill_after_an_error_leaves_all_or_nothing(
     tmp_path: Path, nursery: Nursery, moment: Moment
 ) -> None:
-    """L1, B1, P4: a process that dies after a failed sync leaves the memory whole or not there; a retry stores it once.
+    """L1, B1, P4: a process that dies after a failed sync leaves the memory whole or not there; a
+    retry stores it once.
 
-    What could not be synced may still be found by whoever recovers the log, so the key is what makes the retry harmless.
+    What could not be synced may still be found by whoever recovers the log, so the key is what
+    makes the retry harmless.
     """
     home = tmp_path / "home"
     for number in range(1, MOST_CALLS, KILL_STRIDE):
@@ -210,7 +193,8 @@ def test_a_kill_after_an_error_leaves_all_or_nothing(
 def test_an_error_at_any_write_call_is_typed_and_passes(
     tmp_path: Path, nursery: Nursery, moment: Moment, error: str, lasting: bool
 ) -> None:
-    """L1, B1, B4, P4: an I/O error at any write call is a `StoreUnavailable` and nothing is stored, or it was harmless.
+    """L1, B1, B4, P4: an I/O error at any write call is a `StoreUnavailable` and nothing is stored,
+    or it was harmless.
 
     Once the fault is gone the same process, and another one, store the memory exactly once.
     """
@@ -225,7 +209,8 @@ def test_an_error_at_any_write_call_is_typed_and_passes(
 def test_an_error_while_reading_is_typed_and_passes(
     tmp_path: Path, nursery: Nursery, moment: Moment
 ) -> None:
-    """L1, B1, P4: when the disk fails to read what a memory needs, that is a typed error, and over when the disk is well."""
+    """L1, B1, P4: when the disk fails to read what a memory needs, that is a typed error, and over
+    when the disk is well."""
     outcomes = error_sweep(nursery, tmp_path, moment, "pread64", "EIO", lasting=False)
     # SQLite takes a failing read for damage, so this may also be `Corrupt`.
     assert outcomes.keys() <= {"done", "store_unavailable", "corrupt"}
@@ -234,7 +219,8 @@ def test_an_error_while_reading_is_typed_and_passes(
 def error_sweep(
     nursery: Nursery, folder: Path, moment: Moment, call: str, error: str, *, lasting: bool
 ) -> Counter[str]:
-    """Break each call of one `remember` after another, in one process that lives through all of it."""
+    """Break each call of one `remember` after another, in one process that lives through
+    all of it."""
     home, outcomes = folder / "home", Counter[str]()
     with waiting(nursery, home, moment):
         for number in range(1, MOST_CALLS, ERROR_STRIDE):

@@ -1,4 +1,5 @@
-"""Edits behind the store's back, with any SQLite tool: `audit verify` says that something was altered, and where."""
+"""Edits behind the store's back, with any SQLite tool: `audit verify` says that something was
+altered, and where."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ def ticking() -> Clock:
 
 
 def fill(memory: lamina.Memory, name: str) -> None:
-    """Memories with tags, evidence and keys; runs that ended well and badly; one that is still open; some reads."""
+    """Memories with tags, evidence and keys; runs that ended well and badly; one that is still
+    open; some reads."""
     first = memory.remember(
         f"{name} likes green tea",
         kind="preference",
@@ -95,7 +97,8 @@ def fill(memory: lamina.Memory, name: str) -> None:
 
 
 def fill_long_term(operator: lamina.Operator) -> None:
-    """Long-term memories of an operator, and at the very end some that stand for nothing but themselves."""
+    """Long-term memories of an operator, and at the very end some that stand for
+    nothing but themselves."""
     facts = {"origin": "operator", "topic_tags": ["tea"]}
     made = operator.remember(
         "Green tea wants 80 degrees.",
@@ -136,7 +139,8 @@ def places(report: Report) -> list[str]:
 
 
 def unnoticed(base: Base, home: Path, name: str, choice: Sequence[Edit], rounds: int) -> str:
-    """Try edits in turn, each on a fresh copy; those that were not noticed, or not where they were made, line by line."""
+    """Try edits in turn, each on a fresh copy; those that were not noticed, or not where they were
+    made, line by line."""
     chance = random.Random(SEED)
     missed = []
     for number in range(rounds):
@@ -161,7 +165,8 @@ def noticed(home: Path, chain: str) -> list[str]:
 
 
 def test_an_untouched_store_verifies(base: Base, tmp_path: Path) -> None:
-    """P4: what nobody touched verifies, alone and against its own head, so that an alarm means something."""
+    """P4: what nobody touched verifies, alone and against its own head, so that an
+    alarm means something."""
     home = copied(base, tmp_path / "home")
     report = verified(home, base.head)
     assert report["events"].ok
@@ -182,7 +187,8 @@ def test_an_untouched_store_verifies(base: Base, tmp_path: Path) -> None:
 def test_every_edit_is_noticed_and_named(
     base: Base, tmp_path: Path, choice: Sequence[Edit], rounds: int
 ) -> None:
-    """P4: whatever is changed in rows, tags, links, events or notes, `audit verify` names the place.
+    """P4: whatever is changed in rows, tags, links, events or notes, `audit verify`
+    names the place.
 
     For the chain that is the first event, at or after the edit, that no longer fits.
     """
@@ -196,7 +202,8 @@ def test_every_edit_of_the_reads_is_noticed_and_named(base: Base, tmp_path: Path
 
 
 def test_broken_values_are_reported_like_any_other_edit(base: Base, tmp_path: Path) -> None:
-    """P4: values that are not even JSON or text are reported and named; the check itself never fails on them."""
+    """P4: values that are not even JSON or text are reported and named; the check itself never
+    fails on them."""
     choice = [*edits.BROKEN_RECORDS, *edits.BROKEN_EVENTS]
     assert unnoticed(base, tmp_path / "home", "memory.db", choice, len(choice)) == ""
 
@@ -210,7 +217,8 @@ def test_broken_values_in_the_reads_are_reported_like_any_other_edit(
 
 
 def test_reading_a_broken_record_is_a_typed_error(base: Base, tmp_path: Path) -> None:
-    """B1: a row that cannot be read as a record is `Corrupt` to whoever reads it, never an error of some library."""
+    """B1: a row that cannot be read as a record is `Corrupt` to whoever reads it, never an error of
+    some library."""
     escaped = []
     for edit in edits.BROKEN_RECORDS:
         home = copied(base, tmp_path / "home")
@@ -234,7 +242,8 @@ def raised_by_reading(home: Path) -> Exception | None:
 
 
 def schema_edits(path: Path) -> Iterator[tuple[str, str]]:
-    """Everything in a schema that can be taken away without a trace in any row, and some that can be put in."""
+    """Everything in a schema that can be taken away without a trace in any row, and some that can
+    be put in."""
     with closing(sqlite3.connect(path)) as connection:
         rows = connection.execute(
             "SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL"
@@ -251,7 +260,8 @@ def schema_edits(path: Path) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("name", "chain"), [("memory.db", "events"), ("reads.db", "reads")])
 def test_an_edited_schema_is_named(base: Base, tmp_path: Path, name: str, chain: str) -> None:
-    """P4: a dropped trigger is a door left open, an added one a trap; both are named, in either trail."""
+    """P4: a dropped trigger is a door left open, an added one a trap; both are named,
+    in either trail."""
     missed = []
     for part, statement in schema_edits(database_of(base.home, name)):
         home = copied(base, tmp_path / "home")
@@ -345,7 +355,10 @@ def documented() -> dict[str, Protection]:
 def tables(path: Path) -> set[str]:
     """The tables of a database, without those that the full-text index keeps for itself."""
     with closing(sqlite3.connect(path)) as connection:
-        query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*' AND name NOT GLOB 'words_*'"
+        query = (
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*' "
+            "AND name NOT GLOB 'words_*'"
+        )
         return {name for (name,) in connection.execute(query)}
 
 
@@ -430,7 +443,8 @@ def test_a_stray_never_takes_memories_away(crowded: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("number", range(1, LAST_MEMORIES + 1))
 def test_a_cut_tail_shows_against_a_head(base: Base, tmp_path: Path, number: int) -> None:
-    """P4: events cut off with everything that only they know cannot be seen from inside; a head that was kept shows it."""
+    """P4: events cut off with everything that only they know cannot be seen from inside; a head
+    that was kept shows it."""
     home = copied(base, tmp_path / "home")
     with knife(database_of(home), random.Random(SEED)) as editor:
         edits.cut_with_records(editor, number)
@@ -442,7 +456,8 @@ def test_a_cut_tail_shows_against_a_head(base: Base, tmp_path: Path, number: int
 def test_a_rewritten_chain_shows_against_a_head(
     base: Base, tmp_path: Path, name: str, chain: str
 ) -> None:
-    """P4: a chain made anew from its seed, with other words in every event, holds by itself; a head that was kept shows it."""
+    """P4: a chain made anew from its seed, with other words in every event, holds by itself; a head
+    that was kept shows it."""
     home = copied(base, tmp_path / "home")
     with knife(database_of(home, name), random.Random(SEED)) as editor:
         edits.rewrite(editor, chain)
@@ -472,7 +487,8 @@ def test_a_lost_trail_of_reads_shows_against_a_head(base: Base, tmp_path: Path) 
 def test_another_history_under_the_same_name_shows_against_a_head(
     base: Base, tmp_path: Path
 ) -> None:
-    """P4: a store made from scratch with the id of the true one verifies by itself; against a head it does not."""
+    """P4: a store made from scratch with the id of the true one verifies by itself; against a head
+    it does not."""
     for memories in (0, 1, base.head["events"]["seq"], 2 * base.head["events"]["seq"]):
         home = tmp_path / f"home{memories}"
         with connect(Role.OPERATOR, AGENT, home=home, store_id=base.head["store"]) as forger:

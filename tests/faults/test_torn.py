@@ -1,4 +1,5 @@
-"""Files of a home that are torn, cut off, emptied or filled with zeros: typed errors, and no damage to what is elsewhere."""
+"""Files of a home that are torn, cut off, emptied or filled with zeros: typed errors, and no damage
+to what is elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import lamina
 from lamina.home import operator_key
 from lamina.home.tokens import Access
 from lamina.memory import doctor
-from tests.property.test_lifecycle import held
+from tests.property.holding import held
 
 from . import tally
 from .children.common import outcome
@@ -153,7 +154,8 @@ def noticed(home: Path, said: dict[str, str]) -> bool:
 
 
 def test_a_home_has_a_file_of_every_kind(base: Home) -> None:
-    """B1: what is torn below is everything that is ever written; and untouched, every verb works on it."""
+    """B1: what is torn below is everything that is ever written; and untouched, every verb
+    works on it."""
     kinds = " ".join(base.files)
     for part in (
         "memory.db",
@@ -181,8 +183,8 @@ def test_a_home_has_a_file_of_every_kind(base: Home) -> None:
 
 
 def test_a_torn_file_is_typed_and_harms_nothing_else(tmp_path: Path, base: Home) -> None:
-    """B1, B4, P4, L1: whichever file is torn, every verb is done or a typed error, and every memory that is not in that file
-    can be had; who loses memories themselves is told so."""
+    """B1, B4, P4, L1: whichever file is torn, every verb is done or a typed error, and every memory
+    that is not in that file can be had; who loses memories themselves is told so."""
     chance = random.Random(SEED)
     files = base.files if ROUNDS > 1 else chance.sample(base.files, 4)
     for name in files:

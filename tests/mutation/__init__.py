@@ -1,1 +1,2 @@
-"""Whether the tests would notice: the program is changed in one place at a time, and some test has to fail."""
+"""Whether the tests would notice: the program is changed in one place at a time, and some test has
+to fail."""

@@ -1,4 +1,5 @@
-"""Would the tests notice? `make mutants` changes the program in one place at a time, and counts how often some test fails."""
+"""Would the tests notice? `make mutants` changes the program in one place at a time, and counts how
+often some test fails."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ GOAL = 0.85
 
 
 def table(results: Sequence[dict[str, Any]]) -> list[str]:
-    """A row for each module and one for all; what nobody could tell from the program counts in no share."""
+    """A row for each module and one for all; what nobody could tell from the program counts
+    in no share."""
     rows: dict[str, Counter[str]] = defaultdict(Counter)
     for told in results:
         outcome = (
@@ -47,7 +49,10 @@ def table(results: Sequence[dict[str, Any]]) -> list[str]:
         rows[told["module"].removeprefix("lamina.")][outcome] += 1
         rows["all"][outcome] += 1
     lines = [
-        "| module | mutants | killed | timed out | survived | equivalent | killed of those that can be |",
+        (
+            "| module | mutants | killed | timed out | survived | equivalent | killed of those "
+            "that can be |"
+        ),
         "|---|---|---|---|---|---|---|",
     ]
     for name, row in sorted(rows.items(), key=lambda pair: (pair[0] == "all", pair[0])):

@@ -1,4 +1,5 @@
-"""Tries mutants: each in a process of its own, with the tests that reach it. No file of the program is ever changed."""
+"""Tries mutants: each in a process of its own, with the tests that reach it. No file of the program
+is ever changed."""
 
 from __future__ import annotations
 
@@ -151,7 +152,7 @@ class Bench:
             for path in PROGRAM.glob(pattern)
         )
         made = [
-            one for path, most in found for one in self._drawn(mutants(path, _module(path)), most)
+            one for path, most in found for one in self._drawn(mutants(path, module_of(path)), most)
         ]
         made = _some(made, options.sample, options.seed)
         if options.again:
@@ -191,7 +192,8 @@ class Bench:
         return chosen
 
     def _users(self, mutant: Mutant) -> list[str]:
-        """Tests of what a module says once: first its own, then those of the lines that name it, then all others."""
+        """Tests of what a module says once: first its own, then those of the lines that name it,
+        then all others."""
         path = str(mutant.path)
         used = {
             node.lineno
@@ -221,7 +223,8 @@ class Bench:
         )
 
     def _mentions(self, name: str, mutant: Mutant) -> bool:
-        """Whether a test names the module or what it says, such as a table that is compared as a whole."""
+        """Whether a test names the module or what it says, such as a table that is compared
+        as a whole."""
         code = getattr(getattr(self._items[name], "obj", None), "__code__", None)
         return code is not None and not {mutant.path.stem, *mutant.names}.isdisjoint(code.co_names)
 
@@ -371,7 +374,8 @@ class _Mutated(importlib.machinery.SourceFileLoader):
 
 
 def _afresh(mutant: Mutant, code: CodeType, tests: Sequence[str]) -> int:
-    """What runs when a module is loaded is tried in a session where nothing of ours was loaded yet."""
+    """What runs when a module is loaded is tried in a session where nothing of ours
+    was loaded yet."""
     for name in [
         name for name in sys.modules if name.split(".")[0] in ("lamina", "tests", "benchmarks")
     ]:
@@ -386,7 +390,8 @@ def _afresh(mutant: Mutant, code: CodeType, tests: Sequence[str]) -> int:
     return 0 if pytest.main([*PLAIN, "-x", *names]) == 0 else 1
 
 
-def _module(path: Path) -> str:
+def module_of(path: Path) -> str:
+    """Name the module that a file of the program holds."""
     return ".".join(path.relative_to(PROGRAM.parent).with_suffix("").parts).removesuffix(
         ".__init__"
     )

@@ -46,7 +46,10 @@ SWAPS: tuple[tuple[type[ast.AST], type[ast.AST]], ...] = (
     ),
 )
 OTHER = dict(SWAPS)
-PAIRS = "lower upper|lstrip rstrip|find rfind|index rindex|startswith endswith|partition rpartition|min max|any all"
+PAIRS = (
+    "lower upper|lstrip rstrip|find rfind|index rindex|startswith endswith|partition "
+    "rpartition|min max|any all"
+)
 NAMES = {
     one: other for pair in PAIRS.split("|") for one, other in (pair.split(), pair.split()[::-1])
 }
@@ -110,7 +113,8 @@ def mutants(path: Path, module: str) -> list[Mutant]:
 
 
 def control(path: Path, module: str) -> Mutant:
-    """A module as it is, which has to survive: else the tests would kill whatever they are given."""
+    """A module as it is, which has to survive: else the tests would kill whatever
+    they are given."""
     tree = ast.parse(path.read_text("utf-8"))
     return Mutant(
         module,
@@ -128,7 +132,8 @@ def control(path: Path, module: str) -> Mutant:
 def _parts(
     body: list[ast.stmt], owner: str
 ) -> Iterator[tuple[str, frozenset[str], ast.stmt, ast.AST]]:
-    """A module as functions and statements of its own; the defaults of a function are made when the module is loaded."""
+    """A module as functions and statements of its own; the defaults of a function are made when the
+    module is loaded."""
     for statement in body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield f"{owner}{statement.name}", frozenset({statement.name}), statement, statement
@@ -153,7 +158,9 @@ def _within(node: ast.AST, statement: ast.stmt) -> Iterator[tuple[ast.stmt, Muta
     for mutation in _of(node):
         yield statement, mutation
     if isinstance(node, (ast.Raise, ast.JoinedStr)):
-        return  # the words of an error or a sentence are for people; that it is raised and said is a promise
+        # the words of an error or a sentence are for people; that it is raised and said is a
+        # promise
+        return
     for field, value in ast.iter_fields(node):
         if field in ANNOTATIONS or (
             field in ("decorator_list", "args") and isinstance(node, ast.FunctionDef)

@@ -1,4 +1,5 @@
-"""Which lines each test reaches and how long it takes: recorded once, and again only for tests that changed."""
+"""Which lines each test reaches and how long it takes: recorded once, and again only for
+tests that changed."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ class Reached(NamedTuple):
 
 
 class Tracer:
-    """Notes each line of the program that runs. A function that has shown all or been seen enough is left alone."""
+    """Notes each line of the program that runs. A function that has shown all or been seen enough
+    is left alone."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = str(folder)
@@ -99,7 +101,8 @@ class Reach:
         return [item for item in items if item.path in new]
 
     def record(self, items: Sequence[pytest.Item], run: Run, target: Path) -> None:
-        """Run tests and look on; each that passes is a line of a file at once, whatever the next one does to the process."""
+        """Run tests and look on; each that passes is a line of a file at once, whatever the next
+        one does to the process."""
         tracer = Tracer(self._source)
         signal.signal(signal.SIGPROF, _too_slow)
         with target.open("w", encoding="utf-8") as file:

@@ -16,7 +16,8 @@ def drawn(made: list[Mutant], seed: int, *besides: int, most: int | None = 30) -
 
 
 def test_what_other_seeds_draw_is_left_out(tmp_path: Path) -> None:
-    """A count on mutants that nobody has seen is the sample of a seed without those of others; where all are tried, all are."""
+    """A count on mutants that nobody has seen is the sample of a seed without those of others;
+    where all are tried, all are."""
     path = tmp_path / "module.py"
     path.write_text(SOURCE, "utf-8")
     made = mutants(path, "module")

@@ -36,7 +36,8 @@ def made(folder: Path, source: str) -> dict[str, str]:
     ],
 )
 def test_each_mistake_is_made_once(tmp_path: Path, line: str, mistakes: set[str]) -> None:
-    """Operators, bounds, signs, arguments, conditions and results; the words of errors and types are left alone."""
+    """Operators, bounds, signs, arguments, conditions and results; the words of errors and types
+    are left alone."""
     found = made(tmp_path, f"def f(a, b, y):\n    {line}\n")
     assert set(found) == mistakes
     for after, source in found.items():
@@ -44,10 +45,12 @@ def test_each_mistake_is_made_once(tmp_path: Path, line: str, mistakes: set[str]
 
 
 def test_what_a_module_says_when_it_is_loaded_is_told_apart(tmp_path: Path) -> None:
-    """Constants, fields and defaults belong to no function, since a function that is there already does not hold them."""
+    """Constants, fields and defaults belong to no function, since a function that is there already
+    does not hold them."""
     path = tmp_path / "module.py"
     path.write_text(
-        '"""Words."""\nMOST = 5\nclass A:\n    """Words."""\n    low = 1\n    def f(self, by=2): return by * 3\n'
+        '"""Words."""\nMOST = 5\nclass A:\n    """Words."""\n    low = 1\n    def f(self, '
+        "by=2): return by * 3\n"
     )
     told = {(one.function, one.after.partition(":")[0]) for one in mutants(path, "module")}
     assert told == {

@@ -1,4 +1,5 @@
-"""The rules of reviewing in plain Python, in words of their own, to be compared with what the store does."""
+"""The rules of reviewing in plain Python, in words of their own, to be compared with what
+the store does."""
 
 from __future__ import annotations
 
@@ -8,8 +9,7 @@ from typing import Any, NamedTuple
 
 from lamina.errors import NotFound, Refused
 from lamina.model.record import Layer, State, Trust
-
-from .test_state_machine import ACTIVE, CONSTRAINED, SUPERSEDED, TOMBSTONED
+from tests.property.states import ACTIVE, CONSTRAINED, SUPERSEDED, TOMBSTONED
 
 # The layers that are believed, so that what was rejected stays out of them.
 GUARDED = (Layer.PROFILE, Layer.SEMANTIC)
@@ -62,7 +62,8 @@ class Fact(NamedTuple):
 
 
 class Deed(NamedTuple):
-    """An event: what was done, and how its records stood before; what it made has not stood anywhere."""
+    """An event: what was done, and how its records stood before; what it made has
+    not stood anywhere."""
 
     action: str
     before: dict[str, Stand | None]
@@ -70,7 +71,8 @@ class Deed(NamedTuple):
 
 
 class Model:
-    """What reviewing comes to. A plan says where records go, none for no event, or raises what must be said."""
+    """What reviewing comes to. A plan says where records go, none for no event, or raises what must
+    be said."""
 
     def __init__(self) -> None:
         self.facts: dict[str, Fact] = {}
@@ -92,7 +94,8 @@ class Model:
             self.facts[one] = self.facts[one]._replace(stand=stand, event=event, settled=after)
 
     def plan(self, action: str, one: Any, who: str | None, *given: str) -> Moves:
-        """Where records go when somebody decides something about a record, or takes back an event."""
+        """Where records go when somebody decides something about a record, or takes
+        back an event."""
         concerned = list(self.deeds[one].before) if one in self.deeds else [one]
         if any(name not in self.facts or not self.is_visible(name, who) for name in concerned):
             raise NotFound("to this handle there is no such thing")
@@ -221,7 +224,8 @@ class Model:
         return found
 
     def revoke(self, source: str, who: str | None) -> Moves | None:
-        """What came from a source waits; what it had superseded is back, unless that came from there too."""
+        """What came from a source waits; what it had superseded is back, unless that came from
+        there too."""
         tainted = self.tainted(source)
         waiting = [
             one

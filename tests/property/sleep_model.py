@@ -69,7 +69,8 @@ class Said(NamedTuple):
 
     @property
     def claims(self) -> list[tuple[str, str, bool, bool]]:
-        """What the rules should find in it: attribute, value, whether it is denied, and whether it takes back."""
+        """What the rules should find in it: attribute, value, whether it is denied, and whether it
+        takes back."""
         own = (self.attribute, self.value, self.denied, self.wrong is not None)
         return [own] if self.wrong is None else [(self.attribute, self.wrong, False, False), own]
 
@@ -120,12 +121,14 @@ def conversations(
 
 
 def about_one_thing(*, corrections: bool = True) -> st.SearchStrategy[list[Spoken]]:
-    """One person on one thing, again and again: nearly everything that is said contradicts or repeats something."""
+    """One person on one thing, again and again: nearly everything that is said contradicts or
+    repeats something."""
     return conversations(every_saying(["lives_in"], corrections=corrections), 6, PEOPLE[:1])
 
 
 def in_any_order(spoken: st.SearchStrategy[list[Spoken]]) -> st.SearchStrategy[list[Spoken]]:
-    """Conversations in the order in which they arrive, which is not that in which they were held."""
+    """Conversations in the order in which they arrive, which is not that in which
+    they were held."""
     return spoken.flatmap(st.permutations)
 
 
@@ -183,7 +186,8 @@ def room(batch: int = 500) -> Iterator[Room]:
 
 
 class Oracle:
-    """What should be known of somebody's single values: since when, and what; nothing after it was denied."""
+    """What should be known of somebody's single values: since when, and what; nothing after
+    it was denied."""
 
     def __init__(self, spoken: Iterable[Spoken]) -> None:
         self.history: dict[Place, list[tuple[datetime, str | None]]] = {}

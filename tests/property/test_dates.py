@@ -13,9 +13,12 @@ from lamina.text import dates
 YEAR = re.compile("[0-9]{4}")
 ANCHORS = st.datetimes(timezones=st.just(UTC))
 PIECES = st.sampled_from(
-    "last this next past coming on in by since the a an few couple of 0 1 2 7 12 13 29 30 31 32 999 2022 2023 9999 0000 99999"
-    " day days week weeks weekend month months year years decade ago from now before after May may march August feb sept. dec"
-    " Friday monday Tue winter fall summer early mid late yesterday today tomorrow night 7th 1st 年 月 日 5月 7日 년"
+    "last this next past coming on in by since the a an few couple of 0 1 2 7 12 13 29 30 "
+    "31 32 999 2022 2023 9999 0000 99999"
+    " day days week weeks weekend month months year years decade ago from now before after "
+    "May may march August feb sept. dec"
+    " Friday monday Tue winter fall summer early mid late yesterday today tomorrow night "
+    "7th 1st 年 月 日 5月 7日 년"
     " ٣ ３ ² İ ſ é - / . : , T Z 12:00 'll went will ' ’s % ( ) –".split()
 )
 JUMBLES = st.builds(
@@ -31,7 +34,8 @@ TEXTS = st.text() | JUMBLES | st.lists(JUMBLES).map(" ".join)
 @example("laſt Friday in 3 weeKs", datetime(2023, 6, 14, tzinfo=UTC))
 @example("this winter, 9999 decades ago", datetime(1, 1, 1, tzinfo=UTC))
 def test_every_mention_is_where_it_says_and_none_overlap(text: str, anchor: datetime) -> None:
-    """No text is an error; a mention quotes the text, means at least a day and begins after the one before it ends."""
+    """No text is an error; a mention quotes the text, means at least a day and begins after the one
+    before it ends."""
     free = 0
     for mention in dates.find(text, anchor):
         assert mention.place >= free

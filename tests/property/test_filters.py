@@ -1,4 +1,5 @@
-"""Any records, any filter: every ranker finds exactly what the filter admits, and nobody else's memory changes an answer."""
+"""Any records, any filter: every ranker finds exactly what the filter admits, and nobody else's
+memory changes an answer."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from lamina.model import rules
 from lamina.model.record import Hits, Layer, State
 from lamina.search import RANKERS
 from lamina.store.tables.records import Filter
+from tests.cases import every
 from tests.conftest import CONTRACTS, FULL, START, Desk, Ticking, contents, move
 
 NOW = START + timedelta(days=30)
@@ -136,7 +138,8 @@ def test_every_ranker_finds_what_the_filter_admits(
     filters: list[Filter],
     sealed: bool,
 ) -> None:
-    """Q3, Q7, R12: of what matches, a filter lets through exactly what the same filter in SQL admits, whatever the ranker."""
+    """Q3, Q7, R12: of what matches, a filter lets through exactly what the same filter in SQL
+    admits, whatever the ranker."""
     with Desk(tmp_path_factory.mktemp("home")) as desk:
         op, runs = stored(desk, items)
         if sealed:
@@ -155,10 +158,8 @@ def test_every_ranker_finds_what_the_filter_admits(
                     assert passed == everything & expected
 
 
-@pytest.mark.parametrize("ranker", RANKERS)
-@pytest.mark.parametrize(
-    "how", ["tags", "all_tags", "metadata", "kinds", "layers", "states", "since", "user"]
-)
+@every("ranker", RANKERS)
+@every("how", ["tags", "all_tags", "metadata", "kinds", "layers", "states", "since", "user"])
 def test_filters_apply_before_the_cut(desk: Desk, ranker: str, how: str) -> None:
     """Q3, Q7: two thousand better matches outside a filter do not push out the three inside it."""
     op = desk.operator()
@@ -196,7 +197,10 @@ def test_filters_apply_before_the_cut(desk: Desk, ranker: str, how: str) -> None
 
 
 def turns(rnd: random.Random, number: int) -> list[dict[str, Any]]:
-    words = "tea coffee garden market piano river train summer doctor meeting cat dog bread school music phone ocean".split()
+    words = (
+        "tea coffee garden market piano river train summer doctor meeting cat dog bread school "
+        "music phone ocean"
+    ).split()
     return [
         {
             "content": " ".join(rnd.choices(words, k=rnd.randint(2, 6)))
@@ -226,7 +230,8 @@ QUESTIONS = (
 def test_nobody_else_changes_an_answer(
     tmp_path_factory: pytest.TempPathFactory, seed: int, indexed: bool
 ) -> None:
-    """R12, Q6: hits, scores and their parts are the same whether or not there are another user's memories."""
+    """R12, Q6: hits, scores and their parts are the same whether or not there are
+    another user's memories."""
     rnd = random.Random(seed)
     mine, shared, theirs = turns(rnd, 500), turns(rnd, 60), turns(rnd, 400)
     answers = []
@@ -251,9 +256,13 @@ def test_nobody_else_changes_an_answer(
 def test_nearer_memories_of_others_change_no_candidate(
     tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
-    """R12, Q5: with more memories than are looked at exactly, others' that are nearer to the question choose none of them."""
+    """R12, Q5: with more memories than are looked at exactly, others' that are nearer to the
+    question choose none of them."""
     rnd = random.Random(seed)
-    words = "tea coffee garden market piano river train summer doctor meeting cat dog python bread school music phone".split()
+    words = (
+        "tea coffee garden market piano river train summer doctor meeting cat dog python bread "
+        "school music phone"
+    ).split()
     words += "ocean winter letter window football budget museum".split()
     mine = [
         {
@@ -280,7 +289,8 @@ def test_nearer_memories_of_others_change_no_candidate(
 def test_nobody_else_changes_an_answer_in_between(
     tmp_path_factory: pytest.TempPathFactory, ranker: str
 ) -> None:
-    """R12: the same when the others' memories were written before, between and after one's own, in sessions of one name."""
+    """R12: the same when the others' memories were written before, between and after one's own, in
+    sessions of one name."""
     rnd = random.Random(11)
     mine, theirs = turns(rnd, 120), turns(rnd, 120)
     answers = []
@@ -319,7 +329,8 @@ MOMENTS = [START + timedelta(hours=n) for n in range(9)]
 def test_what_was_true_at_a_time(
     tmp_path_factory: pytest.TempPathFactory, items: list[tuple[State, Any, Any]], moment: Any
 ) -> None:
-    """Q10: true at T is what began at or before T and ended after it; what was superseded without an end never was."""
+    """Q10: true at T is what began at or before T and ended after it; what was superseded without
+    an end never was."""
     with Desk(tmp_path_factory.mktemp("home"), Ticking(MOMENTS[3], timedelta())) as desk:
         op = desk.operator()
         expected = set()
@@ -344,7 +355,8 @@ def test_what_was_true_at_a_time(
 def test_what_was_known_at_a_time(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, State]]
 ) -> None:
-    """Q10: at any time of the past, a search finds what it found then: later records are unknown, later moves undone."""
+    """Q10: at any time of the past, a search finds what it found then: later records are unknown,
+    later moves undone."""
     with Desk(tmp_path_factory.mktemp("home")) as desk:
         op = desk.operator()
         made = [op.remember("tea 0")]

@@ -1,4 +1,5 @@
-"""Long random histories of memories that move: whatever the rules and the clock, each is in one place, and can be had."""
+"""Long random histories of memories that move: whatever the rules and the clock, each is in one
+place, and can be had."""
 
 from __future__ import annotations
 
@@ -6,12 +7,11 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import apsw
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -29,6 +29,7 @@ from lamina.errors import Conflict, Refused
 from lamina.home.retention import Retention
 from lamina.model.record import LONG_TERM, Entry, Layer
 from tests.conftest import FULL, Desk, Ticking, lifecycle
+from tests.property.holding import held
 
 SIZE = settings(max_examples=200 if FULL else 12, stateful_step_count=40 if FULL else 20)
 WORDS = ["tea", "coffee", "rain", "猫の手"]
@@ -290,27 +291,11 @@ class Moving(RuleBasedStateMachine):
         ] == []
 
 
-def held(folder: Path, *, indexed: bool = False) -> Counter[str]:
-    """How often each memory is in an agent's folder, looked at from outside: as a row, or as a line of the archive.
-
-    The files are whatever lies there, or those that the index knows.
-    """
-    with closing(
-        apsw.Connection(str(folder / "memory.db"), flags=apsw.SQLITE_OPEN_READONLY)
-    ) as connection:
-        found = Counter(
-            str(record_id) for (record_id,) in connection.execute("SELECT id FROM records")
-        )
-        known = {folder / str(file) for (file,) in connection.execute("SELECT file FROM archives")}
-    for path in known if indexed else folder.glob("archive/*"):
-        found.update(json.loads(line)["id"] for line in path.read_text("utf-8").splitlines())
-    return found
-
-
 def test_any_life() -> None:
-    """L1, L2, L3, L4, L5, L7, L11, P1, P4, H5: after any history of writes, runs under any rules, prunes, restores, exports,
-    backups, crashes and jumps of the clock, every memory that was acknowledged is in short-term memory, in long-term memory
-    or on one line of the archive, exactly once; it can be had, keys store nothing twice, and the trail verifies."""
+    """L1, L2, L3, L4, L5, L7, L11, P1, P4, H5: after any history of writes, runs under any rules,
+    prunes, restores, exports, backups, crashes and jumps of the clock, every memory that was
+    acknowledged is in short-term memory, in long-term memory or on one line of the archive, exactly
+    once; it can be had, keys store nothing twice, and the trail verifies."""
     run_state_machine_as_test(Moving, settings=SIZE)
 
 
@@ -326,7 +311,8 @@ def test_what_is_brought_back_is_all_or_nothing(op: Operator) -> None:
 
 
 def test_a_file_can_be_emptied_line_by_line(op: Operator) -> None:
-    """L3, L4: the name of a file does not grow with every memory that is brought back from it, so that all of them can be."""
+    """L3, L4: the name of a file does not grow with every memory that is brought back from it, so
+    that all of them can be."""
     made = op.remember_many({"content": f"tea {n}", "tags": ["a"]} for n in range(12))
     op.prune(tags=["a"])
     for record in made[:-1]:
@@ -336,7 +322,8 @@ def test_a_file_can_be_emptied_line_by_line(op: Operator) -> None:
 
 
 def test_who_goes_back_leaves_no_file_behind(desk: Desk, op: Operator) -> None:
-    """L3, P4: what was archived, and what was brought back line by line, since a backup is as it was when it is restored."""
+    """L3, P4: what was archived, and what was brought back line by line, since a backup is as it
+    was when it is restored."""
     made = op.remember_many({"content": f"tea {n}", "tags": ["a" if n else "b"]} for n in range(4))
     op.prune(tags=["a"])
     copy = op.backup()
@@ -351,7 +338,8 @@ def test_who_goes_back_leaves_no_file_behind(desk: Desk, op: Operator) -> None:
 
 
 def test_who_finds_its_twin_gone_stays(op: Operator, clock: Ticking) -> None:
-    """L7: an entry whose twin leaves before it can join is not archived as the duplicate of nothing; it is promoted next."""
+    """L7: an entry whose twin leaves before it can join is not archived as the duplicate of
+    nothing; it is promoted next."""
     twin = op.remember("I drink tea", layer="episodic", tags=["a"])
     entry = op.remember("I drink tea", importance=0.9)
 

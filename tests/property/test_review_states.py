@@ -1,4 +1,5 @@
-"""Long random reviews through real handles, with a model in plain Python beside them: whatever is decided, the two agree."""
+"""Long random reviews through real handles, with a model in plain Python beside them: whatever is
+decided, the two agree."""
 
 from __future__ import annotations
 
@@ -26,9 +27,9 @@ from lamina.errors import Conflict, LaminaError, NotFound, Refused
 from lamina.model.record import Draft, Layer, Record, State, Trust
 from lamina.store.tables import events
 from tests.conftest import FULL, TESTER, Desk, move, size, verified
+from tests.property.states import ACTIVE, CONSTRAINED, NEXT, SUPERSEDED
 
 from .review_model import GUARDED, UNDONE, Deed, Fact, Model, Moves, Stand
-from .test_state_machine import ACTIVE, CONSTRAINED, NEXT, SUPERSEDED
 
 SIZE = settings(max_examples=1000 if FULL else 15, stateful_step_count=40)
 USERS = (None, "ana", "ben")
@@ -37,7 +38,8 @@ VALUES = ("tea", "coffee", "water", "milk", "juice")
 SOURCES = ("radio", "diary")
 NO_RECORD, NO_EVENT = "0" * 26, 10_000
 DECISIONS = ("confirm", "reject", "rollback", "forget", "correct", "lift")
-# When several things are wrong at once, either of these may be said; that there is nothing to see is always said as that.
+# When several things are wrong at once, either of these may be said; that there is nothing to see
+# is always said as that.
 SAID: Mapping[type[LaminaError], tuple[type[LaminaError], ...]] = {
     NotFound: (NotFound,),
     Refused: (Refused, Conflict),
@@ -94,7 +96,8 @@ class Reviewing(RuleBasedStateMachine):
         act: Callable[[], Any],
         undone: int | None = None,
     ) -> tuple[Any, Moves]:
-        """Do what the model says is done, in one event; or be told what it says is said, and nothing has changed."""
+        """Do what the model says is done, in one event; or be told what it says is said, and
+        nothing has changed."""
         before = size(self.op)
         try:
             moves = plan()
@@ -317,7 +320,8 @@ class Reviewing(RuleBasedStateMachine):
 
     @rule(data=st.data(), who=people, crash=st.booleans())
     def meanwhile(self, data: st.DataObject, who: str | None, crash: bool) -> None:
-        """Another handle, and a change that moves nothing, but makes stale what would replace the record."""
+        """Another handle, and a change that moves nothing, but makes stale what would
+        replace the record."""
         if not crash:
             self.ops[who].close()
         self.ops[who] = self.desk.operator(user=who)
@@ -344,7 +348,8 @@ class Reviewing(RuleBasedStateMachine):
 
     @invariant()
     def every_place_is_taken_once(self) -> None:
-        """No two active values for one key of one person, and the profile shows the one there is, before one for nobody."""
+        """No two active values for one key of one person, and the profile shows the one there is,
+        before one for nobody."""
         active = self.op.list(layers=["profile"], limit=10_000)
         places = {
             (record.user, KEYS[record.metadata["profile_key"]]): record.metadata["value"]
@@ -368,7 +373,8 @@ class Reviewing(RuleBasedStateMachine):
             self.check_history(last)
 
     def check_history(self, one: str) -> None:
-        """The states in the history are the path that the model took, each step legal, and it ends where the record is."""
+        """The states in the history are the path that the model took, each step legal, and it ends
+        where the record is."""
         changes = [
             change
             for event in self.op.history(one)
@@ -389,11 +395,12 @@ class Reviewing(RuleBasedStateMachine):
 
 
 def test_any_review() -> None:
-    """R3, R12, V1, V2, V4, V5, V6, V8, V9, P2: after any history of proposals, decisions and their undoing, by whomever,
-    the store is what the model says, no key has two active values, and what is not allowed is a typed error that changes
-    nothing.
+    """R3, R12, V1, V2, V4, V5, V6, V8, V9, P2: after any history of proposals, decisions and their
+    undoing, by whomever, the store is what the model says, no key has two active values, and what
+    is not allowed is a typed error that changes nothing.
 
-    It is not empty talk: every legal move of R3 was made, every decision was taken back, and every error was told.
+    It is not empty talk: every legal move of R3 was made, every decision was taken back, and every
+    error was told.
     """
 
     class Counted(Reviewing):
@@ -430,7 +437,8 @@ def active(op: Operator) -> list[str]:
 def test_what_was_hidden_does_not_come_back_beside_another(
     mem: Memory, op: Operator, hide: str
 ) -> None:
-    """V1, V4, V5, R3: once another value has taken the place, undoing says so and changes nothing."""
+    """V1, V4, V5, R3: once another value has taken the place, undoing says so
+    and changes nothing."""
     tea = settled(mem, op, "tea")
     given: dict[str, Any] = {
         "revoke": {"source": "diary", "reason": "lost"},
@@ -447,14 +455,16 @@ def test_what_was_hidden_does_not_come_back_beside_another(
 
 
 def test_revoking_brings_back_nothing_that_came_from_there(mem: Memory, op: Operator) -> None:
-    """V8: a predecessor from the same source stays superseded; it is no better than what is put under review."""
+    """V8: a predecessor from the same source stays superseded; it is no better than what is put
+    under review."""
     tea, coffee = settled(mem, op, "tea", "radio"), settled(mem, op, "coffee", "radio")
     op.revoke("radio", "it lies")
     assert (op.get(tea).state, op.get(coffee).state) == (SUPERSEDED, CONSTRAINED)
 
 
 def test_undoing_shows_nothing_of_others(desk: Desk) -> None:
-    """P2, R12: an event about another user's records is not there for this one, whatever it was, and the attempt is noted."""
+    """P2, R12: an event about another user's records is not there for this one, whatever it was,
+    and the attempt is noted."""
     ana, ben = desk.operator(user="ana"), desk.operator(user="ben")
     made = ben.remember("a secret")
     ben.forget(made.id)
@@ -466,7 +476,8 @@ def test_undoing_shows_nothing_of_others(desk: Desk) -> None:
 
 
 def test_a_rejected_value_does_not_join_what_waits(desk: Desk) -> None:
-    """V6: what was rejected for everybody is refused for each, even where the same waits already."""
+    """V6: what was rejected for everybody is refused for each, even where the
+    same waits already."""
     op, ana = desk.operator(), desk.operator(user="ana")
     waiting = ana.propose_profile("drink", "tea", "said so")
     op.reject(op.propose_profile("drink", "tea", "said so").id, "nobody does")
@@ -476,7 +487,8 @@ def test_a_rejected_value_does_not_join_what_waits(desk: Desk) -> None:
 
 
 def test_a_chain_of_values_is_rolled_back_and_forth(mem: Memory, op: Operator) -> None:
-    """V4: each rollback restores the one before, and its undo the one after; there is always exactly one."""
+    """V4: each rollback restores the one before, and its undo the one after; there is always
+    exactly one."""
     chain = [settled(mem, op, value) for value in VALUES]
     for last, before in pairwise(reversed(chain)):
         op.rollback(last)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lamina.model.record import State
 from tests.conftest import CONTRACTS, FULL, Desk, Ticking, move, verified
-from tests.unit.model.test_hashing import JSON, TEXTS
+from tests.unit.strategies import JSON, TEXTS
 
 LABELS = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=8)
 MOMENTS = st.datetimes(datetime(1000, 1, 1), datetime(2999, 12, 31), timezones=st.just(UTC))
@@ -41,7 +41,8 @@ def test_any_store_comes_back_to_the_byte(
     items: list[tuple[dict[str, Any], str | None, bool]],
     layer: str,
 ) -> None:
-    """H5, R6: export → import → export gives the same bytes whatever was stored, and both stores verify."""
+    """H5, R6: export → import → export gives the same bytes whatever was stored, and
+    both stores verify."""
     with Desk(tmp_path_factory.mktemp("a")) as here, Desk(tmp_path_factory.mktemp("b")) as there:
         op = here.operator()
         op.remember("layered", layer=layer, metadata=CONTRACTS[layer])
@@ -63,7 +64,8 @@ def test_any_store_comes_back_to_the_byte(
 def test_any_walk_of_the_clock(
     tmp_path_factory: pytest.TempPathFactory, walk: list[datetime | None]
 ) -> None:
-    """R1, Q6: however the clock jumps or stands still, numbers rise, ids differ, no age is negative, all verifies."""
+    """R1, Q6: however the clock jumps or stands still, numbers rise, ids differ, no age is
+    negative, all verifies."""
     clock = Ticking(step=timedelta())
     with Desk(tmp_path_factory.mktemp("home"), clock) as desk:
         op = desk.operator()

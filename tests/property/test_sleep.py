@@ -1,4 +1,5 @@
-"""Random conversations, whose nights fall anywhere: what is known follows from what was said, and from nothing else."""
+"""Random conversations, whose nights fall anywhere: what is known follows from what was said, and
+from nothing else."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from lamina.engines.claims.extraction import extract
 from lamina.engines.facts import Fact
 from lamina.model.record import Draft, Layer, Record, State, Trust
 from lamina.text import fence
+from tests.cases import every
 from tests.conftest import FULL, START, TESTER, verified
 
 from .sleep_model import (
@@ -95,7 +97,8 @@ def check_rests_on_what_was_said(heard: Room) -> None:
 
 
 def told(heard: Room) -> list[tuple[Any, ...]]:
-    """All facts in all states, without ids and times of writing. How sure a rule is may hang on what was said before."""
+    """All facts in all states, without ids and times of writing. How sure a rule is may hang on
+    what was said before."""
     said = {
         record.id: (record.content, record.occurred_at)
         for record in heard.op.list(layers=list(Layer), states=None, limit=ALL)
@@ -112,9 +115,10 @@ def told(heard: Room) -> list[tuple[Any, ...]]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("said", EVERY, ids=lambda said: said.text)
+@every("said", EVERY)
 def test_the_sentences_are_understood(said: Said) -> None:
-    """S1: every sentence of these conversations says what it should, so that what follows is about nights alone."""
+    """S1: every sentence of these conversations says what it should, so that what follows is about
+    nights alone."""
     ((*found,),) = extract([Turn(said.text, "Ana", START)])
     assert [
         (claim.attribute, claim.value, claim.negated, claim.corrects) for claim in found
@@ -130,8 +134,9 @@ def test_the_sentences_are_understood(said: Said) -> None:
 def test_it_does_not_matter_when_one_sleeps(
     spoken: list[Spoken], nights: list[bool], batch: int
 ) -> None:
-    """S1, S2, Q10, P1: sleeping after any turns, in batches of any size, comes to the same facts as sleeping once at the end:
-    the newest of single values, all of the others, what held before each change, each with what it was taken from."""
+    """S1, S2, Q10, P1: sleeping after any turns, in batches of any size, comes to the same facts as
+    sleeping once at the end: the newest of single values, all of the others, what held before each
+    change, each with what it was taken from."""
     oracle = Oracle(spoken)
     with room() as once, room(batch) as often:
         once.hear(spoken)
@@ -151,7 +156,8 @@ def test_it_does_not_matter_when_one_sleeps(
 
 @pytest.mark.parametrize("batch", [1, 500])
 def test_a_correction_is_understood_across_batches(batch: int) -> None:
-    """S2: where a session is cut to be read, which nobody chose, does not decide whether a slip is taken back."""
+    """S2: where a session is cut to be read, which nobody chose, does not decide whether a slip is
+    taken back."""
     slip = [
         Said("I live in Rome.", "lives_in", "Rome"),
         Said("Sorry, I meant Milan.", "lives_in", "Milan"),
@@ -206,7 +212,8 @@ def test_the_newest_value_holds_whenever_it_arrives(
 @example(spoken=CORRECTED, nights=ASLEEP)
 @example(spoken=CORRECTED_LATE, nights=AWAKE)
 def test_only_one_value_held_at_a_time(spoken: list[Spoken], nights: list[bool]) -> None:
-    """S2, Q10: turns that arrive late, in any order, never leave two values for one time where there can be one."""
+    """S2, Q10: turns that arrive late, in any order, never leave two values for one time where
+    there can be one."""
     with room() as heard:
         heard.hear(spoken, nights)
         for at in [one.at for one in spoken]:
@@ -230,7 +237,8 @@ def test_only_one_value_held_at_a_time(spoken: list[Spoken], nights: list[bool])
 @example(spoken=SAID_AGAIN_ONCE, nights=AWAKE)
 @example(spoken=DENIED_BEFORE, nights=AWAKE)
 def test_what_held_is_known_whenever_it_arrives(spoken: list[Spoken], nights: list[bool]) -> None:
-    """S2, Q10: turns that arrive late, in any order, tell what held at each time: one value, and the right one."""
+    """S2, Q10: turns that arrive late, in any order, tell what held at each time: one value, and
+    the right one."""
     oracle = Oracle(spoken)
     with room() as heard:
         heard.hear(spoken, nights)
@@ -243,7 +251,8 @@ def test_what_held_is_known_whenever_it_arrives(spoken: list[Spoken], nights: li
 def test_what_holds_beside_each_other_has_no_order(
     spoken: list[Spoken], nights: list[bool]
 ) -> None:
-    """S2: where many values can hold, what adds one and what ends one come to the same in any order."""
+    """S2: where many values can hold, what adds one and what ends one come to the same
+    in any order."""
     with room() as heard:
         heard.hear(spoken, nights)
         check_many(heard, Oracle(spoken))
@@ -254,7 +263,8 @@ def test_what_holds_beside_each_other_has_no_order(
 def test_what_is_promoted_is_heard_once(
     spoken: list[Spoken], short: list[bool], nights: list[bool], promoted: list[bool]
 ) -> None:
-    """S1, L2: turns that come through short-term memory, promoted before or after a night, are heard, and only once."""
+    """S1, L2: turns that come through short-term memory, promoted before or after a night, are
+    heard, and only once."""
     with room() as heard:
         for number, one in enumerate(spoken):
             layer = "short_term" if short[number] else "episodic"
@@ -341,7 +351,8 @@ def captured(heard: Room, content: str, at: datetime, speaker: str = "Ana") -> R
 def test_nothing_is_taken_from_our_fence(
     inside: list[str], shape: str, around: Said, before: bool
 ) -> None:
-    """Q9, S1: what stands in our fence says nothing, however it came into a turn; what stands around it does."""
+    """Q9, S1: what stands in our fence says nothing, however it came into a turn; what stands
+    around it does."""
     recalled = FENCES[shape](inside)
     text = f"{around.text}\n{recalled}" if before else f"{recalled}\n{around.text}"
     with room() as heard, room() as plain:
@@ -358,7 +369,8 @@ def test_nothing_is_taken_from_our_fence(
 
 
 def test_what_was_recalled_repeats_nothing() -> None:
-    """Q9, S2: a turn that holds the context which memory gave neither repeats nor refreshes what is known."""
+    """Q9, S2: a turn that holds the context which memory gave neither repeats nor refreshes
+    what is known."""
     with room() as heard:
         heard.hear(
             [
@@ -380,8 +392,8 @@ def test_what_was_recalled_repeats_nothing() -> None:
 def test_what_comes_from_outside_only_proposes(
     spoken: list[Spoken], outside: list[Spoken], nights: list[bool]
 ) -> None:
-    """V8, S2: whatever external turns claim, and whenever it is slept over, every fact, taste and procedure stays exactly as
-    it was; what is new waits for a person, as external."""
+    """V8, S2: whatever external turns claim, and whenever it is slept over, every fact, taste and
+    procedure stays exactly as it was; what is new waits for a person, as external."""
     with room() as heard:
         heard.hear(spoken)
         before = heard.records()
@@ -408,7 +420,8 @@ def test_what_comes_from_outside_only_proposes(
 def test_what_was_rejected_does_not_come_back(
     outside: list[Spoken], spoken: list[Spoken], nights: list[bool], later: int
 ) -> None:
-    """V6: facts and tastes that a person has rejected are neither known nor proposed again, whoever says so."""
+    """V6: facts and tastes that a person has rejected are neither known nor proposed again, whoever
+    says so."""
     with room() as heard:
         heard.hear(outside, source="web")
         heard.hear([one._replace(at=one.at + 20 * DAY) for one in spoken[::2]])
@@ -423,7 +436,8 @@ def test_what_was_rejected_does_not_come_back(
 
 
 def test_what_was_rejected_is_not_told_as_the_past() -> None:
-    """V6, Q10: a rejected value is not what was true at some time either, although somebody says so of an earlier day."""
+    """V6, Q10: a rejected value is not what was true at some time either, although somebody says so
+    of an earlier day."""
     oslo, lisbon = (
         Said("I live in Oslo.", "lives_in", "Oslo"),
         Said("I live in Lisbon.", "lives_in", "Lisbon"),
@@ -438,7 +452,8 @@ def test_what_was_rejected_is_not_told_as_the_past() -> None:
 
 
 def test_a_rejected_workflow_does_not_come_back() -> None:
-    """V6, S3: what was done well three times is proposed once; rejected, it stays away however often it is done again."""
+    """V6, S3: what was done well three times is proposed once; rejected, it stays away however
+    often it is done again."""
     proposed = []
     with room() as heard:
         for times in (3, 3, 6):

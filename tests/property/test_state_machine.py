@@ -1,4 +1,5 @@
-"""Long random histories, with a model in plain Python beside them: whatever happens, the two agree."""
+"""Long random histories, with a model in plain Python beside them: whatever happens,
+the two agree."""
 
 from __future__ import annotations
 
@@ -27,20 +28,8 @@ from lamina.model import rules
 from lamina.model.record import Layer, Record, Role, State
 from lamina.store.tables.records import by_id
 from tests.conftest import FULL, TESTER, Desk
+from tests.property.states import ACTIVE, NEXT, SUPERSEDED, TOMBSTONED
 
-ACTIVE, CONSTRAINED, SUPERSEDED, TOMBSTONED = (
-    State.ACTIVE,
-    State.CONSTRAINED,
-    State.SUPERSEDED,
-    State.TOMBSTONED,
-)
-# R3 in words of our own: from each state, where to.
-NEXT: dict[State, set[State]] = {
-    ACTIVE: {SUPERSEDED, TOMBSTONED, CONSTRAINED},
-    CONSTRAINED: {ACTIVE, TOMBSTONED},
-    SUPERSEDED: {ACTIVE},
-    TOMBSTONED: {ACTIVE},
-}
 SIZE = settings(max_examples=2000 if FULL else 12, stateful_step_count=25)
 WORDS = ["tea", "coffee", "rain", "猫の手"]
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
@@ -103,7 +92,8 @@ class Store(RuleBasedStateMachine):
         self._folder.cleanup()
 
     def learn(self, record: Record, content: str, layer: str = "short_term", **fields: Any) -> str:
-        """Note what must be in the store from now on; most of it is what was asked for, not what was answered."""
+        """Note what must be in the store from now on; most of it is what was asked for, not what
+        was answered."""
         values = {"importance": record.importance, "tags": (), "evidence": (), **fields}
         self.model[record.id] = Expected(len(self.model) + 1, layer, ACTIVE, content, **values)
         self.paths[record.id] = [ACTIVE]
@@ -272,7 +262,8 @@ class Store(RuleBasedStateMachine):
 
     @invariant()
     def history_leads_to_the_record(self) -> None:
-        """The states in the history are the path that the model took, each step legal, and it ends where the record is."""
+        """The states in the history are the path that the model took, each step legal, and it ends
+        where the record is."""
         for record_id, path in self.paths.items():
             changes = [change for event in self.op.history(record_id) for change in event.changes]
             states = [State(change.after["state"]) for change in changes if "state" in change.after]
@@ -288,6 +279,7 @@ def test_only_legal_moves() -> None:
 
 
 def test_any_history() -> None:
-    """R1, R3, R4, R8, L1, L10, P1, P4: after any history of writes, runs, moves, crashes and jumps of the clock, the store is
-    what the model says: states moved as R3 allows, the trail verifies, evidence resolves, numbers rise without a gap."""
+    """R1, R3, R4, R8, L1, L10, P1, P4: after any history of writes, runs, moves, crashes and jumps
+    of the clock, the store is what the model says: states moved as R3 allows, the trail verifies,
+    evidence resolves, numbers rise without a gap."""
     run_state_machine_as_test(Store, settings=SIZE)

@@ -1,4 +1,5 @@
-"""`make security`: every corpus in full and the audit of dependencies, as one table. It fails when anything failed."""
+"""`make security`: every corpus in full and the audit of dependencies, as one table. It fails when
+anything failed."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ class Report(msgspec.Struct):
 
 
 def probed(workers: str, *, full: bool, quiet: bool) -> tuple[list[Line], int]:
-    """Run the corpora. A run that ended before it could report has no lines, and its code says so."""
+    """Run the corpora. A run that ended before it could report has no lines, and its
+    code says so."""
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / "report.json"
         environment = {
@@ -72,7 +74,8 @@ def probed(workers: str, *, full: bool, quiet: bool) -> tuple[list[Line], int]:
 
 
 def audited() -> tuple[Line, list[dependencies.Package]]:
-    """The dependencies: each known weakness is a failure, and what could not be audited is missing, not passed."""
+    """The dependencies: each known weakness is a failure, and what could not be audited is missing,
+    not passed."""
     began = time.monotonic()
     packages = dependencies.audited(dependencies.installed())
     missing = sum(bool(one.not_audited) for one in packages)

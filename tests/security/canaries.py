@@ -1,4 +1,5 @@
-"""A home in which everybody keeps something, and every text that somebody keeps carries a word that says whose it is."""
+"""A home in which everybody keeps something, and every text that somebody keeps carries a word that
+says whose it is."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ OWNERS = (COMMON, ANA, BEN, SHARED, MILTON, NAMESAKE)
 
 
 class Planted(NamedTuple):
-    """What an attacker may know of others: ids of their records, runs and tokens; never a word that they keep."""
+    """What an attacker may know of others: ids of their records, runs and tokens; never a word that
+    they keep."""
 
     ids: Mapping[str, list[str]]  # by the name of the owner
     runs: Mapping[str, str]
@@ -225,7 +227,8 @@ Call = Callable[[], object]
 
 
 def answered(call: Call) -> str:
-    """What a call says, whether it goes well or not. Errors of ours are answers; any other is a defect."""
+    """What a call says, whether it goes well or not. Errors of ours are answers; any other
+    is a defect."""
     try:
         return told(call())
     except LaminaError as error:

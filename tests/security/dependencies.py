@@ -1,7 +1,9 @@
-"""The packages that Lamina runs on: their licences, and whether the package index knows of weaknesses in them.
+"""The packages that Lamina runs on: their licences, and whether the package index knows of
+weaknesses in them.
 
-The index tells the weaknesses of a release with the release itself (`/pypi/NAME/VERSION/json`). Where only the newest one is
-served (`/pypi/NAME/json`), an installed package that is the newest is judged by that, and every other one is not audited.
+The index tells the weaknesses of a release with the release itself (`/pypi/NAME/VERSION/json`).
+Where only the newest one is served (`/pypi/NAME/json`), an installed package that is the newest is
+judged by that, and every other one is not audited.
 """
 
 from __future__ import annotations
@@ -23,10 +25,14 @@ INDEX = "https://pypi.org/pypi"
 PATIENCE = 20  # seconds for one answer
 CORE = "core"
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
-# A release with weaknesses that nobody will mend: an index that knows none of it tells nothing at all.
+# A release with weaknesses that nobody will mend: an index that knows none of it tells nothing at
+# all.
 CONTROL = ("pycrypto", "2.6.1")
 # What is known and cannot reach us, with the reason. Whoever adds one has read what it says.
-PYTHON_SERVER = "it is in Chroma's own server in Python; Lamina uses the library within its process, and starts no server"
+PYTHON_SERVER = (
+    "it is in Chroma's own server in Python; Lamina uses the library within its process, and "
+    "starts no server"
+)
 ACCEPTED = {
     ("chromadb", f"CVE-2026-{number}"): PYTHON_SERVER for number in (45829, 45830, 45831, 45833)
 }
@@ -38,7 +44,8 @@ Ask = Callable[[str], "dict[str, Any] | None"]
 
 
 class Package(msgspec.Struct, frozen=True):
-    """One installed package: by which extra it is needed, under what licence, and what is known against it."""
+    """One installed package: by which extra it is needed, under what licence, and what is known
+    against it."""
 
     name: str
     version: str
@@ -78,7 +85,8 @@ def ours() -> dict[str, list[str]]:
 
 
 def closure(lines: Iterable[str]) -> Iterator[str]:
-    """Everything that is installed for some requirements. What is not installed, another platform needs."""
+    """Everything that is installed for some requirements. What is not installed,
+    another platform needs."""
     waiting = [*asked(lines)]
     seen: set[Wanted] = set()
     while waiting:
@@ -156,7 +164,8 @@ def _name(told: Mapping[str, Any]) -> str:
 
 
 def audited(packages: list[Package], ask: Ask = index) -> list[Package]:
-    """The packages with what is known against each. An index that is away, or blind, has audited none of them."""
+    """The packages with what is known against each. An index that is away, or blind, has audited
+    none of them."""
     try:
         control, why = weaknesses(*CONTROL, ask)
         if not control:

@@ -1,4 +1,5 @@
-"""Every door of a memory, and every way through it: verbs, commands, routes, pages, tools and hooks as the program has them."""
+"""Every door of a memory, and every way through it: verbs, commands, routes, pages, tools and hooks
+as the program has them."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ from tests.surfaces.mcp_harness import said
 from tests.surfaces.served import Served
 
 Arguments = dict[str, tuple[str, bool]]
-# What is not called, and why. Everything else that the program has is, also what it will have tomorrow.
+# What is not called, and why. Everything else that the program has is, also what it will have
+# tomorrow.
 ENDS_THE_HANDLE = ("close",)
 NOT_CALLED = {
     "serve": "a server, which the probes over HTTP ask",
@@ -150,7 +152,8 @@ def words(command: click.Command, arguments: Mapping[str, Any]) -> list[str]:
 
 
 def typed(command: click.Command) -> Arguments:
-    """The arguments of a command, without those for how it prints, and with a yes to whatever it asks."""
+    """The arguments of a command, without those for how it prints, and with a yes to
+    whatever it asks."""
     return {
         one.name: ("bool" if getattr(one, "is_flag", False) else one.type.name, one.required)
         for one in command.params
@@ -195,7 +198,8 @@ def address(path: str, arguments: Mapping[str, Any]) -> str:
 def routes(
     served: Served, token: str, attack: Attack, chance: random.Random, most: int
 ) -> Iterator[Probe]:
-    """Every route of the API, as it describes itself; on each, also another agent and another user are asked for."""
+    """Every route of the API, as it describes itself; on each, also another agent and another user
+    are asked for."""
     for path, told in served.ask("/openapi.json").json["paths"].items():
         arguments = {
             **described(told["get"].get("parameters", ())),
@@ -268,7 +272,8 @@ async def tool_calls(
 
 
 def events(keys: Keys, attack: Attack, chance: random.Random, most: int) -> Iterator[Probe]:
-    """Every event of every program that calls hooks, with others' sessions and files in its fields."""
+    """Every event of every program that calls hooks, with others' sessions and files
+    in its fields."""
     fields = [
         *protocol.MESSAGES,
         *protocol.REPLIES,

@@ -1,4 +1,5 @@
-"""Texts that mean to steer whoever remembers them, in ten families, and ordinary ones that look like them."""
+"""Texts that mean to steer whoever remembers them, in ten families, and ordinary ones that look
+like them."""
 
 from __future__ import annotations
 
@@ -275,7 +276,8 @@ HIDDEN = tuple(
 )
 
 MORSE = dict(zip("abcdefghijklmnopqrstuvwxyz", (
-    ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.."
+    ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- "
+"...- .-- -..- -.-- --.."
 ).split(), strict=True))  # fmt: skip
 LEET = str.maketrans("aeiostl", "4310571")
 BOLD = {ord("a") + n: 0x1D41A + n for n in range(26)}

@@ -34,7 +34,8 @@ class Found(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """A text of any length: a beginning, a piece that is repeated, and an end at which a match fails."""
+    """A text of any length: a beginning, a piece that is repeated, and an end at which
+    a match fails."""
 
     prefix: str
     pump: str
@@ -44,7 +45,8 @@ class Shape(NamedTuple):
         return self.prefix + self.pump * max(1, size // len(self.pump)) + self.suffix
 
 
-# --- which patterns there are -----------------------------------------------------------------------------------------
+# --- which patterns there are
+# -----------------------------------------------------------------------------------------
 
 
 @cache
@@ -103,11 +105,13 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f".{name}", one) for name, one in getattr(value, "__dict__", {}).items())
 
 
-# --- how they are used ------------------------------------------------------------------------------------------------
+# --- how they are used
+# ------------------------------------------------------------------------------------------------
 
 
 def _method(module: str, name: str, path: str) -> str:
-    """The one method of a constant or a field that is ever called, if it looks at one place only; else search."""
+    """The one method of a constant or a field that is ever called, if it looks at one place only;
+    else search."""
     field = path.rpartition(".")[2]
     used = _uses().get(("", field), set()) | (
         _uses().get((module, name), set()) if path == f"{module}.{name}" else set()
@@ -117,7 +121,8 @@ def _method(module: str, name: str, path: str) -> str:
 
 @cache
 def _uses() -> Mapping[tuple[str, str], set[str]]:
-    """What is called of a constant, by its module and name; every other mention of it counts as a search."""
+    """What is called of a constant, by its module and name; every other mention of it counts
+    as a search."""
     uses: dict[tuple[str, str], set[str]] = {}
     for module in modules():
         tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
@@ -135,7 +140,8 @@ def _uses() -> Mapping[tuple[str, str], set[str]]:
 
 
 def _meant(module: ModuleType, node: ast.Name | ast.Attribute) -> tuple[str, str]:
-    """The module and the name of what some words of a module mean; no module if that is not known."""
+    """The module and the name of what some words of a module mean; no module if that
+    is not known."""
     if isinstance(node, ast.Attribute):
         return _owner(module, node.value), node.attr
     imported = _imports(module).get(node.id)
@@ -163,7 +169,8 @@ def _imports(module: ModuleType) -> Mapping[str, tuple[str, str]]:
     }
 
 
-# --- texts that would make them slow ----------------------------------------------------------------------------------
+# --- texts that would make them slow
+# ----------------------------------------------------------------------------------
 
 PALETTE = [*"aA1.@-_,'\":/()<>[]#+=?!&%*`~|\\é日ß \n\t", "\u00a0", "\x1f"]
 GENERIC = (
@@ -183,7 +190,8 @@ CATEGORIES: Mapping[Any, Callable[[str], bool]] = {
 
 
 def shapes(pattern: re.Pattern[Any]) -> Iterator[Shape]:
-    """For every repeat what it repeats, behind what leads to it and before what it cannot end with; and common pieces."""
+    """For every repeat what it repeats, behind what leads to it and before what it cannot end with;
+    and common pieces."""
     source = (
         pattern.pattern.decode("latin-1") if isinstance(pattern.pattern, bytes) else pattern.pattern
     )

@@ -1,7 +1,9 @@
-"""What an attacker would give for each argument, by its name: others' ids and names, wildcards, and words to fish with.
+"""What an attacker would give for each argument, by its name: others' ids and names, wildcards, and
+words to fish with.
 
-Nothing here holds a canary, so that none can come back as an echo. Verbs, commands, routes and tools are read from the program;
-an argument that nobody has thought of makes the probes fail, and says where to put it.
+Nothing here holds a canary, so that none can come back as an echo. Verbs, commands, routes and
+tools are read from the program; an argument that nobody has thought of makes the probes fail, and
+says where to put it.
 """
 
 from __future__ import annotations
@@ -77,7 +79,8 @@ class Attack(NamedTuple):
 
     @property
     def ids(self) -> list[str]:
-        """Ids of others: spread over their records, their runs and their tokens, and one that never was."""
+        """Ids of others: spread over their records, their runs and their tokens, and one
+        that never was."""
         foreign = self.planted.foreign(self.own)
         runs = [one for name, one in self.planted.runs.items() if name not in self.own]
         tokens = [one for name, one in self.planted.tokens.items() if name not in self.own]
@@ -195,7 +198,8 @@ class Attack(NamedTuple):
 def given(
     attack: Attack, arguments: Mapping[str, tuple[str, bool]], chance: random.Random, most: int
 ) -> Iterator[dict[str, Any]]:
-    """Ways to call something, by the kinds of its arguments: each value of each argument once, then any mix of them."""
+    """Ways to call something, by the kinds of its arguments: each value of each argument once, then
+    any mix of them."""
     pools = {name: attack.values(name, kind) for name, (kind, _) in arguments.items()}
     needed = [name for name, (_, is_needed) in arguments.items() if is_needed]
     made = 0

@@ -1,7 +1,9 @@
-"""Texts that hold a secret, and ordinary ones that look like it. Every secret is made up from a seed when it is asked for.
+"""Texts that hold a secret, and ordinary ones that look like it. Every secret is made up from a
+seed when it is asked for.
 
-The texts are in `secrets/`, one a line: ⏎ is a line break, «A20» stands for 20 random characters of an alphabet, a secret is
-between ⟦ and ⟧. What begins with `unseen` was written before anybody tried the detector on it, and nothing is tuned to it.
+The texts are in `secrets/`, one a line: ⏎ is a line break, «A20» stands for 20 random characters of
+an alphabet, a secret is between ⟦ and ⟧. What begins with `unseen` was written before anybody tried
+the detector on it, and nothing is tuned to it.
 """
 
 from __future__ import annotations
@@ -50,10 +52,15 @@ ALPHABETS: Mapping[str, str] = {
     "n": "ACGT",
 }
 FILLER = re.compile(r"«([A-Za-z])(\d*)»")
-WORDS = "Falcon Harbour Maple Orbit Pepper Quartz River Saffron Tundra Velvet Willow Zephyr Anchor Biscuit Copper Dragon".split()
+WORDS = (
+    "Falcon Harbour Maple Orbit Pepper Quartz River Saffron Tundra Velvet Willow Zephyr Anchor "
+    "Biscuit Copper Dragon"
+).split()
 SEEDS = (
-    "abandon ability able abstract acid actor adapt advice album amateur anchor apple arena badge balance bamboo banner basket"
-    " beauty bicycle blanket bridge cabin camera canyon carpet castle celery cherry circle cliff cotton coyote cradle"
+    "abandon ability able abstract acid actor adapt advice album amateur anchor apple arena "
+    "badge balance bamboo banner basket"
+    " beauty bicycle blanket bridge cabin camera canyon carpet castle celery cherry circle "
+    "cliff cotton coyote cradle"
 ).split()
 
 
@@ -86,7 +93,8 @@ MADE: Mapping[str, Callable[[Random], str]] = {
 
 
 def filled(text: str, rng: Random) -> str:
-    """A text with something random for each «filler»: a letter for the alphabet and how many of it."""
+    """A text with something random for each «filler»: a letter for the alphabet and how
+    many of it."""
 
     def one(found: re.Match[str]) -> str:
         if found[1] in MADE:
@@ -104,7 +112,8 @@ def _lines(name: str) -> list[str]:
     ]
 
 
-# What the keys and tokens of services look like, by their name. The secret is what follows ▸, where there is one.
+# What the keys and tokens of services look like, by their name. The secret is what follows ▸, where
+# there is one.
 FORMATS: Mapping[str, str] = dict(line.split(": ", 1) for line in _lines("formats"))
 
 

@@ -1,8 +1,8 @@
-"""Promises of the console to whoever is afraid of what was remembered: text stays text, and nothing is hidden in it."""
+"""Promises of the console to whoever is afraid of what was remembered: text stays text, and nothing
+is hidden in it."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from urllib.parse import quote, urlsplit
 
@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.errors import LaminaError
 from lamina.model.record import Role
 from lamina.surfaces.http.console.formatting import link_of
 from lamina.surfaces.http.service import Visitor
-from lamina.text.words import is_invisible, reveal
-from tests.conftest import CONTRACTS, FULL, Desk
+from lamina.text.words import reveal
+from tests.conftest import FULL, Desk
+from tests.security.pages import harmless, poisoned
 from tests.security.xss import TEXTS
 from tests.surfaces.looked_at import Page
 from tests.surfaces.served import ID, Served, filled, untouched
@@ -31,58 +31,6 @@ PAGES = (
     "/audit",
     "/audit/verify",
 )
-TAGS = frozenset(
-    "html head meta title link body br a header footer main nav ul ol li svg path g rect line text desc h1 h2 h3 h4 p strong"
-    " span code section article figure figcaption div details summary table caption thead tbody tr th td dl dt dd form label"
-    " input select option button time bdi del ins mark meter".split()
-)
-ATTRIBUTES = frozenset(
-    "action aria-current aria-hidden aria-label aria-labelledby autocomplete charset class content d data-theme datetime dir"
-    " focusable height href id lang max method min name open preserveaspectratio referrerpolicy rel role rx scope selected"
-    " tabindex type value viewbox width x x1 x2 y y1 y2".split()
-)
-ACTIONS = ("/search", "/records", "/archive")
-
-
-def poisoned(desk: Desk) -> list[str]:
-    """A store with hostile text wherever text can be; the ids of records that hold some of it."""
-    mem, op = desk.agent(), desk.operator()
-    fields = ("source", "speaker", "session")
-    items = []
-    for place, text in enumerate(TEXTS):
-        label = " ".join(reveal(text).split())[:100]
-        item = {
-            "content": text,
-            "tags": [label],
-            "metadata": {label: text, "status": text},
-            fields[place % 3]: label,
-        }
-        items.append({**item, "kind": ("crumb", "request", "escalation")[place % 3]})
-    made = [record.id for record in mem.remember_many(items)]
-    evidence = [made[0], *(text for text in TEXTS if text.isprintable())]
-    semantic = {
-        **CONTRACTS["semantic"],
-        "subject": TEXTS[0],
-        "attribute": "likes",
-        "value": TEXTS[1],
-    }
-    known = op.remember(
-        TEXTS[2], layer="semantic", kind="fact", metadata=semantic, evidence=evidence
-    )
-    last = op.correct(known.id, TEXTS[3], TEXTS[4])
-    op.remember(
-        "a project", kind="project", layer="semantic", tags=["x"], metadata=CONTRACTS["semantic"]
-    )
-    for place, text in enumerate(TEXTS):
-        try:
-            if place % 2:
-                op.upsert_user_profile({f"key {place} {text}"[:100]: text}, evidence_ids=[made[0]])
-            mem.propose_profile(f"key {place} {text}"[:100], f"{text} anew", text, [made[0]])
-        except LaminaError:  # not everything is a key
-            continue
-    mem.remember(TEXTS[5], kind="project", tags=["project:<script>top.pwned=1</script>", "goal"])
-    op.prune(tags=[" ".join(reveal(TEXTS[6]).split())[:100]])
-    return [*made, known.id, last.id]
 
 
 @pytest.fixture
@@ -96,31 +44,9 @@ def served(records: list[str], desk: Desk) -> Iterator[Served]:
         yield running
 
 
-def harmless(body: bytes) -> Page:
-    """A page, after a look at every element: only ours, only what they need, and addresses of our own or spelled out."""
-    page = Page(body.decode())
-    for element in page.elements:
-        assert element.tag in TAGS, element
-        assert {*element.attributes} <= ATTRIBUTES, element
-        if element.tag == "form":
-            assert element["action"] in ACTIONS
-            assert element["method"] == "get"
-        target = element.attributes.get("href", "/")
-        if element.tag == "link" or not target.startswith(("/", "#")):
-            own = element.tag == "link" and target.startswith("/console/")
-            assert own or (
-                urlsplit(target).scheme in ("http", "https")
-                and element["rel"] == "noopener noreferrer"
-            ), element
-        assert not target.startswith("//")
-    found = {c for c in body.decode() if is_invisible(c) and c not in "\u200d\ufe0f"}
-    assert not found
-    assert all(c == "\n" or unicodedata.category(c) != "Cc" for c in body.decode())
-    return page
-
-
 def test_hostile_text_stays_text(served: Served, records: list[str]) -> None:
-    """H2: a hundred texts that would run or load something, stored wherever text goes, add no element and no attribute."""
+    """H2: a hundred texts that would run or load something, stored wherever text goes, add no
+    element and no attribute."""
     token = served.token(trail=True)
     asked = [
         *PAGES,
@@ -147,7 +73,8 @@ def test_hostile_text_stays_text(served: Served, records: list[str]) -> None:
 
 
 def test_hostile_questions_stay_text(served: Served) -> None:
-    """H2: what is asked comes back as text too, on pages and on errors, whether or not somebody is signed in."""
+    """H2: what is asked comes back as text too, on pages and on errors, whether or not somebody is
+    signed in."""
     token = served.token(trail=True)
     for text in TEXTS if FULL else TEXTS[::3]:
         asked = quote(text, safe="")
@@ -173,7 +100,8 @@ def test_hostile_questions_stay_text(served: Served) -> None:
 
 
 def test_pages_forbid_what_they_do_not_need(served: Served) -> None:
-    """H2: no page may run a script, be framed, be cached, tell others where it is, or load anything from elsewhere."""
+    """H2: no page may run a script, be framed, be cached, tell others where it is, or load anything
+    from elsewhere."""
     token = served.token(trail=True)
     for path in (*PAGES, f"/records/{ID}", "/console/console.css", "/console/icon.svg"):
         found = served.ask(path, token)
@@ -188,7 +116,8 @@ def test_pages_forbid_what_they_do_not_need(served: Served) -> None:
 
 
 def test_pages_show_nothing_to_strangers(served: Served, records: list[str]) -> None:
-    """H2: without a session or a token every page is the same invitation to sign in; its looks are all that is public."""
+    """H2: without a session or a token every page is the same invitation to sign in; its looks are
+    all that is public."""
     for path in (*PAGES, f"/records/{records[0]}", f"/records/{ID}"):
         for headers in (
             [],
@@ -218,7 +147,8 @@ def test_pages_change_nothing(served: Served, records: list[str], desk: Desk) ->
 
 
 def test_a_page_is_for_one_agent_and_user(desk: Desk) -> None:
-    """H2, P2, R12: another agent's memory and another user's are not there, and who has no trail sees none of it."""
+    """H2, P2, R12: another agent's memory and another user's are not there, and who has no trail
+    sees none of it."""
     filled(desk)
     other = desk.agent("milton").remember("Milton owns a walrus")
     bens = desk.agent(user="ben").remember("Ben hides a drum")
@@ -246,7 +176,8 @@ def test_a_page_is_for_one_agent_and_user(desk: Desk) -> None:
 
 
 def test_an_operator_for_one_user_sees_no_trail(desk: Desk) -> None:
-    """P4: the trail concerns everybody; a console that was started for one user shows that user's memory alone."""
+    """P4: the trail concerns everybody; a console that was started for one user shows that user's
+    memory alone."""
     filled(desk)
     with Served(desk, host=Visitor("sky", "ben", Role.OPERATOR, "tester")) as served:
         signed_in = served.service.sessions.redeem(served.service.sessions.link())
@@ -257,7 +188,8 @@ def test_an_operator_for_one_user_sees_no_trail(desk: Desk) -> None:
 
 
 def test_deep_and_wide_lineages_are_drawn_in_part(desk: Desk) -> None:
-    """H2: a memory that rests on hundreds of others is a page of bounded size, which says what it leaves out."""
+    """H2: a memory that rests on hundreds of others is a page of bounded size, which says what it
+    leaves out."""
     made = [
         record.id
         for record in desk.agent().remember_many([{"content": f"source {n}"} for n in range(300)])
@@ -278,7 +210,8 @@ def test_deep_and_wide_lineages_are_drawn_in_part(desk: Desk) -> None:
     | st.text().map("http:".__add__)
 )
 def test_only_plain_addresses_become_links(reference: str) -> None:
-    """H2: what is linked is a record of this store, or an address whose every character can be read and which names a host."""
+    """H2: what is linked is a record of this store, or an address whose every character can be read
+    and which names a host."""
     target = link_of(reference)
     if target is None or target.startswith("/records/"):
         return

@@ -1,4 +1,5 @@
-"""After an erasure (P5) nothing of it is in any byte of a home that has lived, and no door says it any more."""
+"""After an erasure (P5) nothing of it is in any byte of a home that has lived, and no door says it
+any more."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from tests.security.pools import Attack
 from tests.security.tally import probe
 from tests.surfaces.mcp_harness import in_process
 from tests.surfaces.served import Served
-from tests.unit.failsafe.test_outage import AWAY, outage
+from tests.unit.failsafe.outages import AWAY, outage
 
 GONE = "zqben"  # begins every canary of Ben
 MOST = 12 if FULL else 1
@@ -28,7 +29,8 @@ MIRRORED = {**AWAY, "mirrors.jsonl": "sky", "runs.episodes": True}
 
 
 def holding(home: Path, word: str = GONE) -> list[str]:
-    """The files that hold a word in any case, plain or in UTF-16; each look at a file is a probe."""
+    """The files that hold a word in any case, plain or in UTF-16; each look at a file
+    is a probe."""
     found = []
     for path in sorted(home.rglob("*")):
         if path.is_file():
@@ -41,7 +43,8 @@ def holding(home: Path, word: str = GONE) -> list[str]:
 
 @pytest.fixture
 def lived(desk: Desk) -> Planted:
-    """A home with everything: all owners, archives, mirrors, exports, backups, a fail-safe that waits, and guests."""
+    """A home with everything: all owners, archives, mirrors, exports, backups, a fail-safe that
+    waits, and guests."""
     known = planted(desk, [owner for owner in OWNERS if owner is not BEN])
     planter = Planter(desk, BEN)
     run = planter.everywhere()
@@ -87,7 +90,8 @@ def erased(desk: Desk) -> Operator:
 
 
 def test_no_byte_of_it_is_left(desk: Desk, lived: Planted) -> None:
-    """P5: store, log, free pages, archive, mirrors, exports, backups, fail-safe, trails and tokens; also after more life."""
+    """P5: store, log, free pages, archive, mirrors, exports, backups, fail-safe, trails and tokens;
+    also after more life."""
     assert len(holding(desk.home)) > 4
     whole = erased(desk)
     assert holding(desk.home) == []
@@ -137,7 +141,8 @@ def said_by(desk: Desk, known: Planted, folder: Path) -> Iterator[tuple[Probe, s
 
 
 def test_no_door_says_it_any_more(desk: Desk, lived: Planted, tmp_path: Path) -> None:
-    """P5: verbs, routes, pages, tools and hooks that may see the whole memory show what stays, and nothing of what is gone."""
+    """P5: verbs, routes, pages, tools and hooks that may see the whole memory show what stays, and
+    nothing of what is gone."""
     erased(desk)
     stays = 0
     for one, answer in said_by(desk, lived, tmp_path / "attacker"):

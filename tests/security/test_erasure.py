@@ -1,10 +1,10 @@
-"""Erasure (P5): a word that only one memory has is found in no byte of the home afterwards, however it is looked for."""
+"""Erasure (P5): a word that only one memory has is found in no byte of the home afterwards, however
+it is looked for."""
 
 from __future__ import annotations
 
-import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -21,33 +21,9 @@ from lamina.memory.sleep.facts import Knowledge
 from lamina.store.index import snapshot
 from lamina.store.tables import learned
 from tests.conftest import Desk
-from tests.security.tally import probe
+from tests.security.erasing import MARK, STAYS, holding
 
-MARK = "zanzibarite4711"
-STAYS = "lapislazuli"
 SETTINGS = {"mirrors.jsonl": "sky", "runs.episodes": True}
-
-
-def forms(word: str) -> Iterator[bytes]:
-    """How a word may stand in bytes: plain, in UTF-16, and as base64 from each of its three beginnings."""
-    yield word.encode()
-    yield word.encode("utf-16-le")
-    for start in range(3):
-        coded = base64.b64encode(b"\0" * start + word.encode())
-        yield coded[(0, 2, 3)[start] : -4]
-
-
-def holding(home: Path, word: str) -> list[str]:
-    """The files that hold a word in any form and any case."""
-    found = []
-    for path in sorted(home.rglob("*")):
-        if path.is_file():
-            probe()
-            data = path.read_bytes()
-            small = data.lower()
-            if any(form in data or form.lower() in small for form in forms(word)):
-                found.append(str(path.relative_to(home)))
-    return found
 
 
 def as_content(memory: Memory) -> str:
@@ -124,7 +100,8 @@ def lived_in(desk: Desk, place: Callable[[Memory], str]) -> tuple[Operator, str]
 def test_a_word_that_only_one_memory_has_is_found_nowhere_afterwards(
     desk: Desk, place: Callable[[Memory], str]
 ) -> None:
-    """P5: content, tag, speaker, metadata, source, key, evidence, queries and reasons leave every byte of the home."""
+    """P5: content, tag, speaker, metadata, source, key, evidence, queries and reasons leave every
+    byte of the home."""
     operator, record_id = lived_in(desk, place)
     assert len(holding(desk.home, MARK)) > 3
     certificate = operator.erase(record_id)
@@ -147,7 +124,8 @@ def test_a_word_that_only_one_memory_has_is_found_nowhere_afterwards(
 
 
 def test_an_archived_memory_leaves_its_file(desk: Desk) -> None:
-    """P5, P1: what lies in the archive is erased there; its neighbours in the file stay, and are still what was archived."""
+    """P5, P1: what lies in the archive is erased there; its neighbours in the file stay, and are
+    still what was archived."""
     operator = desk.operator()
     gone = operator.remember(f"old news of {MARK}", tags=["old"])
     kept = operator.remember(f"old news of {STAYS}", tags=["old"])
@@ -168,7 +146,8 @@ def test_an_archived_memory_leaves_its_file(desk: Desk) -> None:
 
 
 def test_an_import_does_not_bring_it_back(desk: Desk, tmp_path: Path) -> None:
-    """P5: neither an export from before, nor its lines without ids, nor a retry with the same key."""
+    """P5: neither an export from before, nor its lines without ids, nor a retry with
+    the same key."""
     operator = desk.operator(settings=SETTINGS)
     gone = operator.remember(f"the {MARK} is here", key="call-1")
     operator.remember("an ordinary day")
@@ -212,7 +191,8 @@ def test_a_restored_backup_does_not_bring_it_back(desk: Desk, tmp_path: Path) ->
 
 
 def test_everything_of_a_user_goes_in_one_step(desk: Desk) -> None:
-    """P5: `erase(user=…)` answers a request: her memories, her queries, what was shared with or made of them."""
+    """P5: `erase(user=…)` answers a request: her memories, her queries, what was shared with or
+    made of them."""
     operator, other = desk.operator(), desk.agent(user="ben")
     hers = desk.agent(user=f"ana-{MARK}")
     said = hers.remember(f"I hide a {MARK}")
@@ -232,7 +212,8 @@ def test_everything_of_a_user_goes_in_one_step(desk: Desk) -> None:
 
 
 def test_a_grant_on_an_erased_tag_goes_with_it(desk: Desk) -> None:
-    """P3, P5: a grant says what it gives; when nothing has that tag any more, the grant is gone too."""
+    """P3, P5: a grant says what it gives; when nothing has that tag any more, the grant
+    is gone too."""
     operator = desk.operator()
     desk.agent("sentinel").close()
     gone = operator.remember("a secret garden", tags=[MARK])
@@ -313,7 +294,8 @@ def told_by_everybody(operator: Operator) -> None:
     [EVERYDAY, "昨天我们去了市场然后回家", "Занзибарит лежит в подвале", "Ünüvar gehört dazu"],
 )
 def test_a_sentence_is_known_by_its_order_and_in_every_script(desk: Desk, said: str) -> None:
-    """P5, Q8: everyday words, words with accents and scripts without spaces are looked for as well."""
+    """P5, Q8: everyday words, words with accents and scripts without spaces are looked
+    for as well."""
     operator = desk.operator()
     told_by_everybody(operator)
     gone = operator.remember(said)
@@ -362,7 +344,8 @@ def test_what_sleeps_meanwhile_does_not_bring_it_back(
 
 
 def test_what_was_read_before_is_not_stored_after(desk: Desk) -> None:
-    """P5: a model that was learned, a vector that was made and an ending that was told meanwhile are not kept."""
+    """P5: a model that was learned, a vector that was made and an ending that was told meanwhile
+    are not kept."""
     operator, other = desk.operator(), desk.operator()
     with operator.run(f"find the {MARK}") as run:
         run.note("looking")
@@ -424,7 +407,8 @@ def test_no_copy_holds_what_was_looked_for(desk: Desk) -> None:
 
 @pytest.mark.parametrize("reads", ["buffered", "strict"])
 def test_what_others_asked_just_before_goes_too(desk: Desk, reads: str) -> None:
-    """P5: a question that another handle has not yet written is written without its words, and later ones whole."""
+    """P5: a question that another handle has not yet written is written without its words, and
+    later ones whole."""
     settings = {"audit.reads": reads}
     operator, asking = desk.operator(settings=settings), desk.agent(user="ben", settings=settings)
     gone = operator.remember(f"the {MARK} is here")
@@ -474,7 +458,8 @@ def test_a_user_who_only_asked_is_erased_too(desk: Desk) -> None:
 
 
 def test_a_store_that_was_damaged_is_restored_without_it(desk: Desk, tmp_path: Path) -> None:
-    """P3, P5: over a damaged store, too, what was erased stays so, and every grant is given anew or not at all."""
+    """P3, P5: over a damaged store, too, what was erased stays so, and every grant is given anew or
+    not at all."""
     operator = desk.operator()
     desk.agent("sentinel").close()
     gone = operator.remember(f"the {MARK} is here")

@@ -1,7 +1,9 @@
-"""Nothing of others comes through any door: not a word in an answer, an error, a file or a page, and not an id.
+"""Nothing of others comes through any door: not a word in an answer, an error, a file or a page,
+and not an id.
 
-Whatever verbs, commands, routes, pages, tools and hooks the program has are called with the ids and names of others, and with
-questions for a word that all of them have used. Every text of everybody carries a canary that says whose it is.
+Whatever verbs, commands, routes, pages, tools and hooks the program has are called with the ids and
+names of others, and with questions for a word that all of them have used. Every text of everybody
+carries a canary that says whose it is.
 """
 
 from __future__ import annotations
@@ -67,7 +69,8 @@ class Scene:
         self.victims = [owner for owner in OWNERS if owner.name not in viewer.sees]
         self._before = owned(desk, self.victims)
         self.found: list[tuple[str, str, str, set[str]]] = []
-        self.own = 0  # answers with canaries that may be seen, so that a door which shows nothing does not pass
+        # answers with canaries that may be seen, so that a door which shows nothing does not pass
+        self.own = 0
 
     def keys(self) -> Keys:
         agent, user = self.viewer.agent, self.viewer.user
@@ -117,7 +120,8 @@ def scene(
 
 @every_viewer
 def test_no_verb_lets_anything_out(scene: Scene) -> None:
-    """P2, P3, R12: every verb of every handle in Python, by whatever id, name, word, filter or time it is asked."""
+    """P2, P3, R12: every verb of every handle in Python, by whatever id, name, word, filter or time
+    it is asked."""
     keys = scene.keys()
     with closing(keys.hooks):
         scene.ask(doors.python(keys, scene.attack, scene.chance, MOST))
@@ -129,7 +133,8 @@ def test_no_verb_lets_anything_out(scene: Scene) -> None:
 def test_no_command_lets_anything_out(
     scene: Scene, role: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """P2, P3, R12, H1: every command, with its tables, its JSON and its complaints, for a person and for an agent."""
+    """P2, P3, R12, H1: every command, with its tables, its JSON and its complaints, for a person
+    and for an agent."""
     viewer = scene.viewer
     monkeypatch.setenv("LAMINA_HOME", str(scene.desk.home))
     monkeypatch.setenv("LAMINA_MAINTENANCE", "off")
@@ -149,7 +154,8 @@ def test_no_command_lets_anything_out(
 def test_no_command_crosses_to_another_user(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """P2, R12, V7: an agent that LAMINA_USER binds gets nothing by `--user ben`, whatever the command."""
+    """P2, R12, V7: an agent that LAMINA_USER binds gets nothing by `--user ben`,
+    whatever the command."""
     viewer = scene.viewer
     settings = {
         "HOME": str(scene.desk.home),
@@ -176,7 +182,8 @@ def test_no_command_crosses_to_another_user(
 
 @every_viewer
 def test_no_route_and_no_page_lets_anything_out(scene: Scene) -> None:
-    """P2, R12, H2: every route of the API and every page of the console, with a token of somebody else's memory."""
+    """P2, R12, H2: every route of the API and every page of the console, with a token of somebody
+    else's memory."""
     viewer = scene.viewer
     scene.desk.agent(viewer.agent).close()
     with Served(scene.desk) as served:

@@ -1,4 +1,5 @@
-"""The fail-safe against whoever can write a file: no line and nothing in its place gets further than the rules let it."""
+"""The fail-safe against whoever can write a file: no line and nothing in its place gets further
+than the rules let it."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from lamina.model.clock import agent_tag
 from lamina.model.record import Actor, Role, State, Trust
 from lamina.store.upkeep.erase_plan import Wanted
 from tests.conftest import START, Desk, contents
-from tests.unit.failsafe.test_outage import AWAY, folder_of, item, keep, outage, waiting
+from tests.unit.failsafe.outages import AWAY, folder_of, item, keep, outage, waiting
 
 KEY = "a key that is long"
 GIVEN: dict[str, Any] = {
@@ -73,7 +74,8 @@ def write(desk: Desk, payload: dict[str, Any], **more: Any) -> None:
     ],
 )
 def test_no_line_says_what_it_may_not(desk: Desk, more: dict[str, Any]) -> None:
-    """B4, P2, P4: a line with a right checksum and anything else wrong is neither shown nor stored, and stops nobody."""
+    """B4, P2, P4: a line with a right checksum and anything else wrong is neither shown nor stored,
+    and stops nobody."""
     desk.agent().remember("first")
     write(desk, **{"payload": {}, **more})
     reading = desk.agent(replay=False)
@@ -93,7 +95,8 @@ def test_waiting_lines_raise_no_trust(desk: Desk) -> None:
 
 
 def test_a_key_is_not_gone_around(desk: Desk) -> None:
-    """V6, B4, P4: in a home with an operator key no line acts as an operator: it waits for a person, and so it is told."""
+    """V6, B4, P4: in a home with an operator key no line acts as an operator: it waits for a
+    person, and so it is told."""
     op = desk.operator()
     operator_key.change(desk.home, KEY)
     told = {"role": "operator", "name": "root", "surface": "cli"}
@@ -115,7 +118,8 @@ def test_a_key_is_not_gone_around(desk: Desk) -> None:
 
 
 def test_an_operator_without_a_key_is_believed(desk: Desk) -> None:
-    """V6, B4: where operators need no key, what one has remembered without the store is as it would have been."""
+    """V6, B4: where operators need no key, what one has remembered without the store is as it would
+    have been."""
     op = desk.operator(settings=AWAY)
     with outage(desk.home):
         kept = op.remember("mine")
@@ -136,7 +140,8 @@ PLACES: dict[str, Callable[[Path, Path], object]] = {
 def test_what_is_no_file_keeps_nobody_waiting(
     desk: Desk, tmp_path: Path, name: str, make: Callable[..., object]
 ) -> None:
-    """B4, P2: something else in the place of a file of the fail-safe is told; the store goes on, and nothing hangs."""
+    """B4, P2: something else in the place of a file of the fail-safe is told; the store goes on,
+    and nothing hangs."""
     mem = desk.agent(settings=AWAY)
     folder_of(desk).mkdir(mode=0o700)
     other = tmp_path / "other"
@@ -169,7 +174,8 @@ def test_locks_that_are_pipes_keep_nobody_waiting(desk: Desk) -> None:
 
 
 def test_another_agents_lines_are_not_seen(desk: Desk) -> None:
-    """P2: neither a link to the fail-safe of another agent nor a copy of its lines shows or stores what it remembered."""
+    """P2: neither a link to the fail-safe of another agent nor a copy of its lines shows or stores
+    what it remembered."""
     mem, bob = desk.agent(settings=AWAY), desk.agent("bob", settings=AWAY)
     with outage(desk.home, "bob"):
         bob.remember("what bob knows")
@@ -185,7 +191,8 @@ def test_another_agents_lines_are_not_seen(desk: Desk) -> None:
 
 
 def test_another_users_waiting_memory_is_out_of_reach(desk: Desk) -> None:
-    """P2: what waits for another user looks as if it were not there, and whoever asks for it is written down."""
+    """P2: what waits for another user looks as if it were not there, and whoever asks for it is
+    written down."""
     ana, ben = desk.agent(user="ana", settings=AWAY), desk.agent(user="ben", settings=AWAY)
     with outage(desk.home):
         kept = ana.remember("what Ana said")
@@ -196,7 +203,8 @@ def test_another_users_waiting_memory_is_out_of_reach(desk: Desk) -> None:
 
 
 def test_a_file_with_the_number_of_another_is_read_anew(tmp_path: Path) -> None:
-    """B4: a file that has got the number of one that is gone loses no line, whoever has read the first one."""
+    """B4: a file that has got the number of one that is gone loses no line, whoever has read the
+    first one."""
     watching, writing = Spool(tmp_path), Spool(tmp_path)
     keep(writing, item(1))
     assert waiting(watching) == ["memory 1"]
@@ -211,7 +219,8 @@ def test_a_file_with_the_number_of_another_is_read_anew(tmp_path: Path) -> None:
 
 
 def test_a_forked_child_holds_no_lock(tmp_path: Path) -> None:
-    """B4: a child that was forked while somebody wrote does not keep everybody else from writing."""
+    """B4: a child that was forked while somebody wrote does not keep everybody
+    else from writing."""
     ready, done = os.pipe()
     with locked(tmp_path / WRITING):
         child = os.fork()
@@ -229,7 +238,8 @@ def test_a_forked_child_holds_no_lock(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_back_is_not_told_to_be_kept(tmp_path: Path) -> None:
-    """B4: a line that its reader would not take is an error when it is written, and leaves nothing."""
+    """B4: a line that its reader would not take is an error when it is written,
+    and leaves nothing."""
     spool = Spool(tmp_path)
     with pytest.raises(StoreUnavailable, match="cannot be kept"):
         spool.keep([item(1)], START, "remember", Actor(Role.AGENT, "n" * 1000, "test"))
@@ -239,7 +249,8 @@ def test_what_cannot_be_read_back_is_not_told_to_be_kept(tmp_path: Path) -> None
 def test_nothing_is_replayed_while_it_is_erased(
     desk: Desk, op: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """P5, B4: who erases waits for a replay, and a replay for who erases: nothing that is erased comes in between."""
+    """P5, B4: who erases waits for a replay, and a replay for who erases: nothing that is erased
+    comes in between."""
     kept = op.remember("to be erased")
     spool = Spool(folder_of(desk))
     monkeypatch.setattr("lamina.failsafe.spool.QUIET", 0.0)
@@ -252,7 +263,8 @@ def test_nothing_is_replayed_while_it_is_erased(
 
 
 def test_an_unfinished_erasure_comes_first(desk: Desk) -> None:
-    """P5, B4: what waits is not stored while an erasure is unfinished; new memories are, and what is to go never comes back."""
+    """P5, B4: what waits is not stored while an erasure is unfinished; new memories are, and what
+    is to go never comes back."""
     op, ana = desk.operator(settings=AWAY), desk.agent(user="ana", settings=AWAY)
     ana.remember("stored of Ana")
     with outage(desk.home):
@@ -274,7 +286,8 @@ def test_an_unfinished_erasure_comes_first(desk: Desk) -> None:
     ["http://u:secret@h:99999", "http://[u:secret@h", "http://u:secret@h", "ftp://u:secret@h"],
 )
 def test_no_address_shows_its_password(given: str) -> None:
-    """P6: an address with a user or password is refused without being repeated, whatever else is wrong with it."""
+    """P6: an address with a user or password is refused without being repeated, whatever else is
+    wrong with it."""
     with pytest.raises(InvalidInput) as refused:
         address(given, "mirrors.chroma", "such as http://localhost:8000")
     assert "secret" not in refused.value.message

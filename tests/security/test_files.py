@@ -51,7 +51,8 @@ def modes(folder: Path) -> dict[str, int]:
 def test_a_link_in_our_place_is_refused(
     desk: Desk, tmp_path: Path, place: str, dangling: bool
 ) -> None:
-    """P2: a symbolic link where a folder or file of ours should be is refused and logged, and its target untouched."""
+    """P2: a symbolic link where a folder or file of ours should be is refused and logged, and its
+    target untouched."""
     link, outside = desk.home / place, tmp_path / "outside"
     link.parent.mkdir(parents=True)
     if not dangling:
@@ -84,7 +85,8 @@ def test_reads_are_not_written_through_a_link(desk: Desk, tmp_path: Path, name: 
 def test_our_folders_are_not_followed_out_of_the_home(
     desk: Desk, tmp_path: Path, verb: str
 ) -> None:
-    """P2: backups/ and exports/ that are links to elsewhere are refused, and nothing is written there."""
+    """P2: backups/ and exports/ that are links to elsewhere are refused, and nothing
+    is written there."""
     op = desk.operator()
     op.remember("xylophone")
     made = op.backup(tmp_path / "copy")
@@ -98,7 +100,8 @@ def test_our_folders_are_not_followed_out_of_the_home(
 
 @pytest.mark.usefixtures("open_umask")
 def test_everything_is_private(desk: Desk) -> None:
-    """B6: with the umask at 0, every file is 0600 and every folder 0700, while open and when closed."""
+    """B6: with the umask at 0, every file is 0600 and every folder 0700, while open
+    and when closed."""
     desk.home.mkdir(mode=0o700)
     op = desk.operator()
     op.remember("x")
@@ -128,7 +131,8 @@ def test_everything_is_private(desk: Desk) -> None:
 
 @pytest.mark.usefixtures("open_umask")
 def test_folders_on_the_way_are_private_too(tmp_path: Path) -> None:
-    """B6: folders that we make above the home are private as well, so that nobody can put another home in its place."""
+    """B6: folders that we make above the home are private as well, so that nobody can put another
+    home in its place."""
     with Desk(tmp_path / "a" / "b" / "home") as desk:
         desk.agent().remember("x")
     assert {name: oct(mode) for name, mode in modes(tmp_path).items() if mode & 0o077} == {}
@@ -207,7 +211,8 @@ def use_every_file(desk: Desk) -> None:
 @pytest.mark.parametrize("mode", [0o002, 0o020, 0o022])
 @pytest.mark.parametrize("place", TRUSTED)
 def test_what_others_may_write_is_not_trusted(settled: Desk, place: str, mode: int) -> None:
-    """B6: a home, settings, rules, keys, tokens or memory that group or others may write is refused until that is mended."""
+    """B6: a home, settings, rules, keys, tokens or memory that group or others may write is refused
+    until that is mended."""
     path = settled.home / place
     before = path.stat().st_mode
     use_every_file(settled)
@@ -240,7 +245,8 @@ def test_what_is_somebody_elses_is_not_trusted(settled: Desk, place: str) -> Non
     ("owner", "expected"), [(0, "done"), (NOBODY, "done"), (NOBODY - 1, "refused")]
 )
 def test_an_account_trusts_itself_and_root(owner: int, expected: str) -> None:
-    """B6: a config.toml of root or of the account that runs Lamina is read, and that of a third one is refused."""
+    """B6: a config.toml of root or of the account that runs Lamina is read, and that of a third one
+    is refused."""
     code = """if True:
         import grp, os, pwd, sys, tomllib  # before the rights go that may be needed to read them
         from pathlib import Path
@@ -267,7 +273,8 @@ def test_an_account_trusts_itself_and_root(owner: int, expected: str) -> None:
 def test_settings_that_anybody_could_write_send_nothing(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """B6, P2: in a home with mode 0777, no command of the program obeys the settings that lie there."""
+    """B6, P2: in a home with mode 0777, no command of the program obeys the settings
+    that lie there."""
     desk.operator().close()
     (desk.home / "config.toml").write_text(
         '[recall]\nembedders = ["openai:evil"]\nendpoint = "http://127.0.0.1:9/v1"\n', "utf-8"
@@ -293,7 +300,8 @@ def test_settings_that_anybody_could_write_send_nothing(
 
 
 def test_a_shared_home_has_a_group(settled: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """B6: with LAMINA_SHARED_GROUP a home and files that this group may write are used, and new files are still private."""
+    """B6: with LAMINA_SHARED_GROUP a home and files that this group may write are used, and new
+    files are still private."""
     for path in (settled.home, *settled.home.rglob("*")):
         path.chmod(0o770 if path.is_dir() else 0o660)
     with pytest.raises(Refused, match="LAMINA_SHARED_GROUP="):
@@ -308,7 +316,8 @@ def test_a_shared_home_has_a_group(settled: Desk, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_link_to_settings_is_judged_by_what_it_leads_to(desk: Desk, tmp_path: Path) -> None:
-    """B6: config.toml may be a link to a file among one's own, and that file must be trusted itself."""
+    """B6: config.toml may be a link to a file among one's own, and that file must
+    be trusted itself."""
     desk.home.mkdir(mode=0o700)
     target = tmp_path / "lamina.toml"
     target.write_text('audit.reads = "strict"\n', "utf-8")
@@ -320,7 +329,8 @@ def test_a_link_to_settings_is_judged_by_what_it_leads_to(desk: Desk, tmp_path: 
 
 
 def test_visitors_are_not_told_where_files_lie(settled: Desk) -> None:
-    """B6, H2: a server whose home or database is no longer trusted answers 503 and names no path; its log does."""
+    """B6, H2: a server whose home or database is no longer trusted answers 503 and names no path;
+    its log does."""
     with Served(settled) as served:
         token = served.token()
         for path in (settled.home, settled.folder() / "memory.db"):

@@ -1,4 +1,5 @@
-"""Promises of the HTTP surface to whoever is afraid of it: who may ask, from where, how much, and that nothing changes."""
+"""Promises of the HTTP surface to whoever is afraid of it: who may ask, from where, how much, and
+that nothing changes."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ def served(all_: Everything, desk: Desk) -> Iterator[Served]:
 
 
 def test_without_a_token_that_opens_there_is_nothing(served: Served, all_: Everything) -> None:
-    """H2: missing, wrong, expired, revoked, of another scheme or given twice: 401 on every route, in the one shape."""
+    """H2: missing, wrong, expired, revoked, of another scheme or given twice: 401 on every route,
+    in the one shape."""
     clock, access = served.desk.clock, served.service.access
     expired = served.token(expires=clock() + timedelta(seconds=5))
     made, revoked = access.create("sky", None, clock())
@@ -104,7 +106,8 @@ def test_without_a_token_that_opens_there_is_nothing(served: Served, all_: Every
 
 
 def test_a_token_is_for_one_agent(served: Served, desk: Desk, all_: Everything) -> None:
-    """H2, P2: another agent's records look as if they did not exist, whatever is asked, and the attempt is noted."""
+    """H2, P2: another agent's records look as if they did not exist, whatever is asked, and the
+    attempt is noted."""
     other = desk.agent("milton").remember("Milton owns a walrus")
     token = served.token()
     for path in ("", "/history", "/lineage"):
@@ -117,7 +120,8 @@ def test_a_token_is_for_one_agent(served: Served, desk: Desk, all_: Everything) 
 
 
 def test_a_token_is_for_one_user(served: Served, desk: Desk) -> None:
-    """H2, P2: of a store with several users, a token shows its own user's memories and those of nobody in particular."""
+    """H2, P2: of a store with several users, a token shows its own user's memories and those of
+    nobody in particular."""
     bens = desk.agent(user="ben").remember("Ben keeps a falcon")
     anas, everyones = served.token(user="ana"), served.token()
     assert served.ask(f"/memory/records/{bens.id}", anas).code == "not_found"
@@ -150,7 +154,8 @@ def test_no_parameter_widens_a_token(
 
 
 def test_the_owner_of_a_session_is_whoever_started_the_server(desk: Desk) -> None:
-    """H2: a browser that signed in sees the agent and user of the command, and the trail only of a whole store."""
+    """H2: a browser that signed in sees the agent and user of the command, and the trail only of a
+    whole store."""
     desk.agent(user="ben").remember("Ben keeps a falcon")
     with Served(desk, host=Visitor("sky", "ana", Role.OPERATOR, "tester")) as served:
         session = served.service.sessions.redeem(served.service.sessions.link())
@@ -221,7 +226,8 @@ def foreign_origins(port: int) -> list[str]:
 
 
 def test_only_our_own_hosts_and_origins_pass(served: Served) -> None:
-    """H2: of more than forty combinations of Host and Origin only the exact local ones pass, and none without a token."""
+    """H2: of more than forty combinations of Host and Origin only the exact local ones pass, and
+    none without a token."""
     token, port = served.token(), served.port
     tried = 0
 
@@ -258,7 +264,8 @@ def test_only_our_own_hosts_and_origins_pass(served: Served) -> None:
 
 
 def test_with_remote_access_the_given_name_passes_too(desk: Desk) -> None:
-    """H2: a name that was allowed is a host and an origin, exactly, with and without the port; others still are not."""
+    """H2: a name that was allowed is a host and an origin, exactly, with and without the port;
+    others still are not."""
     desk.agent().remember("x")
     with Served(desk, remote=["memory.example"]) as served:
         token = served.token()
@@ -272,7 +279,8 @@ def test_with_remote_access_the_given_name_passes_too(desk: Desk) -> None:
 
 
 def test_every_answer_carries_the_headers_of_caution(served: Served, all_: Everything) -> None:
-    """H2: a strict policy, no sniffing, no referrer, no store and no framing on every answer; nothing for other origins."""
+    """H2: a strict policy, no sniffing, no referrer, no store and no framing on every answer;
+    nothing for other origins."""
     token = served.token(trail=True)
     answers = [served.ask(path, token) for path in (*paths(all_.told.id), *PAGES)]
     answers += [served.ask("/memory/status"), served.ask("/memory/status", token, "POST")]
@@ -298,7 +306,8 @@ def test_every_answer_carries_the_headers_of_caution(served: Served, all_: Every
 def test_every_other_method_is_refused_everywhere(
     served: Served, desk: Desk, all_: Everything
 ) -> None:
-    """H2: anything but GET and HEAD is a 405 in the one shape, with and without a body, and no byte changes."""
+    """H2: anything but GET and HEAD is a 405 in the one shape, with and without a body, and
+    no byte changes."""
     token, before = served.token(trail=True), untouched(desk.folder())
     for path in (*paths(all_.told.id), *PAGES):
         for method in METHODS:
@@ -322,7 +331,8 @@ def test_every_other_method_is_refused_everywhere(
 def test_fuzzed_requests_fail_well_and_change_nothing(
     served: Served, desk: Desk, all_: Everything
 ) -> None:
-    """H2: whatever schemathesis asks of any route, right or wrong: no 5xx, one shape of errors, no byte and no event more."""
+    """H2: whatever schemathesis asks of any route, right or wrong: no 5xx, one shape of errors, no
+    byte and no event more."""
     import schemathesis
 
     token, before, head = (
@@ -453,7 +463,8 @@ def held_open(
 
 @pytest.mark.parametrize("sent", [b"", b"GET /docs HTTP/1.1\r\nHost: x\r\nX: "])
 def test_idle_connections_make_room_for_a_token(desk: Desk, sent: bytes) -> None:
-    """H2: as many idle connections as there may be keep nobody with a token out; the oldest of them is let go of first."""
+    """H2: as many idle connections as there may be keep nobody with a token out; the oldest of them
+    is let go of first."""
     desk.agent().remember("x")
     limits = Limits(arrival_seconds=20 * PATIENCE)  # so that it is not their time that ends them
     with (
@@ -469,7 +480,8 @@ def test_idle_connections_make_room_for_a_token(desk: Desk, sent: bytes) -> None
 
 
 def test_a_connection_with_a_token_stays(desk: Desk) -> None:
-    """H2: who has shown a token keeps the connection, however many come after that; whoever asked without one does not."""
+    """H2: who has shown a token keeps the connection, however many come after that; whoever asked
+    without one does not."""
     desk.agent().remember("x")
     limits = Limits(arrival_seconds=20 * PATIENCE, connections=8)
     with Served(desk, limits) as served:
@@ -495,7 +507,8 @@ def test_a_connection_with_a_token_stays(desk: Desk) -> None:
 
 
 def test_when_all_are_needed_who_comes_is_told_so(desk: Desk) -> None:
-    """H2: a connection whose question is being answered is never let go of; who comes then hears that it is full."""
+    """H2: a connection whose question is being answered is never let go of; who comes then hears
+    that it is full."""
     desk.agent().remember("x")
     with Slow(desk, Limits(connections=2)) as served, ThreadPoolExecutor(2) as threads:
         token = served.token()
@@ -528,14 +541,16 @@ def test_a_head_without_end_is_not_read(running: Served) -> None:
     [("Content-Length", "100000000000"), ("Transfer-Encoding", "chunked"), ("Content-Length", "5")],
 )
 def test_a_body_is_not_read(running: Served, headers: tuple[str, str]) -> None:
-    """H2: a request that announces a body is refused before any of it has come, and the connection ends."""
+    """H2: a request that announces a body is refused before any of it has come, and
+    the connection ends."""
     for method, status in (("GET", 413), ("POST", 405)):
         found = running.ask("/memory/status", running.token(), method, [headers])
         assert (found.status, found.headers["connection"]) == (status, "close")
 
 
 def test_one_connection_serves_many_requests(running: Served) -> None:
-    """H2: a connection is kept between requests, for different tokens too, and each is judged alone."""
+    """H2: a connection is kept between requests, for different tokens too, and each
+    is judged alone."""
     connection = http.client.HTTPConnection(*running.address, timeout=PATIENCE)
     token = running.token()
     for given_, expected in ((token, 200), (None, 401), ("wrong", 401), (token, 200)):
@@ -550,7 +565,8 @@ def test_one_connection_serves_many_requests(running: Served) -> None:
 
 
 def test_many_ask_at_once_while_memories_come(served: Served, all_: Everything) -> None:
-    """H2: clients at the same time all get right answers, on every route, while the store is written."""
+    """H2: clients at the same time all get right answers, on every route, while the
+    store is written."""
     token, routes = served.token(trail=True), paths(all_.told.id)
     search = "/memory/search?query=daily+reports+at+7am&limit=1&ranker=keyword"
 
@@ -566,7 +582,8 @@ def test_many_ask_at_once_while_memories_come(served: Served, all_: Everything) 
 
 
 def test_a_long_question_does_not_hold_up_others(desk: Desk) -> None:
-    """H2: questions are answered on threads of their own; the second one here lets the first one end."""
+    """H2: questions are answered on threads of their own; the second one here lets the
+    first one end."""
     desk.agent().remember("x")
     service, gate = Service(desk.home, HOST, desk.clock), threading.Event()
 
@@ -581,7 +598,8 @@ def test_a_long_question_does_not_hold_up_others(desk: Desk) -> None:
 
 
 def test_slow_questions_of_one_token_leave_a_thread_for_others(desk: Desk) -> None:
-    """H2: however many slow questions a token asks, another route answers whoever has another one."""
+    """H2: however many slow questions a token asks, another route answers whoever
+    has another one."""
     desk.agent().remember("x")
     threads = Limits().threads
     with Slow(desk) as served, ThreadPoolExecutor(2 * threads) as clients:
@@ -597,7 +615,8 @@ def test_slow_questions_of_one_token_leave_a_thread_for_others(desk: Desk) -> No
 
 
 def test_a_store_that_is_slow_to_open_holds_up_nobody_else(desk: Desk) -> None:
-    """H2: opening the handle of one visitor, and closing that of another, keeps no third one waiting."""
+    """H2: opening the handle of one visitor, and closing that of another, keeps no
+    third one waiting."""
     desk.agent().remember("x")
     gate, begun = threading.Event(), threading.Event()
     first, *others = visitors(3)
@@ -626,7 +645,8 @@ def test_a_store_that_is_slow_to_open_holds_up_nobody_else(desk: Desk) -> None:
 
 
 def test_who_asks_too_much_is_told_so(desk: Desk) -> None:
-    """H2: beyond a number of waiting questions, and beyond a time, the answer is an error and not a queue."""
+    """H2: beyond a number of waiting questions, and beyond a time, the answer is an error and
+    not a queue."""
     desk.agent().remember("x")
     gate = threading.Event()
 
@@ -651,7 +671,8 @@ def visitors(number: int) -> list[Visitor]:
 
 
 def test_handles_are_bounded_and_never_closed_in_use(desk: Desk) -> None:
-    """H2: the handles used last stay open, up to a bound; one that is used stays too, and a closed one is opened anew."""
+    """H2: the handles used last stay open, up to a bound; one that is used stays too, and a closed
+    one is opened anew."""
     desk.agent().remember("x")
     service, everyone = Service(desk.home, HOST, desk.clock), visitors(MOST_OPEN + 5)
     pool = service._pool
@@ -670,7 +691,8 @@ def test_handles_are_bounded_and_never_closed_in_use(desk: Desk) -> None:
 
 
 def test_many_tokens_leave_no_files_open(served: Served, all_: Everything) -> None:
-    """H2: the handle of a token that was revoked or has expired is closed, and whoever else asks is answered."""
+    """H2: the handle of a token that was revoked or has expired is closed, and whoever else
+    asks is answered."""
     clock, access = served.desk.clock, served.service.access
     stays = served.token()
     assert served.ask("/memory/status", stays).status == 200
@@ -692,7 +714,8 @@ def test_many_tokens_leave_no_files_open(served: Served, all_: Everything) -> No
 
 @pytest.mark.parametrize("path", ["/memory/status", "/records"])
 def test_an_error_does_not_tell_where_files_lie(desk: Desk, path: str) -> None:
-    """H2, P1: that a store cannot be read is told; the paths of the machine are for whoever runs the server."""
+    """H2, P1: that a store cannot be read is told; the paths of the machine are for whoever runs
+    the server."""
     desk.agent().remember("x")
     desk.agent("milton").close()
     (desk.folder("milton") / "memory.db").write_bytes(b"not a database" * 1000)
@@ -720,7 +743,8 @@ def test_a_damaged_store_is_an_error_in_the_one_shape(desk: Desk) -> None:
 
 
 def test_a_damaged_list_of_tokens_lets_nobody_in(served: Served, desk: Desk) -> None:
-    """H2: without a list that can be read there are no tokens; where it lies is told to whoever runs the server alone."""
+    """H2: without a list that can be read there are no tokens; where it lies is told to whoever
+    runs the server alone."""
     token = served.token()
     (desk.home / "tokens.json").write_bytes(b"{")
     found = served.ask("/memory/status", token)

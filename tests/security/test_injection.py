@@ -1,4 +1,5 @@
-"""Words that mean something to a machine behind us: SQL, FTS, JSON, YAML, headers, logs, Markdown. Here they are words."""
+"""Words that mean something to a machine behind us: SQL, FTS, JSON, YAML, headers, logs, Markdown.
+Here they are words."""
 
 from __future__ import annotations
 
@@ -168,7 +169,8 @@ def two(desk: Desk) -> Memory:
 
 @pytest.mark.parametrize("ranker", RANKERS)
 def test_no_question_is_a_query(two: Memory, ranker: str) -> None:
-    """D1, D5, Q2: operators of FTS and SQL in a question are words; there is no error of a database, and nothing of others."""
+    """D1, D5, Q2: operators of FTS and SQL in a question are words; there is no error of a
+    database, and nothing of others."""
     for word in SOME:
         for query in (word, f"tea {word}", f"{word} tea"):
             said = (
@@ -222,7 +224,8 @@ def test_no_filter_is_a_query(two: Memory) -> None:
 
 
 def test_stored_words_stay_words(desk: Desk) -> None:
-    """R8, D5: as content, tag, metadata, speaker, session, source or key they come back to the letter, and break no check."""
+    """R8, D5: as content, tag, metadata, speaker, session, source or key they come back to the
+    letter, and break no check."""
     op = desk.operator()
     for number, word in enumerate(WORDS):
         if "\0" in word:
@@ -277,7 +280,8 @@ def test_no_header_is_split(desk: Desk) -> None:
 
 
 def test_no_log_gets_a_line_more(desk: Desk) -> None:
-    """P2, H4: whatever a name or a trouble holds, it is one line of the list of violations, and one of the list of troubles."""
+    """P2, H4: whatever a name or a trouble holds, it is one line of the list of violations, and one
+    of the list of troubles."""
     home = Home(desk.home)
     desk.agent().close()
     for number, word in enumerate([*WORDS, *LINES]):
@@ -295,7 +299,8 @@ LINES = ["a\nb", "a\r\nb", "a\u2028b", "a\x85b", '"}\n{"at": "forged"}', "a\x1b[
 
 
 def test_files_of_the_world_are_read_as_data(desk: Desk, tmp_path: Path) -> None:
-    """R11, H5: YAML that would make objects, bombs or aliases is refused or is text; nothing is run."""
+    """R11, H5: YAML that would make objects, bombs or aliases is refused or is text;
+    nothing is run."""
     op = desk.operator()
     ran = tmp_path / "ran"
     tags = [
@@ -318,7 +323,8 @@ def test_files_of_the_world_are_read_as_data(desk: Desk, tmp_path: Path) -> None
 
 
 def test_no_form_is_a_spreadsheet() -> None:
-    """H5: formulas do no harm where nothing is written as CSV; whoever adds such a form has to think of them."""
+    """H5: formulas do no harm where nothing is written as CSV; whoever adds such a form has to
+    think of them."""
     assert not {"csv", "tsv", "xlsx", "ods"} & set(FORMS)
 
 

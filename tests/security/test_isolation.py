@@ -17,6 +17,7 @@ from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
 from lamina.home.folder import AGENT_NAME, DEVICES
 from lamina.memory.runs import Run
 from lamina.surfaces.cli.main import run as lamina
+from tests.cases import every
 from tests.conftest import CONTRACTS, FULL, Desk, contents, size
 from tests.security.tally import probe
 
@@ -125,12 +126,12 @@ def tree(home: Path) -> list[str]:
     return sorted(str(path.relative_to(home)) for path in home.rglob("*"))
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in NAMES if name != "agents"], ids=lambda name: ascii(name)[:40]
-)
-@pytest.mark.parametrize("role", ["agent", "operator"])
+@every("name", [name for name in NAMES if name != "agents"])
+@every("role", ["agent", "operator"])
 def test_no_name_leaves_the_home(desk: Desk, role: str, name: object) -> None:
-    """P2: a name that is no plain slug is InvalidInput; nothing is made but one line of JSON that shows the attempt."""
+    """P2: a name that is no plain slug is InvalidInput; nothing is made but one line of JSON that
+    shows the attempt."""
+    probe()
     desk.home.mkdir()
     with pytest.raises(InvalidInput, match="agent name"):
         getattr(desk, role)(name)
@@ -145,7 +146,8 @@ def test_no_name_leaves_the_home(desk: Desk, role: str, name: object) -> None:
 @given(st.text(max_size=80) | st.from_regex(r"[a-z0-9_./\\%-]{1,70}") | st.binary())
 @settings(max_examples=200)
 def test_whatever_the_name(tmp_path_factory: pytest.TempPathFactory, name: Any) -> None:
-    """P2: of any 200 names, each is a plain slug with a folder of its own, or it is refused and logged."""
+    """P2: of any 200 names, each is a plain slug with a folder of its own, or it is
+    refused and logged."""
     probe()
     top = tmp_path_factory.mktemp("top")
     (top / "home").mkdir()
@@ -261,7 +263,8 @@ def test_runs_are_each_users_own(three: tuple[Memory, Memory, Memory]) -> None:
 
 
 def test_nobody_ends_or_joins_another_users_run(three: tuple[Memory, Memory, Memory]) -> None:
-    """R12, P2: with its id alone ben can neither close ana's run nor put notes into it; to him it does not exist."""
+    """R12, P2: with its id alone ben can neither close ana's run nor put notes into it; to him it
+    does not exist."""
     ana, ben, _ = three
     run = ana.run("of ana")
     before = size(ana)
@@ -275,7 +278,8 @@ def test_nobody_ends_or_joins_another_users_run(three: tuple[Memory, Memory, Mem
 def test_a_run_that_somebody_else_closes_stays_its_users(
     desk: Desk, three: tuple[Memory, Memory, Memory]
 ) -> None:
-    """R12, L10: ana's crashed run, closed by an operator without a user, leaves an ending that ben cannot read."""
+    """R12, L10: ana's crashed run, closed by an operator without a user, leaves an ending that ben
+    cannot read."""
     ana, ben, _ = three
     ana.run("ana's diagnosis").note("private")
     for run in desk.operator().runs():
@@ -288,7 +292,8 @@ def test_a_run_that_somebody_else_closes_stays_its_users(
 def test_evidence_tells_nobody_what_exists(
     desk: Desk, three: tuple[Memory, Memory, Memory]
 ) -> None:
-    """R12, P2, P1: as evidence, another user's record looks like an unknown id, and the attempt is logged."""
+    """R12, P2, P1: as evidence, another user's record looks like an unknown id, and the
+    attempt is logged."""
     ana, ben, _ = three
     record = ana.remember("of ana")
     unknown = record.id[:14] + "0" * 12
@@ -311,7 +316,8 @@ def test_evidence_of_another_agent_is_logged(desk: Desk) -> None:
 
 
 def test_an_operator_for_one_user_takes_out_no_other(desk: Desk, tmp_path: Path) -> None:
-    """R12: a handle opened with a user exports that user's and common records, or refuses; never everybody's."""
+    """R12: a handle opened with a user exports that user's and common records, or
+    refuses; never everybody's."""
     desk.agent(user="ben").remember("xylophone of ben")
     op = desk.operator(user="ana")
     try:
@@ -401,7 +407,8 @@ def bound(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_an_agent_that_knows_its_user_reaches_no_other(
     desk: Desk, bound: str, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """P2, R12, V7: with LAMINA_USER, `--user` of any other name looks like not found and is a violation."""
+    """P2, R12, V7: with LAMINA_USER, `--user` of any other name looks like not found and
+    is a violation."""
     assert lamina(["--user", name, "list"]) == 3
     told = "".join(capsys.readouterr())
     assert "xylophone" not in told
@@ -418,7 +425,8 @@ def test_an_agent_that_knows_its_user_reaches_no_other(
 def test_no_command_of_such_an_agent_reaches_another_user(
     desk: Desk, bound: str, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """P2, R12, V7: whatever the command, nothing is told, stored or taken away; what operators do is refused."""
+    """P2, R12, V7: whatever the command, nothing is told, stored or taken away; what operators do
+    is refused."""
     before = desk.agent(scoped=False).list(states=None)
     given = [bound if word == "RECORD" else word for word in words]
     assert lamina(["--user", "ben", *given]) == (1 if words in OPERATORS else 3)
@@ -469,7 +477,8 @@ STEPS = st.lists(
 def test_users_are_kept_apart_whatever_they_do(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str | None, str, int]]
 ) -> None:
-    """R12: over get, list, search, history, runs and keys, a handle returns only its user's and unscoped records."""
+    """R12: over get, list, search, history, runs and keys, a handle returns only its user's and
+    unscoped records."""
     with Desk(tmp_path_factory.mktemp("home")) as desk:
         handles = {
             user: desk.agent(user=user)

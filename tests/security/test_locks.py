@@ -1,8 +1,9 @@
 """SQLite keeps its locks, whatever is called in the same process.
 
-POSIX drops all locks of a process on a file when the process closes any descriptor of it. Everything that the program has is
-called here while connections to every database of the home are open, also with the paths of those databases as arguments; after
-each call the kernel is asked whether the locks are still there. An audit hook names whoever opens such a file with Python.
+POSIX drops all locks of a process on a file when the process closes any descriptor of it.
+Everything that the program has is called here while connections to every database of the home are
+open, also with the paths of those databases as arguments; after each call the kernel is asked
+whether the locks are still there. An audit hook names whoever opens such a file with Python.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ def live(home: Path) -> Iterator[str]:
 
 
 class Watch:
-    """Open connections to every database of a home, the locks that they give us, and who endangers these."""
+    """Open connections to every database of a home, the locks that they give us, and
+    who endangers these."""
 
     def __init__(self, home: Path, stack: ExitStack) -> None:
         files = [home / "agents" / agent / name for agent in AGENTS for name in DATABASES]
@@ -119,7 +121,8 @@ class Watch:
 
 
 class Hook:
-    """Tells whoever watches which files Python opens. An audit hook stays for ever, so there is one."""
+    """Tells whoever watches which files Python opens. An audit hook stays for ever, so
+    there is one."""
 
     def __init__(self) -> None:
         self.watches: list[Watch] = []
@@ -172,7 +175,8 @@ def scene(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 
 def test_the_watch_sees_both(scene: Scene, tmp_path: Path) -> None:
-    """B1: opening a database with Python drops the lock and is told; reading it through SQLite's file layer does neither."""
+    """B1: opening a database with Python drops the lock and is told; reading it through SQLite's
+    file layer does neither."""
     path = scene.desk.folder() / "memory.db"
     scene.watch.ask([Probe("Python", "rawfile", "", partial(raw_file.read, path))])
     scene.watch.check()
@@ -223,7 +227,8 @@ def test_no_tool_drops_a_lock(scene: Scene) -> None:
 
 
 def test_no_hook_drops_a_lock(scene: Scene) -> None:
-    """B1: every event of programs that call hooks, also with a database in the place of the conversation."""
+    """B1: every event of programs that call hooks, also with a database in the place
+    of the conversation."""
     keys = scene.keys()
     with closing(keys.hooks):
         scene.watch.ask(doors.events(keys, scene.attack, scene.chance, 1))
@@ -237,7 +242,8 @@ def test_no_hook_drops_a_lock(scene: Scene) -> None:
 
 
 def test_a_store_opened_by_many_threads_keeps_its_locks(scene: Scene) -> None:
-    """B1: the header of a store is read before it is opened; a thread that has just opened it loses nothing by that."""
+    """B1: the header of a store is read before it is opened; a thread that has just opened it loses
+    nothing by that."""
     threads = [
         threading.Thread(target=lambda: scene.desk.agent("sky").close()) for _ in range(MOST)
     ]
@@ -251,7 +257,8 @@ def test_a_store_opened_by_many_threads_keeps_its_locks(scene: Scene) -> None:
 
 @pytest.mark.parametrize("end", ["", "-wal", "-shm"])
 def test_no_export_replaces_a_store(scene: Scene, end: str) -> None:
-    """B1: also when it is told to overwrite files, an export leaves databases and what lies beside them alone."""
+    """B1: also when it is told to overwrite files, an export leaves databases and what lies beside
+    them alone."""
     path = scene.desk.folder() / f"memory.db{end}"
     before = path.stat().st_ino
     with pytest.raises(InvalidInput, match="belongs to a database"):

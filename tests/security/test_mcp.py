@@ -1,4 +1,5 @@
-"""What a hostile client, page or memory can do through the MCP server: nothing that an agent may not."""
+"""What a hostile client, page or memory can do through the MCP server: nothing that an
+agent may not."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def post(
     kind: str = "application/json",
     **headers: str | None,
 ) -> tuple[int, bytes]:
-    """One request with exactly these headers; the status and the body of its answer. A body may be declared longer."""
+    """One request with exactly these headers; the status and the body of its answer. A body may be
+    declared longer."""
     probe()
     address = urlsplit(served.url)
     assert address.hostname is not None
@@ -86,7 +88,8 @@ def post(
 
 
 def test_no_tool_decides() -> None:
-    """V7, H3: agents propose; there is no tool that confirms, rejects, corrects, forgets, erases or grants."""
+    """V7, H3: agents propose; there is no tool that confirms, rejects, corrects, forgets,
+    erases or grants."""
     assert set(tools.tools()) == {
         "remember",
         "search",
@@ -98,7 +101,8 @@ def test_no_tool_decides() -> None:
 
 
 def test_idle_connections_keep_no_client_out(served: Served) -> None:
-    """H3: as many idle connections as there may be, and more, make room for whoever shows a token."""
+    """H3: as many idle connections as there may be, and more, make room for whoever
+    shows a token."""
     address = urlsplit(served.url)
     with ExitStack() as stack:
         for _ in range(CONNECTIONS + 10):
@@ -135,7 +139,8 @@ def test_another_agents_and_users_records_are_out_of_reach(desk: Desk) -> None:
 
 
 def test_started_for_a_user_it_serves_that_user(tmp_path: Path) -> None:
-    """R12: user and agent are those of the command line; what is remembered belongs to them and to nobody else."""
+    """R12: user and agent are those of the command line; what is remembered belongs to them and to
+    nobody else."""
     home = tmp_path / "home"
     over_pipes(
         home,
@@ -160,7 +165,8 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_memory_cannot_leave_its_fence(desk: Desk, text: str) -> None:
-    """Q9: whatever a memory says, its words stand only in the fenced text of an answer, and close no fence."""
+    """Q9: whatever a memory says, its words stand only in the fenced text of an answer, and close
+    no fence."""
     desk.agent().remember(f"zebra {text}", tags=["obey me"], source="web:obey", speaker="obey now")
     result = in_process(desk.agent, lambda client: client.call_tool("search", {"query": "zebra"}))
     answer = dict(result.structured_content)
@@ -175,7 +181,8 @@ def test_a_memory_cannot_leave_its_fence(desk: Desk, text: str) -> None:
 
 
 def test_recalled_text_is_not_remembered_again(desk: Desk) -> None:
-    """Q9: an answer that comes back is refused as it is, and within new words only these are kept."""
+    """Q9: an answer that comes back is refused as it is, and within new words only
+    these are kept."""
     desk.agent().remember("The zebra lives in the garden")
 
     async def talk(client: Client) -> tuple[Any, Any]:
@@ -220,7 +227,8 @@ def test_a_secret_is_told_when_it_is_remembered(desk: Desk, mode: str) -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_an_endless_line_takes_no_memory(tmp_path: Path) -> None:
-    """H3: a line of 100 MB is refused while it comes, by its id, without being kept; the next call is served."""
+    """H3: a line of 100 MB is refused while it comes, by its id, without being kept; the next call
+    is served."""
 
     def peak(process: int) -> int:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
@@ -275,7 +283,8 @@ def names(port: int) -> list[tuple[str, int]]:
 
 
 def test_only_exact_local_names_pass(served: Served) -> None:
-    """H3: a page that was led here by its own name (DNS rebinding) gets nothing, whatever it is called."""
+    """H3: a page that was led here by its own name (DNS rebinding) gets nothing, whatever
+    it is called."""
     port = urlsplit(served.url).port
     assert port is not None
     for name, status in names(port):
@@ -283,7 +292,8 @@ def test_only_exact_local_names_pass(served: Served) -> None:
 
 
 def test_only_exact_local_origins_pass(served: Served) -> None:
-    """H3: pages of other origins may not ask, even those that know the token; programs send none."""
+    """H3: pages of other origins may not ask, even those that know the token;
+    programs send none."""
     port = urlsplit(served.url).port
     for origin in (
         f"http://127.0.0.1:{port}",
@@ -306,7 +316,8 @@ def test_only_exact_local_origins_pass(served: Served) -> None:
 
 
 def test_only_a_token_of_this_memory_opens(served: Served) -> None:
-    """H3: missing, wrong, expired and revoked tokens are 401 and do not show why; 403 says what a valid one is not for."""
+    """H3: missing, wrong, expired and revoked tokens are 401 and do not show why; 403 says what a
+    valid one is not for."""
     access, now = Access(served.home), datetime.now(UTC)
     _, expired = access.create(
         "sky", None, now - timedelta(days=2), expires=now - timedelta(days=1), tools=True
@@ -343,7 +354,8 @@ def test_only_a_token_of_this_memory_opens(served: Served) -> None:
 
 
 def test_malformed_requests_over_http_are_answers(served: Served) -> None:
-    """H3: what is no message is a client's error, on every path and with every method; the server goes on."""
+    """H3: what is no message is a client's error, on every path and with every method; the server
+    goes on."""
     for body in (b"", b"{", b"[]", b"null", b"\xff", b'{"jsonrpc":"2.0"}', b"[" * 100_000):
         status, answer = post(served, body)
         assert (body[:20], status // 100) == (body[:20], 4)

@@ -1,4 +1,5 @@
-"""No test talks to anything but this machine, nor does a process that it starts; and the guard that says so bites."""
+"""No test talks to anything but this machine, nor does a process that it starts; and the guard that
+says so bites."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ WAYS: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_whoever_leaves_is_caught(way: str) -> None:
-    """J: a connection, a datagram or a question for a name is refused at once, and its test would fail for it."""
+    """J: a connection, a datagram or a question for a name is refused at once, and its test would
+    fail for it."""
     with pytest.raises(OSError, match="this machine alone"):
         WAYS[way]()
     assert attempts()

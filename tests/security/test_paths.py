@@ -1,4 +1,5 @@
-"""Paths that lead elsewhere, name something else, or name nothing: no verb follows them out, and none breaks on them."""
+"""Paths that lead elsewhere, name something else, or name nothing: no verb follows them out, and
+none breaks on them."""
 
 from __future__ import annotations
 
@@ -151,7 +152,8 @@ WAITS = ("/dev/stdout", "/proc/self/fd/1")  # the terminal of whoever runs the t
 
 
 def test_nothing_is_written_elsewhere(desk: Desk, yard: Yard) -> None:
-    """P2, B6, H5: links, hard links, devices, odd and endless names: an error of ours, or a private file where it was told."""
+    """P2, B6, H5: links, hard links, devices, odd and endless names: an error of ours, or a private
+    file where it was told."""
     op = desk.operator()
     op.remember("tea")
     for write in writers(op).values():
@@ -167,7 +169,8 @@ def test_nothing_is_written_elsewhere(desk: Desk, yard: Yard) -> None:
 
 
 def test_nothing_is_taken_from_elsewhere(desk: Desk, yard: Yard) -> None:
-    """P2, H5: what is no file of ours is refused or empty, never waited for, and its bytes are in no answer and no memory."""
+    """P2, H5: what is no file of ours is refused or empty, never waited for, and its bytes are in
+    no answer and no memory."""
     op = desk.operator()
     kept = op.remember("tea")
     for read in readers(op).values():
@@ -198,7 +201,8 @@ def remove(path: Path) -> None:
 
 
 def test_no_home_is_where_none_can_be(yard: Yard) -> None:
-    """P2, B6: a home that is a file, a device, a pipe or a loop is an error of ours; any other name is a folder."""
+    """P2, B6: a home that is a file, a device, a pipe or a loop is an error of ours; any other name
+    is a folder."""
     for path in yard.given():
         if (
             path in ("", ".", "..", "/", *WAITS)
@@ -234,7 +238,8 @@ def test_no_restore_over_damage_follows_a_path(desk: Desk, yard: Yard) -> None:
 
 
 def test_files_that_are_also_elsewhere_stay(desk: Desk, yard: Yard) -> None:
-    """P2: a second name of somebody's file (a hard link) in place of an export is not written through, even by force."""
+    """P2: a second name of somebody's file (a hard link) in place of an export is not written
+    through, even by force."""
     op = desk.operator()
     op.remember("tea")
     before = digest(yard.secret)
@@ -248,7 +253,8 @@ def test_files_that_are_also_elsewhere_stay(desk: Desk, yard: Yard) -> None:
     "place", ["backups", "exports", "archive", "erasures", "failsafe", "memory.db-journal"]
 )
 def test_something_else_in_our_place(desk: Desk, tmp_path: Path, place: str, kind: str) -> None:
-    """P2, B6: whatever stands where a folder or file of ours would be, verbs say so or go on, and what it leads to stays."""
+    """P2, B6: whatever stands where a folder or file of ours would be, verbs say so or go on, and
+    what it leads to stays."""
     op = desk.operator()
     op.remember("tea", tags=["old"])
     victim = tmp_path / "victim"

@@ -1,4 +1,5 @@
-"""Text of others is read in linear time, whatever it holds: no memory can stop a night, a search or a program."""
+"""Text of others is read in linear time, whatever it holds: no memory can stop a night, a search or
+a program."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ SIZE = (
 GROWTH = (
     3.2  # at most, when a text is twice as long: twice the time is linear, four times is quadratic
 )
-CHEAP = 40  # times a plain search over the same text: what is as quick as that need not be measured again
+# times a plain search over the same text: what is as quick as that need not be measured again
+CHEAP = 40
 DEAR = 1000  # times the same, for patterns that read short stretches only
 STUCK = 5.0  # seconds for what takes a few milliseconds
 PLAIN = re.compile("[a-y]z")
@@ -98,7 +100,10 @@ TOLD = (
     "I moved here because of {}; it took me two years.", "Thanks for asking, {} was great.", "On 7 May I bought a new {}.",
     "Honestly, {} reminds me of my grandma, who lived in Porto.", "I'm planning to try {} next month.",
 )  # fmt: skip
-THINGS = "tea jazz hiking chess gardening yoga pottery sailing cooking painting running camping photography".split()
+THINGS = (
+    "tea jazz hiking chess gardening yoga pottery sailing cooking painting running camping "
+    "photography"
+).split()
 COMPILED = """
 import json, re, sys
 compile, made = re._compile, set()
@@ -116,8 +121,10 @@ for read in test_patterns.READERS.values():
 print(json.dumps([sorted(loaded), sorted(made - loaded)]))
 """
 ORDINARY = (
-    "I moved to Lisbon on 7 May 2026, not Porto. My password is hunter2hunter2! I meant Faro. Two days ago my sister Mia got"
-    " a dog; she's vegan now. Where do you live? Next week I'll visit Rome, in 2025 it was 3.5.2025. c++ and getUserName."
+    "I moved to Lisbon on 7 May 2026, not Porto. My password is hunter2hunter2! I meant "
+    "Faro. Two days ago my sister Mia got"
+    " a dog; she's vegan now. Where do you live? Next week I'll visit Rome, in 2025 it was "
+    "3.5.2025. c++ and getUserName."
 )
 
 
@@ -173,7 +180,8 @@ def _plain(size: int) -> int:
 
 
 def _growth(read: Read, make: Callable[[int], str], plain: int) -> float:
-    """How many times as long it takes for a text of twice the length; 0 for what is quick, or grows with the text."""
+    """How many times as long it takes for a text of twice the length; 0 for what is quick, or grows
+    with the text."""
     large = _time(read, make(4 * SIZE))
     if large < CHEAP * plain or large < 2.5 * GROWTH * _time(read, make(SIZE)):
         return 0
@@ -181,7 +189,8 @@ def _growth(read: Read, make: Callable[[int], str], plain: int) -> float:
 
 
 def _is_slow(read: Read, make: Callable[[int], str], plain: int) -> bool:
-    """Whether something takes more than linear time; what seems to is measured again, so that no noise can fail."""
+    """Whether something takes more than linear time; what seems to is measured again, so that no
+    noise can fail."""
     probe()
     try:
         with _limit():
@@ -200,7 +209,8 @@ def _slow(read: Read, made: Iterator[Shape], plain: int) -> str | None:
 
 @cache
 def _compiled() -> tuple[set[tuple[str, int]], set[tuple[str, int]]]:
-    """The patterns, as Python writes them, and flags of what is compiled while the package is loaded, and while it reads."""
+    """The patterns, as Python writes them, and flags of what is compiled while the package is
+    loaded, and while it reads."""
     root = Path(__file__).parents[2]
     ran = subprocess.run(
         [sys.executable, "-c", COMPILED], capture_output=True, text=True, check=True, cwd=root
@@ -216,7 +226,8 @@ def _known() -> set[tuple[str, int]]:
 
 
 def test_every_pattern_is_looked_at() -> None:
-    """S5: whatever the package compiles while it is loaded is among the patterns that are measured here."""
+    """S5: whatever the package compiles while it is loaded is among the patterns that
+    are measured here."""
     assert len(_known()) > 500
     assert _compiled()[0] - _known() == set()
 
@@ -233,7 +244,8 @@ def test_patterns_that_are_made_while_reading_take_linear_time() -> None:
 
 
 def test_patterns_take_linear_time() -> None:
-    """S5: every pattern reads texts that were made to slow it down in time that grows with their length."""
+    """S5: every pattern reads texts that were made to slow it down in time that grows
+    with their length."""
     plain = _plain(4 * SIZE)
     found = [one for one in everything() if one.longest is None]
     slow = {one.name: _slow(_use(one), shapes(one.pattern), plain) for one in found}
@@ -241,7 +253,8 @@ def test_patterns_take_linear_time() -> None:
 
 
 def test_patterns_of_rules_read_short_stretches() -> None:
-    """S5: a pattern that may take longer refuses longer texts, and costs little for the longest that it reads."""
+    """S5: a pattern that may take longer refuses longer texts, and costs little for the longest
+    that it reads."""
     slow = {}
     for one in everything():
         if one.longest is None:
@@ -258,7 +271,8 @@ def test_patterns_of_rules_read_short_stretches() -> None:
 
 @pytest.mark.parametrize("name", READERS)
 def test_text_is_read_in_linear_time(name: str) -> None:
-    """S5, P6: whatever reads memories takes time that grows with their length, however they are made."""
+    """S5, P6: whatever reads memories takes time that grows with their length, however
+    they are made."""
     plain = _plain(4 * SIZE)
     made = (Shape("", piece, end) for piece in (*GENERIC, *SAID) for end in ("", "!"))
     assert _slow(READERS[name], made, plain) is None
@@ -266,7 +280,8 @@ def test_text_is_read_in_linear_time(name: str) -> None:
 
 @pytest.mark.parametrize("piece", NUMBERED)
 def test_many_claims_are_taken_in_linear_time(piece: str) -> None:
-    """S1: a turn that says many different things is read as quickly as one that says one thing often."""
+    """S1: a turn that says many different things is read as quickly as one that says
+    one thing often."""
 
     def make(size: int) -> str:
         return "".join(piece.format(number, number) for number in range(size // len(piece)))
@@ -275,7 +290,8 @@ def test_many_claims_are_taken_in_linear_time(piece: str) -> None:
 
 
 def test_marks_beyond_reason_are_normalised_in_pieces() -> None:
-    """Q8: marks are ordered as Unicode wants it, also thirty of them; what has more is ordered thirty at a time."""
+    """Q8: marks are ordered as Unicode wants it, also thirty of them; what has more is ordered
+    thirty at a time."""
     marks = "\u0301\u0316"
     for number in (1, 15):
         assert normal("NFKD", f"E{marks * number}cole") == unicodedata.normalize(
@@ -287,7 +303,8 @@ def test_marks_beyond_reason_are_normalised_in_pieces() -> None:
 
 
 def test_hostile_turns_cost_no_more_than_twice_as_much_as_ordinary_ones(desk: Desk) -> None:
-    """S5: a night over turns that were made to take long is over within twice the time of one over ordinary turns."""
+    """S5: a night over turns that were made to take long is over within twice the time of one over
+    ordinary turns."""
     number = 100 if FULL else 10
     hostile = [Shape("", piece, "!") for piece in (*SAID, *GENERIC)]
     told = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -16,74 +15,19 @@ from lamina.errors import InvalidInput, LaminaError
 from lamina.model.record import State
 from lamina.search import RANKERS
 from tests.conftest import CONTRACTS, START, Desk, Ticking, contents, move
-from tests.security.tally import probe
-from tests.unit.search.test_similarity import Server, server  # noqa: F401 - a fixture
-
-SECRET = "zanzibar"
-WORDS = "garden river bicycle coffee sister report office winter yesterday kitchen bread train music letter window".split()
-FILTERS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "many": {"limit": 10_000},
-    "as_of": {"as_of": START + timedelta(days=1)},
-    "known_at": {"known_at": START + timedelta(days=1)},
-    "both times": {"as_of": START + timedelta(days=1), "known_at": START + timedelta(days=1)},
-    "tags": {"tags": ["shared"]},
-    "all tags": {"all_tags": ["shared", "more"]},
-    "metadata": {"metadata": {"place": "office"}},
-    "every state": {"states": [state.value for state in State]},
-    "layers": {"layers": ["short_term", "episodic", "semantic"]},
-    "since": {"since": START - timedelta(days=3000), "until": START + timedelta(days=3000)},
-}
-every_filter = pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
-
-
-def spoken(number: int, seed: int, **more: Any) -> Iterator[dict[str, Any]]:
-    chance = random.Random(seed)
-    for n in range(number):
-        yield {
-            "content": " ".join(chance.choices(WORDS, k=chance.randint(3, 10)))
-            + chance.choice(["", "?"]),
-            "speaker": chance.choice(["Ana", "Eva", "assistant"]),
-            "session": f"s{n // 12}",
-            "tags": ["shared", "more"] if chance.random() < 0.5 else ["shared"],
-            "metadata": {"place": chance.choice(["office", "garden"])},
-            "importance": chance.random(),
-            "at": START - timedelta(days=chance.randint(0, 500)),
-            **more,
-        }
-
-
-def secrets(seed: int = 9) -> Iterator[dict[str, Any]]:
-    """What another user says: about everything that is asked for here, and in the same sessions."""
-    for item in spoken(40, seed, speaker="Zelda", importance=1.0):
-        yield {**item, "content": f"{SECRET} {item['content']} on 7 May 2025"}
-    for query in QUERIES:
-        yield {
-            "content": query,
-            "speaker": "Zelda",
-            "session": "s1",
-            "tags": ["shared", "more"],
-            "metadata": {"place": "office"},
-        }
-
-
-QUERIES = (
-    *(
-        "sister in the garden",
-        "what did Zelda say about the garden",
-        "Zelda's coffee",
-        "zelda",
-        "what happened on 7 May 2025",
-    ),
-    *(
-        "who plays music in the kitchen?",
-        "letter",
-        SECRET,
-        f"{SECRET} bicycle",
-        "trains",
-        "what did you recommend",
-    ),
+from tests.security.recalled import (
+    FILTERS,
+    QUERIES,
+    SECRET,
+    WORDS,
+    everything,
+    secrets,
+    spoken,
+    told,
 )
+from tests.unit.search.embedding_server import EmbeddingServer
+
+every_filter = pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
 
 
 class Pair:
@@ -121,43 +65,16 @@ class Pair:
         self.crowded.__exit__(None, None, None)
 
 
-def told(memory: Memory, filters: dict[str, Any]) -> dict[str, str]:
-    """Everything that all rankers say."""
-    probe(len(QUERIES) * len(RANKERS))
-    return {
-        f"{query} {ranker}": json.dumps(memory.search(query, ranker=ranker, **filters).to_dict())
-        for query in QUERIES
-        for ranker in RANKERS
-    }
-
-
-def everything(memory: Memory) -> dict[str, str]:
-    """What the other verbs that rank or list say."""
-    probe(5 * len(QUERIES) + 1)
-    limits = dict.fromkeys(
-        ("profile", "procedural", "semantic", "episodic", "short_term", "world"), 5
-    )
-    said: dict[str, str] = {}
-    for query in QUERIES:
-        said[f"relevant {query}"] = json.dumps(
-            [memory.query_relevant(query, recency_bias=bias).to_dict() for bias in (0, 0.35, 1)]
-        )
-        said[f"similar {query}"] = json.dumps(memory.recall_similar(query, 20).to_dict())
-        said[f"context {query}"] = memory.memory_context(query, limits, 20_000).text
-    said["recent"] = json.dumps(
-        [record.to_dict() for record in memory.query_recent(hours=20_000, limit=1000)]
-    )
-    return said
-
-
 @pytest.mark.parametrize("number", [60, 420], ids=["few", "more than candidates"])
 @pytest.mark.parametrize("indexed", [False, True], ids=["fresh", "indexed"])
 def test_others_change_nothing_in_what_a_user_is_told(
     tmp_path: Path, number: int, indexed: bool
 ) -> None:
-    """R12, Q6: hits, order, scores, parts and notes are the same bytes as if the others did not exist.
+    """R12, Q6: hits, order, scores, parts and notes are the same bytes as if the others
+    did not exist.
 
-    Not even as numbers: how rare a word is, how long texts are and who speaks is counted over what the handle may see.
+    Not even as numbers: how rare a word is, how long texts are and who speaks is counted over what
+    the handle may see.
     """
     with Pair(tmp_path, number) as pair:
         pair.disturb()
@@ -196,7 +113,8 @@ def test_no_filter_lets_another_users_record_through(desk: Desk, filters: dict[s
 
 @pytest.mark.parametrize("ranker", RANKERS)
 def test_another_users_run_cannot_be_searched(desk: Desk, ranker: str) -> None:
-    """R12, L10: the id of somebody's run opens nothing, and the answer is that to a run that never was."""
+    """R12, L10: the id of somebody's run opens nothing, and the answer is that to a run
+    that never was."""
     run = desk.agent("sky", "ben").run(f"{SECRET} task")
     run.note(f"{SECRET} sister in the garden")
     desk.agent("sky", "ana").remember("sister in the garden")
@@ -214,7 +132,8 @@ def test_another_users_run_cannot_be_searched(desk: Desk, ranker: str) -> None:
 
 
 def test_the_past_belongs_to_whom_the_present_does(desk: Desk) -> None:
-    """R12, Q10: `known_at` a time when another user's record was active shows it no more than now."""
+    """R12, Q10: `known_at` a time when another user's record was active shows it no
+    more than now."""
     ben = desk.operator("sky", "ben")
     (record, *_) = ben.remember_many(secrets())
     then = desk.clock()
@@ -229,7 +148,8 @@ def test_the_past_belongs_to_whom_the_present_does(desk: Desk) -> None:
 
 
 def test_what_was_confirmed_for_all_is_seen_by_all(desk: Desk) -> None:
-    """R12: records without a user are everybody's, so the tests here do not pass by finding nothing."""
+    """R12: records without a user are everybody's, so the tests here do not pass
+    by finding nothing."""
     desk.operator("sky").remember("sister in the garden")
     for user in ("ana", "ben", None):
         for ranker in RANKERS:
@@ -274,7 +194,8 @@ def test_errors_name_what_was_given_and_nothing_that_is_stored(
 
 
 def test_others_do_not_choose_the_candidates(tmp_path: Path) -> None:
-    """R12, Q6: in a large store, a text of another user that equals the question does not push out what is less like it."""
+    """R12, Q6: in a large store, a text of another user that equals the question does not push out
+    what is less like it."""
     chance = random.Random(5)
     items = [
         {
@@ -300,7 +221,13 @@ def test_others_do_not_choose_the_candidates(tmp_path: Path) -> None:
     assert len(found[0][2]["hits"]) == 300
 
 
-def test_notes_do_not_count_what_others_have(desk: Desk, server: Server) -> None:  # noqa: F811
+@pytest.fixture
+def server() -> Iterator[EmbeddingServer]:
+    with EmbeddingServer() as running:
+        yield running
+
+
+def test_notes_do_not_count_what_others_have(desk: Desk, server: EmbeddingServer) -> None:
     """R12, Q5: how many memories have no vector yet is told of one's own."""
     for user in ("ben", "ana"):
         desk.operator("sky", user, settings={"recall.embedders": ["none"]}).remember_many(
@@ -313,8 +240,9 @@ def test_notes_do_not_count_what_others_have(desk: Desk, server: Server) -> None
         assert " 50 memories" in note
 
 
-def test_notes_name_no_text(desk: Desk, server: Server) -> None:  # noqa: F811
-    """R12, Q5: what a note says about an embedder holds no memory, whatever the embedder repeats in its answer."""
+def test_notes_name_no_text(desk: Desk, server: EmbeddingServer) -> None:
+    """R12, Q5: what a note says about an embedder holds no memory, whatever the embedder repeats in
+    its answer."""
     ben = desk.operator("sky", "ben", settings={"recall.embedders": ["none"]})
     ben.remember_many(secrets())
     server.play = lambda handler, texts: handler.vectors([[1.0]] * (len(texts) + 1))

@@ -1,4 +1,5 @@
-"""Repeating a text makes it no truer: copies from outside take one place, and what an operator said stays in sight."""
+"""Repeating a text makes it no truer: copies from outside take one place, and what an operator said
+stays in sight."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from lamina.model.record import Record, Trust
 from lamina.surfaces.cli.main import run
 from lamina.surfaces.hooks import context as telling
 from lamina.surfaces.hooks.switches import Switches
+from tests.cases import every
 from tests.conftest import CONTRACTS, FULL, Desk
 from tests.security.tally import probe
 
@@ -89,7 +91,8 @@ def flood(
 
 
 def contexts(mem: Memory) -> list[str]:
-    """What a model is given to read: by the verb, with and without what was merely said, and by the hook."""
+    """What a model is given to read: by the verb, with and without what was merely said, and
+    by the hook."""
     roomy = {"semantic": 3, "short_term": 3, "episodic": 3}
     hooked = telling.before(mem, QUESTION, "another session", Switches())
     return [mem.memory_context(QUESTION).text, mem.memory_context(QUESTION, roomy).text, hooked]
@@ -103,15 +106,16 @@ def check(mem: Memory, own: Record) -> Hits:
     return hits
 
 
-@pytest.mark.parametrize("many_sources", [False, True])
-@pytest.mark.parametrize("number", [1, 6, 10])
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("text", TEXTS)
+@every("many_sources", [False, True])
+@every("number", [1, 6, 10])
+@every("change", CHANGES)
+@every("text", TEXTS)
 def test_repetition_hides_no_memory(
     desk: Desk, text: str, change: Callable[[str], Iterator[str]], number: int, many_sources: bool
 ) -> None:
-    """V8, Q5, Q9: one, six or ten copies of the question or of a contradiction, from one source or from many, with a word,
-    case, sign or number changed: the operator's memory is among the first three hits, and in every context."""
+    """V8, Q5, Q9: one, six or ten copies of the question or of a contradiction, from one source or
+    from many, with a word, case, sign or number changed: the operator's memory is among the first
+    three hits, and in every context."""
     own = office(desk)
     flood(desk, TEXTS[text], change, number, many_sources)
     hits = check(desk.agent(), own)
@@ -128,7 +132,8 @@ def test_repetition_hides_no_memory(
 def test_nor_do_ten_thousand(
     desk: Desk, text: str, change: Callable[[str], Iterator[str]], many_sources: bool
 ) -> None:
-    """V8, Q5, Q9: the same with ten thousand copies, which are more than all candidates of a search."""
+    """V8, Q5, Q9: the same with ten thousand copies, which are more than all candidates
+    of a search."""
     own = office(desk)
     flood(desk, TEXTS[text], change, 10_000, many_sources)
     check(desk.agent(), own)
@@ -136,8 +141,8 @@ def test_nor_do_ten_thousand(
 
 @pytest.mark.parametrize("ranker", ["hybrid", "keyword", "semantic"])
 def test_every_ranker_that_has_a_choice_folds_them(desk: Desk, ranker: str) -> None:
-    """V8, Q3, Q4, Q5: a thousand copies leave room for the operator's memory in the other rankings too, and one of them
-    says for how many it stands."""
+    """V8, Q3, Q4, Q5: a thousand copies leave room for the operator's memory in the other rankings
+    too, and one of them says for how many it stands."""
     own = office(desk)
     flood(desk, LIE, with_numbers, 1000, many_sources=False)
     hits = desk.agent().search(QUESTION, ranker=ranker)
@@ -149,8 +154,8 @@ def test_every_ranker_that_has_a_choice_folds_them(desk: Desk, ranker: str) -> N
 
 
 def test_words_do_not_become_common_by_copies(desk: Desk) -> None:
-    """V8, Q5: a flood that uses the words of a topic takes nothing from what they are worth in an own memory, also where the
-    question has a word that no copy has."""
+    """V8, Q5: a flood that uses the words of a topic takes nothing from what they are worth in an
+    own memory, also where the question has a word that no copy has."""
     own, mem = office(desk), desk.agent()
     asked = "wifi password for visitors from Porto"
     flood(desk, "wifi password wifi password lisbon office", with_numbers, 3000, many_sources=False)
@@ -180,8 +185,8 @@ def test_a_flood_of_questions_silences_nobody(desk: Desk) -> None:
 
 
 def test_trust_decides_among_equals(desk: Desk) -> None:
-    """V8, Q5, Q6: of three memories that fit alike, the operator's comes first and the one from outside last, and the score
-    says so by name."""
+    """V8, Q5, Q6: of three memories that fit alike, the operator's comes first and the one from
+    outside last, and the score says so by name."""
     mem, op = desk.agent(), desk.operator()
     mem.remember("the gate code of the garden is violet", source="web:x.example")
     mem.remember("the gate code of the garden is orange")
@@ -192,7 +197,8 @@ def test_trust_decides_among_equals(desk: Desk) -> None:
 
 
 def test_trust_makes_nothing_relevant(desk: Desk) -> None:
-    """V8, Q5: what an operator said about something else does not come before a page that answers the question."""
+    """V8, Q5: what an operator said about something else does not come before a page that answers
+    the question."""
     mem = desk.agent()
     office(desk)
     page = mem.remember("The museum of Lisbon opens at ten on Sundays", source="web:museum.example")
@@ -200,7 +206,8 @@ def test_trust_makes_nothing_relevant(desk: Desk) -> None:
 
 
 def test_different_pages_are_all_found(desk: Desk) -> None:
-    """Q5, V8: texts from outside that say different things in similar words are no copies of one another."""
+    """Q5, V8: texts from outside that say different things in similar words are no copies
+    of one another."""
     mem = desk.agent()
     texts = [
         f"I ran {number} km on {day}"
@@ -211,7 +218,8 @@ def test_different_pages_are_all_found(desk: Desk) -> None:
 
 
 def test_own_repetitions_are_all_found(desk: Desk) -> None:
-    """Q5: what an agent remembers several times in its own name is no attack, and nothing of it is folded."""
+    """Q5: what an agent remembers several times in its own name is no attack, and nothing of
+    it is folded."""
     mem = desk.agent()
     mem.remember_many([{"content": "took the morning pills"}] * 5)
     hits = mem.search("morning pills")
@@ -237,8 +245,8 @@ def test_people_are_told_how_many(desk: Desk, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_burst_is_told(desk: Desk) -> None:
-    """V8: many memories from one source at once are told with what to do about it, until they are under review; what comes in
-    small numbers is not."""
+    """V8: many memories from one source at once are told with what to do about it, until they are
+    under review; what comes in small numbers is not."""
     op, mem = desk.operator(), desk.agent()
     mem.remember_many(
         [{"content": f"{topic} {n}", "source": "mail"} for n, topic in enumerate(TOPICS)]

@@ -1,4 +1,5 @@
-"""The report counts what was probed, fails for what failed, and never calls passed what nobody could look at."""
+"""The report counts what was probed, fails for what failed, and never calls passed what nobody
+could look at."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ def test_every_file_is_in_a_corpus() -> None:
 
 
 def test_probes_are_added_up() -> None:
-    """J: a test counts as many probes as it says, and as one when it says nothing; a skipped one as none."""
+    """J: a test counts as many probes as it says, and as one when it says nothing; a skipped
+    one as none."""
     lines: dict[str, Line] = {}
     for probes in (7, 0):
         for one in (phase("setup"), phase("call"), phase("teardown", probes=probes)):
@@ -48,7 +50,8 @@ def test_probes_are_added_up() -> None:
 
 
 def test_a_failure_fails_the_report() -> None:
-    """J: a test that failed in any phase is a failure, and so are a run that did not end well and one that probed nothing."""
+    """J: a test that failed in any phase is a failure, and so are a run that did not end well and
+    one that probed nothing."""
     lines: dict[str, Line] = {}
     added(lines, phase("call", failed=True))
     assert not Report([*lines.values()], [], 1).is_good
@@ -92,7 +95,8 @@ def test_a_known_weakness_is_found() -> None:
 
 
 def test_what_is_accepted_is_one_weakness_of_one_package() -> None:
-    """J: it is told with its reason, by the name that all lists share; the same one elsewhere, or another one, is a failure."""
+    """J: it is told with its reason, by the name that all lists share; the same one elsewhere, or
+    another one, is a failure."""
     (name, known), _ = next(iter(dependencies.ACCEPTED.items()))
     found = {
         "vulnerabilities": [
@@ -128,7 +132,8 @@ def test_the_page_gets_the_table(tmp_path: Path) -> None:
 
 
 def test_an_older_release_is_not_judged_by_the_newest() -> None:
-    """J: where the index tells of the newest release alone, others are not audited, which is not the same as good."""
+    """J: where the index tells of the newest release alone, others are not audited, which is not
+    the same as good."""
     good, bad = dependencies.audited(PACKAGES, newest_alone)
     assert (good.weaknesses, good.not_audited) == (("PYSEC-1",), "")
     assert (bad.weaknesses, bad.not_audited) == ((), "the index tells of 3.0 alone")
@@ -138,12 +143,14 @@ def test_an_older_release_is_not_judged_by_the_newest() -> None:
     "ask", [away, lambda path: {"vulnerabilities": []}, lambda path: None, lambda path: {}]
 )
 def test_an_index_that_is_away_or_blind_has_audited_nothing(ask: dependencies.Ask) -> None:
-    """J: an index that cannot be asked, or knows nothing of a release that is known to be weak, vouches for nothing."""
+    """J: an index that cannot be asked, or knows nothing of a release that is known to be weak,
+    vouches for nothing."""
     assert all(one.not_audited for one in dependencies.audited(PACKAGES, ask))
 
 
 def test_what_lamina_runs_on_is_found() -> None:
-    """J: the packages of the project and of its extras, with what they need in turn, and each with a licence."""
+    """J: the packages of the project and of its extras, with what they need in turn, and each with
+    a licence."""
     found = {one.name: one for one in dependencies.installed()}
     assert {
         "msgspec",

@@ -1,4 +1,5 @@
-"""Promises about secrets in memories: they are found in what people write, little else is, and nothing of them is left."""
+"""Promises about secrets in memories: they are found in what people write, little else is, and
+nothing of them is left."""
 
 from __future__ import annotations
 
@@ -24,6 +25,7 @@ from lamina.text.secrets.detection import (
     redacted,
     without,
 )
+from tests.cases import every
 from tests.conftest import FULL
 from tests.security.tally import probe
 
@@ -50,7 +52,8 @@ def missed(planted: list[Planted]) -> list[Planted]:
 
 
 def test_the_corpus_is_large_and_varied() -> None:
-    """P6: over 200 texts with a secret, of at least 40 formats, each several times, and over 1,000 different ordinary ones."""
+    """P6: over 200 texts with a secret, of at least 40 formats, each several times, and over 1,000
+    different ordinary ones."""
     formats = Counter(one.sort for one in KNOWN if one.sort in FORMATS)
     assert len({one.text for one in KNOWN}) >= 1000
     assert len(formats) >= 40
@@ -80,7 +83,8 @@ def test_secrets_are_found() -> None:
 
 
 def test_secrets_are_found_where_nothing_was_tuned() -> None:
-    """P6: in texts that no pattern was made for, at least 90 % are found, and at most 1 % of ordinary ones raise an alarm."""
+    """P6: in texts that no pattern was made for, at least 90 % are found, and at most 1 % of
+    ordinary ones raise an alarm."""
     assert len(missed(UNSEEN)) <= 0.1 * len(UNSEEN)
     assert sum(map(bool, map(in_text, UNSEEN_ORDINARY))) <= 0.01 * len(UNSEEN_ORDINARY)
 
@@ -108,13 +112,15 @@ def test_ordinary_texts_raise_no_alarm() -> None:
 
 
 def test_the_rest_of_a_text_is_left_alone() -> None:
-    """P6: in a text with one secret, nothing but that is found, with at most 2 % exceptions: some have a key beside it."""
+    """P6: in a text with one secret, nothing but that is found, with at most 2 % exceptions: some
+    have a key beside it."""
     more = [one.text for one in PLANTED if covering(one) and len(in_text(one.text)) > 1]
     assert len(more) <= 0.02 * len(PLANTED), more
 
 
 def test_no_field_hides_a_secret_of_another() -> None:
-    """P6: in whichever field of a memory a text stands, the same is found in it as in the text alone, and all of it goes."""
+    """P6: in whichever field of a memory a text stands, the same is found in it as in the text
+    alone, and all of it goes."""
     for text in EVERYTHING if FULL else EVERYTHING[::4]:
         probe()
         alone = {text[one.start : one.end] for one in in_text(text)}
@@ -137,7 +143,8 @@ def test_no_field_hides_a_secret_of_another() -> None:
 
 
 def test_redaction_leaves_no_part_of_a_secret() -> None:
-    """P6: where a secret was, a mark says what it was; none of its pieces is left, and all around it is."""
+    """P6: where a secret was, a mark says what it was; none of its pieces is left, and all around
+    it is."""
     for one in PLANTED:
         probe()
         if covering(one) is None:
@@ -156,7 +163,8 @@ def test_redaction_leaves_no_part_of_a_secret() -> None:
 
 
 def test_redacting_again_changes_nothing() -> None:
-    """P6: a redacted text is redacted for good; where there is no secret, the text stays as it is."""
+    """P6: a redacted text is redacted for good; where there is no secret, the text stays
+    as it is."""
     for text in EVERYTHING:
         probe()
         once = redacted(text)
@@ -182,7 +190,8 @@ def test_a_mark_says_what_it_stands_for() -> None:
 def test_nothing_is_found_in_what_was_redacted(
     pieces: list[tuple[str, int, int]], random: Random
 ) -> None:
-    """P6: cut texts into each other as you like: once redacted, no secret is found, so `doctor` has nothing to list."""
+    """P6: cut texts into each other as you like: once redacted, no secret is found, so `doctor` has
+    nothing to list."""
     text = random.choice(["", " ", "\n", "="]).join(
         text[start : len(text) - end] for text, start, end in pieces
     )
@@ -193,7 +202,8 @@ def test_nothing_is_found_in_what_was_redacted(
 
 @given(st.text(st.characters() | st.sampled_from(" =:\"'-_@/.$[]&;,\n\x1f"), max_size=120))
 def test_any_text_can_be_redacted(text: str) -> None:
-    """P6: whatever the text, redacting is the same once and twice, and what is not a secret is kept."""
+    """P6: whatever the text, redacting is the same once and twice, and what is not a
+    secret is kept."""
     once = redacted(text)
     assert in_text(once) == []
     assert (once == text) == (in_text(text) == [])
@@ -201,8 +211,14 @@ def test_any_text_can_be_redacted(text: str) -> None:
 
 NEAR = st.sampled_from(
     [
-        *"password: password= pwd=\" is token=' Authorization: Bearer hunter2 \" ' , ; & :// @ ghp_ sk- =".split(),
-        *"1a2b3c4d5e6f7g8h <password> </password> my PIN code 4711 密码 是 eyJabcdefghij. -----BEGIN -----END".split(),
+        *(
+            "password: password= pwd=\" is token=' Authorization: Bearer hunter2 \" ' , ; & :// "
+            "@ ghp_ sk- ="
+        ).split(),
+        *(
+            "1a2b3c4d5e6f7g8h <password> </password> my PIN code 4711 密码 是 eyJabcdefghij. "
+            "-----BEGIN -----END"
+        ).split(),
         *(
             "[redacted: key]",
             "-----BEGIN PRIVATE KEY-----",
@@ -234,7 +250,8 @@ WORDS = st.lists(
 def test_tokens_among_any_words_are_covered(
     format: tuple[str, str], seed: int, before: list[str], after: list[str]
 ) -> None:
-    """P6: a fresh token of every format is found among any words, but for one that chance made look like a word."""
+    """P6: a fresh token of every format is found among any words, but for one that chance made look
+    like a word."""
     _, template = format
     lead, _, secret = filled(template, Random(seed)).rpartition("▸")
     text = " ".join([*before, lead + secret, *after])
@@ -261,7 +278,8 @@ def test_tokens_among_any_words_are_covered(
     ],
 )
 def test_hostile_texts_are_redacted_to_their_end(seed: str) -> None:
-    """P6: long texts made to keep the patterns busy are redacted, and nothing is found in what is left."""
+    """P6: long texts made to keep the patterns busy are redacted, and nothing is found in
+    what is left."""
     assert in_text(redacted(seed * (100_000 // len(seed)))) == []
 
 
@@ -309,8 +327,9 @@ TOKENS = [
 
 @pytest.mark.parametrize("disguise", DISGUISES)
 def test_a_disguise_hides_no_secret(disguise: str) -> None:
-    """P6: a token of any known service is found between zero-width characters, in full width, in another font, said aloud or
-    spelled out, and what is redacted are the very characters that stood for it."""
+    """P6: a token of any known service is found between zero-width characters, in full width, in
+    another font, said aloud or spelled out, and what is redacted are the very characters that stood
+    for it."""
     assert len(TOKENS) > 200
     missed = []
     for one in TOKENS:
@@ -329,7 +348,8 @@ def test_a_disguise_hides_no_secret(disguise: str) -> None:
 
 @pytest.mark.parametrize("disguise", ["zero-width spaces", "joiners", "full width", "another font"])
 def test_a_disguised_password_is_found(disguise: str) -> None:
-    """P6: the same for what a text says to be a secret; around it, the text stays as it was written."""
+    """P6: the same for what a text says to be a secret; around it, the text stays as
+    it was written."""
     for name, value in (("password", "hunter2x9"), ("api_key", "a8f3c29b71d4e6f0")):
         text = f"{DISGUISES[disguise](name)}: {DISGUISES[disguise](value)}"
         assert redacted(text).startswith(f"{DISGUISES[disguise](name)}: [redacted: "), text
@@ -354,7 +374,8 @@ def test_what_only_looks_disguised_is_left_alone(text: str) -> None:
 
 
 def test_a_login_in_base64_is_found() -> None:
-    """P6: what `docker login` keeps is a name and a password, however short; other fields of that name are left alone."""
+    """P6: what `docker login` keeps is a name and a password, however short; other fields of that
+    name are left alone."""
     for login in ("ana:hunter2", "deploy-bot:correct horse battery", "_json_key:abc"):
         encoded = base64.b64encode(login.encode()).decode()
         config = {"auths": {"https://index.docker.io/v1/": {"auth": encoded}}}
@@ -375,7 +396,7 @@ def test_a_login_in_base64_is_found() -> None:
 SEEDED = "abandon ability able abstract acid actor adapt advice album amateur anchor apple".split()
 
 
-@pytest.mark.parametrize(
+@every(
     "form",
     [
         " ".join,
@@ -388,12 +409,14 @@ SEEDED = "abandon ability able abstract acid actor adapt advice album amateur an
         lambda words: "\u200b".join(" ".join(words)),
     ],
 )
-@pytest.mark.parametrize(
+@every(
     "before", ["", "my wallet, do not lose it: ", "seed: ", "Seed phrase = ", "ana's mnemonic\n"]
 )
-@pytest.mark.parametrize("number", [12, 24])
+@every("number", [12, 24])
 def test_a_seed_phrase_is_found(form: Callable[[list[str]], str], before: str, number: int) -> None:
-    """P6: twelve words of the list or more are a seed phrase, with or without a name, in whatever form they are listed."""
+    """P6: twelve words of the list or more are a seed phrase, with or without a name, in whatever
+    form they are listed."""
+    probe()
     text = before + form((SEEDED * 2)[:number])
     words = [word for word in SEEDED if word in redacted(text).lower()]
     assert "[redacted: seed phrase]" in redacted(text)

@@ -1,7 +1,9 @@
-"""Whatever is granted, ended, moved, put aside or archived: an agent reads what it was granted of another, and nothing else.
+"""Whatever is granted, ended, moved, put aside or archived: an agent reads what it was granted of
+another, and nothing else.
 
-A model that knows nothing of the store's grants says what may be seen. Every memory carries a word of its own, so that
-whatever a call gives back, or says in an error, can be searched for words that should not be there.
+A model that knows nothing of the store's grants says what may be seen. Every memory carries a word
+of its own, so that whatever a call gives back, or says in an error, can be searched for words that
+should not be there.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ from lamina.model.record import State
 from lamina.search import RANKERS
 from lamina.store.engine.sqlite import _OPEN, SqliteDatabase, present
 from tests.conftest import CONTRACTS, FULL, START, Desk, Ticking, move, supersede, verified
+from tests.security.recalled import FILTERS, SECRET, everything, secrets, spoken, told
 from tests.security.tally import probe
-from tests.security.test_recall_isolation import FILTERS, SECRET, everything, secrets, spoken, told
 
 READS = 10_000 if FULL else 600
 LAYERS = ("short_term", "episodic", "semantic", "procedural", "profile", "world")
@@ -255,7 +257,8 @@ def _plain(value: Any) -> Any:
 
 
 class Reads:
-    """Random reads, each compared with what the world says. Each yields what was seen, and what may be or must be."""
+    """Random reads, each compared with what the world says. Each yields what was seen, and what may
+    be or must be."""
 
     def __init__(self, world: World) -> None:
         self.world, self.chance = world, world.chance
@@ -381,7 +384,8 @@ class Reads:
         return ends > moment if ends is not None else was[0] != "superseded"
 
     def found(self, who: tuple[str, str | None], guest: Guest) -> None:
-        """Every ranker: never more than is granted, and its own memory for whoever asks by its words."""
+        """Every ranker: never more than is granted, and its own memory for whoever asks
+        by its words."""
         active = self._active(who)
         wanted = self.chance.choice(self.world.known)
         query = self.chance.choice(
@@ -447,7 +451,8 @@ class Reads:
         )
 
     def by_user(self) -> None:
-        """Another user of the giver itself sees that user's and nobody's, whatever is granted to agents."""
+        """Another user of the giver itself sees that user's and nobody's, whatever is
+        granted to agents."""
         user = self.chance.choice(USERS)
         handle = self.world.own[user]
         here = [one for one in self.world.known if user is None or one.user in (None, user)]
@@ -487,7 +492,8 @@ class Reads:
 
 @pytest.mark.parametrize("seed", [1, 2] if FULL else [1])
 def test_random_reads_see_what_is_granted_and_nothing_else(desk: Desk, seed: int) -> None:
-    """P3, P2, R12: over every verb, ranker, filter and time; layers, tags, records, users, expiry, ends and moves.
+    """P3, P2, R12: over every verb, ranker, filter and time; layers, tags, records, users, expiry,
+    ends and moves.
 
     Listing, and asking for words that all memories hold, gives exactly what is granted.
     """
@@ -531,9 +537,11 @@ def test_after_the_end_of_all_grants_nothing_is_left(desk: Desk) -> None:
 def test_what_is_not_shared_changes_nothing_in_what_a_guest_is_told(
     tmp_path: Path, indexed: bool
 ) -> None:
-    """P3, Q6: hits, order, scores, parts and notes are the same bytes as if nothing else were there.
+    """P3, Q6: hits, order, scores, parts and notes are the same bytes as if nothing
+    else were there.
 
-    Not even as numbers: how rare a word is, how long texts are and who speaks is counted over what is shared.
+    Not even as numbers: how rare a word is, how long texts are and who speaks is counted over what
+    is shared.
     """
     clock = Ticking(START, timedelta(0))
     with Desk(tmp_path / "alone", clock) as alone, Desk(tmp_path / "crowded", clock) as crowded:
@@ -561,7 +569,8 @@ def test_what_is_not_shared_changes_nothing_in_what_a_guest_is_told(
 
 
 def test_others_may_open_while_somebody_looks(tmp_path: Path) -> None:
-    """P3, B3: what is open is listed, as before a fork, while other threads open more; nobody fails for it."""
+    """P3, B3: what is open is listed, as before a fork, while other threads open more; nobody fails
+    for it."""
     kept: list[SqliteDatabase] = []
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

@@ -1,4 +1,5 @@
-"""Characters that hide, turn, pile up or steer: stored as they are or refused, and shown so that a person sees them."""
+"""Characters that hide, turn, pile up or steer: stored as they are or refused, and shown so that a
+person sees them."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ from lamina.text import fence
 from lamina.text.words import is_invisible
 from tests.conftest import FULL, START, Desk, contents, size, tamper
 from tests.security.doors import PATIENT
+from tests.security.pages import harmless
 from tests.security.tally import probe
-from tests.security.test_console import harmless
 from tests.surfaces.mcp_harness import in_process, said
 from tests.surfaces.served import Served
 
@@ -140,7 +141,8 @@ def steers(text: str, *, may: str = "\n\t") -> set[str]:
 
 @pytest.fixture
 def full(desk: Desk) -> Memory:
-    """A store in which every text is content, tag, speaker, source and metadata as far as the rules let it."""
+    """A store in which every text is content, tag, speaker, source and metadata as far as the rules
+    let it."""
     mem, strange = desk.agent(), set[str]()
     for number, text in enumerate(TEXTS):
         kept = mem.remember(text, tags=[f"t{number}"], metadata={"said": text}, key=f"k{number}")
@@ -158,7 +160,8 @@ def full(desk: Desk) -> Memory:
 
 @pytest.mark.parametrize("text", BROKEN, ids=ascii)
 def test_broken_text_is_refused(mem: Memory, text: str) -> None:
-    """R8: a lone surrogate or a NUL is no text anywhere, is shown in an error that can be printed, and leaves no trace."""
+    """R8: a lone surrogate or a NUL is no text anywhere, is shown in an error that can be printed,
+    and leaves no trace."""
     before = size(mem)
     fields = ("content", "kind", "layer", "source", "speaker", "session", "key")
     ways: list[dict[str, Any]] = [
@@ -180,7 +183,8 @@ def test_broken_text_is_refused(mem: Memory, text: str) -> None:
 
 
 def test_stored_text_is_what_was_said(full: Memory) -> None:
-    """R8, D2: what is taken is found again to the letter, in one normal form, whatever it looks like."""
+    """R8, D2: what is taken is found again to the letter, in one normal form, whatever
+    it looks like."""
     kept = {
         record.tags[0]: record
         for record in full.list(limit=10_000)
@@ -199,7 +203,8 @@ def test_stored_text_is_what_was_said(full: Memory) -> None:
 def test_no_terminal_is_steered(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """H1: in tables, answers and complaints of the program every control and invisible character is spelled out."""
+    """H1: in tables, answers and complaints of the program every control and invisible character is
+    spelled out."""
     monkeypatch.setenv("LAMINA_HOME", str(desk.home))
     monkeypatch.setenv("LAMINA_MAINTENANCE", "off")
     ask = [
@@ -238,7 +243,8 @@ def test_no_terminal_is_steered(
 
 
 def test_no_page_hides_anything(full: Memory, desk: Desk) -> None:
-    """H2: pages show what cannot be seen, add no element, and are the same length of markup whatever they hold."""
+    """H2: pages show what cannot be seen, add no element, and are the same length of markup
+    whatever they hold."""
     ids = [record.id for record in full.list(limit=10_000)]
     with Served(desk) as served:
         token = served.token(trail=True)
@@ -263,7 +269,8 @@ def inside(told: str) -> None:
 
 
 def test_no_fence_is_broken(full: Memory) -> None:
-    """Q9: whatever a memory is made of, a model reads it as marked lines in one fence, with what is unseen spelled out."""
+    """Q9: whatever a memory is made of, a model reads it as marked lines in one fence, with what is
+    unseen spelled out."""
     with Hooks(full, PATIENT) as hooks:
         for text in TEXTS[:: 1 if FULL else 2]:
             context = full.memory_context(f"{text[:80]} tea", max_chars=20_000)
@@ -294,7 +301,8 @@ def test_no_tool_answers_with_them(full: Memory, desk: Desk) -> None:
     ids=ascii,
 )
 def test_json_for_a_terminal_means_the_same(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """H1: what a terminal would obey is written as an escape, and a program reads the same value."""
+    """H1: what a terminal would obey is written as an escape, and a program reads
+    the same value."""
     show_json({"said": text, text: [text]})
     out = capsys.readouterr().out
     assert json.loads(out) == {"said": text, text: [text]}
@@ -327,7 +335,8 @@ def planted_as(op: Operator, tmp_path: Path, name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", REFUSED, ids=ascii)
 def test_a_name_that_looks_alike_is_refused(desk: Desk, tmp_path: Path, name: str) -> None:
-    """R12, P2: a user's name in other letters or with unseen ones is refused by every way in, and logged."""
+    """R12, P2: a user's name in other letters or with unseen ones is refused by every way
+    in, and logged."""
     desk.agent(user="ana").remember("what Ana said about tea")
     for way in (desk.agent, desk.operator):
         with pytest.raises(InvalidInput, match="user name"):
@@ -344,7 +353,8 @@ def test_a_name_that_looks_alike_is_refused(desk: Desk, tmp_path: Path, name: st
 
 @pytest.mark.parametrize("name", OTHERS, ids=ascii)
 def test_a_name_that_can_be_told_apart_is_somebody_else(desk: Desk, name: str) -> None:
-    """R12, E6: a name in another case, with an accent or in another script is another user, who sees nothing."""
+    """R12, E6: a name in another case, with an accent or in another script is another user, who
+    sees nothing."""
     desk.agent(user="ana").remember("what Ana said about tea")
     other = desk.agent(user=name)
     assert contents(other.list(states=None)) == []
@@ -370,7 +380,8 @@ def test_a_name_in_another_form_is_the_same(desk: Desk, tmp_path: Path, name: st
 
 @pytest.mark.parametrize("name", ["аna", "Jose\u0301", "ａna", "Сара"], ids=ascii)
 def test_a_name_from_before_is_read(desk: Desk, tmp_path: Path, name: str) -> None:
-    """R12, H5: memories of a name that would be refused today, or has another form, are reached, moved and erased."""
+    """R12, H5: memories of a name that would be refused today, or has another form, are reached,
+    moved and erased."""
     desk.agent(user="x").remember("what Ana said about tea")
     desk.agent(user="ana" if name != "Сара" else "Capa").remember("of somebody else")
     tamper(desk.folder() / "memory.db", f"UPDATE records SET user = '{name}' WHERE user = 'x'")
@@ -386,7 +397,8 @@ def test_a_name_from_before_is_read(desk: Desk, tmp_path: Path, name: str) -> No
 
 @pytest.mark.usefixtures("full")
 def test_documents_hold_no_raw_escape(desk: Desk, tmp_path: Path) -> None:
-    """H5: what goes out as a document for people has nothing in it that a terminal obeys when it is shown."""
+    """H5: what goes out as a document for people has nothing in it that a terminal obeys when
+    it is shown."""
     desk.operator().export_as("markdown", tmp_path / "notes")
     files = [
         path for path in (tmp_path / "notes", *(tmp_path / "notes").rglob("*")) if path.is_file()

@@ -7,7 +7,8 @@ RUN = "top.pwned=1"
 
 
 def _texts(block: str) -> list[str]:
-    """One text a line; RUN stands for code that leaves a trace, EVIL for an address that must never be asked."""
+    """One text a line; RUN stands for code that leaves a trace, EVIL for an address that must never
+    be asked."""
     return [line.replace("RUN", RUN).replace("EVIL", EVIL) for line in block.strip().splitlines()]
 
 

@@ -1,4 +1,5 @@
-"""`python -m tests.servers postgres chroma weaviate`: starts servers, says where they are, and ends them when it is ended."""
+"""`python -m tests.servers postgres chroma weaviate`: starts servers, says where they are, and ends
+them when it is ended."""
 
 from __future__ import annotations
 

@@ -1,22 +1,23 @@
-"""The servers for tests: one of each for a session, shared by tests that keep apart, and own ones for those that break them."""
+"""The servers for tests: one of each for a session, shared by tests that keep apart, and own ones
+for those that break them."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
-from tests.servers import fetch
 from tests.servers.chroma import Chroma
+from tests.servers.everywhere import FAST, Copied
+from tests.servers.kinds import Kind, there
+from tests.servers.outage import Place, home_on
 from tests.servers.postgres import Postgres
-from tests.servers.processes import Server
+from tests.servers.proxy import Proxy
 from tests.servers.weaviate import Weaviate
 
 FOLDER = Path(__file__).parent
-Kind = TypeVar("Kind", bound=Server)
 _agents = itertools.count(1)
 
 
@@ -27,17 +28,6 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         for argument in config.args
     ]
     return None if any(FOLDER in (path, *path.parents) for path in named) else True
-
-
-def there(kind: type[Kind]) -> type[Kind]:
-    """A kind of server that can be had; a test that needs another is not run, which is a failure where servers are required."""
-    reason = kind.missing()
-    if reason is not None:
-        message = f"not run: {kind.name} ({reason})"
-        if fetch.REQUIRED:
-            pytest.fail(message, pytrace=False)
-        pytest.skip(message)
-    return kind
 
 
 def opened(kind: type[Kind]) -> Iterator[Kind]:
@@ -89,5 +79,40 @@ def postgres_url(postgres: Postgres) -> str:
 
 @pytest.fixture
 def fresh_agent() -> str:
-    """A name that no other test of the session has, for collections and tenants on shared servers."""
+    """A name that no other test of the session has, for collections and tenants
+    on shared servers."""
     return f"agent{next(_agents)}"
+
+
+@pytest.fixture(scope="session")
+def quick_postgres() -> Iterator[Copied]:
+    """A PostgreSQL that is quick to fill and to empty. Do not stop it."""
+    with there(Copied)(FAST) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    """A PostgreSQL for the tests of this file; each leaves it as it was."""
+    with there(Postgres)(
+        {"fsync": "off"}
+    ) as made:  # a killed process loses nothing by that, only a machine would
+        yield made
+
+
+@pytest.fixture
+def place(server: Postgres, tmp_path: Path) -> Iterator[Place]:
+    database = server.database()
+    yield Place(server, database, home_on(tmp_path / "home", server.url(database)))
+    if server.running:
+        server.resume()
+    else:
+        server.start()
+
+
+@pytest.fixture
+def line(place: Place) -> Iterator[Proxy]:
+    """A line that can be cut, and a home that uses it."""
+    with Proxy(place.server.port) as proxy:
+        home_on(place.home, place.server.url(place.database, port=proxy.port))
+        yield proxy

@@ -1,7 +1,9 @@
-"""Tests that were written for files, on PostgreSQL: `pytest -p tests.servers.everywhere tests/unit/memory/test_agent.py`.
+"""Tests that were written for files, on PostgreSQL: `pytest
+-p tests.servers.everywhere tests/unit/memory/test_agent.py`.
 
-Every test has a database of its own, and `LAMINA_STORE_URL` leads to it: what the tests promise of a memory, they then
-promise of one on a server. The server writes nothing to the disk that it need not: this is about promises, not about crashes.
+Every test has a database of its own, and `LAMINA_STORE_URL` leads to it: what the tests promise of
+a memory, they then promise of one on a server. The server writes nothing to the disk that it need
+not: this is about promises, not about crashes.
 """
 
 from __future__ import annotations
@@ -12,16 +14,19 @@ import re
 import signal
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 import pytest
 
 import lamina
-from tests.servers.conftest import there
+from tests import cases
+from tests.servers.kinds import there
 from tests.servers.postgres import Postgres
 
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
-# Tests that look into the file itself, or need a second and empty place for the same agent, are about files.
+# Tests that look into the file itself, or need a second and empty place for the same agent, are
+# about files.
 ABOUT_FILES = re.compile(
     r"memory\.db|\btamper\(|\bquietly\(|\bdigest\(|apsw|Sqlite|PRAGMA|database_of|\.path\b|lamina\.operator\(|Desk\("
 )
@@ -29,7 +34,8 @@ _numbers = itertools.count(1)
 
 
 class Copied(Postgres):
-    """A server whose databases are copies of one that has our tables already, which takes a tenth of the time."""
+    """A server whose databases are copies of one that has our tables already, which takes a tenth
+    of the time."""
 
     polite: ClassVar[int] = signal.SIGQUIT  # it need not keep anything
     pattern = ""
@@ -63,15 +69,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def quick_postgres() -> Iterator[Copied]:
-    """A PostgreSQL that is quick to fill and to empty. Do not stop it."""
+def copied_postgres() -> Iterator[Copied]:
     with there(Copied)(FAST) as server:
         yield server
 
 
 @pytest.fixture(autouse=True)
-def _on_postgres(quick_postgres: Copied, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    name = quick_postgres.copy()
-    monkeypatch.setenv("LAMINA_STORE_URL", quick_postgres.url(name))
-    yield
-    quick_postgres.drop(name)
+def _on_postgres(copied_postgres: Copied, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Give each test a database, and each case that has a home of its own another one."""
+
+    @contextmanager
+    def on_a_new_database() -> Iterator[None]:
+        name = copied_postgres.copy()
+        with monkeypatch.context() as variables:
+            variables.setenv("LAMINA_STORE_URL", copied_postgres.url(name))
+            yield
+        copied_postgres.drop(name)
+
+    monkeypatch.setattr(cases, "around", on_a_new_database)
+    with on_a_new_database():
+        yield

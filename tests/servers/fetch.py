@@ -1,4 +1,5 @@
-"""`make servers`: has every server on this machine, built once into a cache by version, or says why not."""
+"""`make servers`: has every server on this machine, built once into a cache by version, or
+says why not."""
 
 from __future__ import annotations
 

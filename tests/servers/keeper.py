@@ -1,7 +1,8 @@
-"""Outlives whoever started a server, so that no process and no folder is left behind: run as a script of its own.
+"""Outlives whoever started a server, so that no process and no folder is left behind: run as a
+script of its own.
 
-It is told the process id of the server line by line, 0 for none. When it is told END, or its input ends, or its parent is gone,
-however that came, it ends what still runs and removes the folder.
+It is told the process id of the server line by line, 0 for none. When it is told END, or its input
+ends, or its parent is gone, however that came, it ends what still runs and removes the folder.
 """
 
 import os
@@ -44,7 +45,8 @@ def send(pids: list[int], number: int) -> None:
 
 
 def halt(pid: int) -> list[int]:
-    """Halt a process and then its children, of which it cannot have new ones any more; all of them."""
+    """Halt a process and then its children, of which it cannot have new ones any more;
+    all of them."""
     send([pid], signal.SIGSTOP)
     members = family(pid)
     send(members, signal.SIGSTOP)

@@ -38,7 +38,8 @@ def installed() -> Path | None:
 
 
 class Postgres(Server):
-    """One PostgreSQL server that wants passwords, and a plain role on it that owns the databases."""
+    """One PostgreSQL server that wants passwords, and a plain role on it that
+    owns the databases."""
 
     name: ClassVar[str] = "postgres"
     polite: ClassVar[int] = signal.SIGINT
@@ -78,7 +79,8 @@ class Postgres(Server):
         return self.url(SUPERUSER, SUPERUSER, self._superuser_password)
 
     def database(self, vector: bool = True) -> str:
-        """The name of a new and empty database of the plain role. Only a superuser may put pgvector into one."""
+        """The name of a new and empty database of the plain role. Only a superuser may put pgvector
+        into one."""
         name = f"{USER}_{next(self._numbers)}"
         self.execute(
             f"CREATE DATABASE {name} OWNER {USER} TEMPLATE {'template1' if vector else 'template0'}"
@@ -137,7 +139,8 @@ class Postgres(Server):
         super().close()
 
     def _release(self) -> None:
-        """Give back the few bytes of shared memory that a killed server leaves, which its next start would have taken."""
+        """Give back the few bytes of shared memory that a killed server leaves, which its next
+        start would have taken."""
         left = self._data / "postmaster.pid"
         if left.exists():
             segment = left.read_text("utf-8").splitlines()[6].split()[1]

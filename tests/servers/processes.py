@@ -1,4 +1,5 @@
-"""One server process: started, stopped, killed, paused, started again on its data, and never left behind."""
+"""One server process: started, stopped, killed, paused, started again on its data, and
+never left behind."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ class ServerError(Exception):
 def free_ports(count: int) -> range:
     """Ports in a row that nobody listens on, below those that the system gives to clients.
 
-    They must still be free when a server starts again, and a client that knocks at a closed port among those of clients
-    would now and then be connected to itself.
+    They must still be free when a server starts again, and a client that knocks at a closed port
+    among those of clients would now and then be connected to itself.
     """
     try:
         end = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text("utf-8").split()[0])
@@ -71,7 +72,8 @@ def answers(port: int, path: str) -> bool:
 
 
 class Server:
-    """A server with a folder of its own for as long as it is open. Those below say what is run and when it is ready."""
+    """A server with a folder of its own for as long as it is open. Those below say what is run and
+    when it is ready."""
 
     name: ClassVar[str]
     polite: ClassVar[int] = signal.SIGTERM

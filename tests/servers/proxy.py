@@ -20,9 +20,11 @@ RESET = struct.pack("ii", 1, 0)
 
 
 class Proxy:
-    """Listens on a port of the loopback and passes everything on to another, as long as nothing is wrong with the line.
+    """Listens on a port of the loopback and passes everything on to another, as long as nothing is
+    wrong with the line.
 
-    What it is told holds when the call is back. It lives in a thread of its own and may be told from any other.
+    What it is told holds when the call is back. It lives in a thread of its own and may be told
+    from any other.
     """
 
     def __init__(self, target: int) -> None:
@@ -44,7 +46,8 @@ class Proxy:
         self._call(self._cut())
 
     def cut_after(self, sent: int) -> None:
-        """Reset every connection once clients have sent so many bytes more. The last of them may or may not arrive."""
+        """Reset every connection once clients have sent so many bytes more. The last of them may or
+        may not arrive."""
         self._call(self._change(_bytes_left=sent))
 
     def refuse(self) -> None:
@@ -53,7 +56,8 @@ class Proxy:
         self.cut()
 
     def stall(self, *, requests: bool = True, answers: bool = True) -> None:
-        """Hold back what clients send, what the server answers, or both. After `heal` it goes on its way: nothing is lost."""
+        """Hold back what clients send, what the server answers, or both. After `heal` it goes on
+        its way: nothing is lost."""
         self._call(self._flow(not requests, not answers))
 
     def delay(self, seconds: float) -> None:

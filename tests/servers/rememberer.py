@@ -1,4 +1,5 @@
-"""A child that remembers what it is told, with a Weaviate that is required, and says how long each took: run as a script."""
+"""A child that remembers what it is told, with a Weaviate that is required, and says how long each
+took: run as a script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a writer is told to remember, and what became of it; run as a script, it is a child that does what it is told."""
+"""What a writer is told to remember, and what became of it; run as a script, it is a child that
+does what it is told."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ WAYS = ("short", "short", "long", "keyed", "many", "note")
 
 
 class Task(NamedTuple):
-    """Some texts that are in the store together, once, when they are acknowledged; a key says that it is done again."""
+    """Some texts that are in the store together, once, when they are acknowledged; a key says that
+    it is done again."""
 
     way: str
     texts: list[str]
@@ -29,7 +31,8 @@ class Task(NamedTuple):
 
 
 def drawn(name: str, chance: random.Random, number: int) -> list[Task]:
-    """Tasks for one writer, no two with the same words, but some of them twice with the same key."""
+    """Tasks for one writer, no two with the same words, but some of them twice with
+    the same key."""
     tasks = []
     for place in range(number):
         way, text = chance.choice(WAYS), f"{name} task {place}"

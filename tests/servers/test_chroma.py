@@ -68,7 +68,8 @@ def test_any_history(
     tmp_path_factory: pytest.TempPathFactory,
     steps: list[tuple[str, int, Layer | None]],
 ) -> None:
-    """B2: whatever is put, dropped, cleared, committed and lost, a mirror holds what was committed and knows where it is."""
+    """B2: whatever is put, dropped, cleared, committed and lost, a mirror holds what was committed
+    and knows where it is."""
     contract = TestChromaServer()
     contract.server = chroma
     check_any_history(contract, tmp_path_factory.mktemp("mirror"), steps)
@@ -84,7 +85,8 @@ def opened(
 
 
 def test_a_collection_of_somebody_else(chroma: Chroma, fresh_agent: str) -> None:
-    """B2: a collection that Lamina has not made is neither read nor written, and the error says what to do."""
+    """B2: a collection that Lamina has not made is neither read nor written, and the error says
+    what to do."""
     name = f"{fresh_agent}_memory"
     ask(chroma, "POST", COLLECTIONS, {"name": name, "metadata": {"owner": "me"}})
     mirror = opened(chroma, fresh_agent)
@@ -117,7 +119,8 @@ def test_something_that_is_no_chroma(weaviate: Any, path: str) -> None:
 
 
 def test_what_was_tampered_with_is_found(desk: Desk, chroma: Chroma, fresh_agent: str) -> None:
-    """B2: a text that was changed, a memory that was deleted and one that was added there: each is named."""
+    """B2: a text that was changed, a memory that was deleted and one that was added there:
+    each is named."""
     op = desk.operator(fresh_agent, settings=through(chroma))
     records = op.remember_many([{"content": f"tea {number}"} for number in range(5)])
     op.sync_mirrors()
@@ -177,7 +180,8 @@ def test_searches_go_through_it(desk: Desk, chroma: Chroma, fresh_agent: str) ->
 
 @pytest.mark.parametrize("trouble", ["stop", "kill", "pause"])
 def test_an_outage(desk: Desk, own_chroma: Chroma, trouble: str) -> None:
-    """B2: nothing is lost and nobody waits; the status tells of it, and the mirror catches up afterwards."""
+    """B2: nothing is lost and nobody waits; the status tells of it, and the mirror
+    catches up afterwards."""
     op = desk.operator(settings=through(own_chroma))
     mirror: Any = op._scope.copies["chroma"]
     mirror._engine._service.timeout = 0.5  # a paused server is waited for that long
@@ -196,7 +200,8 @@ def test_an_outage(desk: Desk, own_chroma: Chroma, trouble: str) -> None:
 
 @pytest.mark.parametrize("size", [0, 200, 2_000, 20_000])
 def test_a_connection_that_breaks(desk: Desk, chroma: Chroma, fresh_agent: str, size: int) -> None:
-    """B2: wherever a request or an answer is cut off, the next sync repeats it, and everything is there once."""
+    """B2: wherever a request or an answer is cut off, the next sync repeats it, and everything is
+    there once."""
     with Proxy(chroma.port) as proxy:
         op = desk.operator(fresh_agent, settings=through(chroma, proxy.port))
         op.remember_many([{"content": f"tea {number}"} for number in range(40)])
@@ -211,7 +216,8 @@ def test_a_connection_that_breaks(desk: Desk, chroma: Chroma, fresh_agent: str, 
 
 
 def test_an_erasure_names_the_server(desk: Desk, chroma: Chroma, fresh_agent: str) -> None:
-    """P5: the object is deleted there; that its bytes are out of our hands is in the certificate."""
+    """P5: the object is deleted there; that its bytes are out of our hands is
+    in the certificate."""
     op = desk.operator(fresh_agent, settings=through(chroma))
     record = op.remember("the zebraquark is under floorplank seventeen")
     op.sync_mirrors()

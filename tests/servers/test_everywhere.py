@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import FULL
-from tests.servers.everywhere import Copied, quick_postgres
+from tests.servers.everywhere import Copied
 
-__all__ = ["quick_postgres"]  # a fixture
 ROOT = Path(__file__).parents[2]
-# Some run always, all of them with LAMINA_FAULTS=full. Tests that make many homes would make them in one database.
+# Some run always, all of them with LAMINA_FAULTS=full. Tests that make many homes would make them
+# in one database.
 ALWAYS = (
     "tests/unit/memory/test_agent.py",
     "tests/unit/memory/test_reviews.py",
@@ -32,7 +32,7 @@ REST = (
     "tests/unit/memory/test_conversations.py",
     "tests/unit/memory/test_profiles.py",
     "tests/unit/memory/test_proposals.py",
-    "tests/unit/memory/test_read.py",
+    "tests/unit/memory/test_reader.py",
     "tests/unit/memory/test_sharing.py",
     "tests/unit/memory/test_night.py",
     "tests/unit/memory/test_fact_updates.py",

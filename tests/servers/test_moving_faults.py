@@ -26,10 +26,9 @@ from tests.faults.harness import (
     size,
     traced,
 )
-from tests.security.test_erasure import MARK, STAYS
-from tests.servers.everywhere import Copied, quick_postgres
+from tests.security.erasing import MARK, STAYS
+from tests.servers.everywhere import Copied
 
-__all__ = ["quick_postgres"]  # a fixture
 KILLS = size(quick=4, full=200)
 # What is said to a server is sent; a folder is removed by other calls than a file.
 EVERY_CALL = (*CALLS, "sendto", "unlinkat", "rmdir", "sendfile")

@@ -1,4 +1,5 @@
-"""Memories on PostgreSQL: the contract of every store, and what is promised of a place that several homes share."""
+"""Memories on PostgreSQL: the contract of every store, and what is promised of a place that several
+homes share."""
 
 from __future__ import annotations
 
@@ -26,9 +27,8 @@ from lamina.text import words as text
 from tests.conftest import FULL, Ticking, contents, verified
 from tests.contract.stores import Place, StoreContract, StoreDesk
 from tests.faults.harness import AGENT, Child, check_sound, size
-from tests.servers.everywhere import Copied, quick_postgres
+from tests.servers.everywhere import Copied
 
-__all__ = ["quick_postgres"]  # a fixture
 TOPICS = "boiler tea train garden Porto music doctor invoice cat weather".split()
 VERBS = "likes hates fixes forgets paints cooks sells".split()
 NAMES = "Ana Ben Chloé Dörte Эдуард 健太 Fatima".split()
@@ -78,7 +78,8 @@ def desk(tmp_path: Path, quick_postgres: Copied) -> Iterator[StoreDesk]:
 
 
 def test_the_longest_text_is_found_by_every_word(desk: StoreDesk) -> None:
-    """B3, Q2: a megabyte of words that are all different is more than one entry of the index takes; none of them is lost."""
+    """B3, Q2: a megabyte of words that are all different is more than one entry of the index takes;
+    none of them is lost."""
     words = [f"w{number:x}q" for number in range(120_000)]
     with desk.operator() as op:
         long = op.remember(" ".join(words)[: 1 << 20], metadata={"note": " ".join(words[:30_000])})
@@ -92,7 +93,8 @@ def test_the_longest_text_is_found_by_every_word(desk: StoreDesk) -> None:
 
 
 def test_a_name_may_be_longer_than_an_index_takes(desk: StoreDesk) -> None:
-    """B3, R7: metadata is kept as it was given; only what nobody would filter by is left out of the index."""
+    """B3, R7: metadata is kept as it was given; only what nobody would filter by is left out
+    of the index."""
     name = "long" * 10_000
     with desk.operator() as op:
         made = op.remember("tea", metadata={name: "x", "city": "Porto"})
@@ -158,7 +160,8 @@ TEXTS = (WRITTEN | SPOKEN).filter(str.strip)
 def test_the_same_words_lead_to_the_same_memories(
     pair: Pair, content: str, tags: list[str]
 ) -> None:
-    """B3, Q1: whatever the script, every word of a text is found in both places, in the same memories."""
+    """B3, Q1: whatever the script, every word of a text is found in both places, in
+    the same memories."""
     try:
         number = pair.remember(content, tags=tags, metadata={"said": content})
     except lamina.InvalidInput:  # nothing but what cannot be a tag or a text
@@ -239,7 +242,8 @@ FILTERS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("ranker", RANKERS)
 def test_searches_answer_the_same(told: Pair, ranker: str) -> None:
-    """B3, Q2: the same memories in the same order with the same scores, for every ranker and filter."""
+    """B3, Q2: the same memories in the same order with the same scores, for every
+    ranker and filter."""
     for question in QUESTIONS:
         for filters in FILTERS:
             file, server = (
@@ -274,7 +278,8 @@ def homes(tmp_path: Path, url: str) -> list[Path]:
 
 
 def test_two_homes_write_at_once(tmp_path: Path, postgres_url: str) -> None:
-    """B3, P4, R1: many writers in two homes on one database lose nothing, and share one gapless order and one chain."""
+    """B3, P4, R1: many writers in two homes on one database lose nothing, and share one gapless
+    order and one chain."""
     people, each = size(quick=8, full=32), size(quick=15, full=150)
     places = homes(tmp_path, postgres_url)
     with ExitStack() as stack:
@@ -304,7 +309,8 @@ def test_two_homes_write_at_once(tmp_path: Path, postgres_url: str) -> None:
 def test_writers_take_turns_whatever_a_role_has_by_default(
     tmp_path: Path, quick_postgres: Copied, level: str
 ) -> None:
-    """B3, P4: who has waited for its turn sees what was written meanwhile, also where transactions are stricter by default."""
+    """B3, P4: who has waited for its turn sees what was written meanwhile, also where transactions
+    are stricter by default."""
     name = quick_postgres.copy()
     quick_postgres.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = '{level}'")
     with ExitStack() as stack:
@@ -322,7 +328,8 @@ def test_writers_take_turns_whatever_a_role_has_by_default(
 
 
 def test_names_are_compared_as_in_a_file(tmp_path: Path, quick_postgres: Copied) -> None:
-    """P5, B3: who is to be erased is found as its speaker has it, whatever the locale of the database makes of capitals."""
+    """P5, B3: who is to be erased is found as its speaker has it, whatever the locale of the
+    database makes of capitals."""
     locale = "LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'"
     quick_postgres.execute(
         f"CREATE DATABASE lamina_locale OWNER lamina ENCODING 'UTF8' {locale} TEMPLATE template0"
@@ -345,7 +352,8 @@ def test_names_are_compared_as_in_a_file(tmp_path: Path, quick_postgres: Copied)
 
 
 def test_each_home_sees_the_other_at_once(tmp_path: Path, quick_postgres: Copied) -> None:
-    """B3, L1: what one home has remembered, forgotten or archived is so for the other when the call returns."""
+    """B3, L1: what one home has remembered, forgotten or archived is so for the other when
+    the call returns."""
     with ExitStack() as stack:
         url = quick_postgres.url(quick_postgres.copy())
         here, there = (
@@ -392,7 +400,8 @@ def rows_seen(url: str, agent: str | None) -> dict[str, int]:
 
 
 def test_agents_never_see_each_other(desk: StoreDesk) -> None:
-    """P2, B3: two agents in one database have each their own rows; without an agent there are none, and none can be made."""
+    """P2, B3: two agents in one database have each their own rows; without an agent there are none,
+    and none can be made."""
     sky, milton = desk.operator(), desk.operator("milton", store_id="6" * 32)
     for handle in (sky, milton):
         handle.remember_many(
@@ -427,7 +436,8 @@ def test_agents_never_see_each_other(desk: StoreDesk) -> None:
 def test_two_homes_take_turns_to_erase(
     tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """P5, B3: an erasure waits for one on another machine, and not for ever; the lock takes no connection from the pool."""
+    """P5, B3: an erasure waits for one on another machine, and not for ever; the lock takes no
+    connection from the pool."""
     monkeypatch.setattr(erasure, "PATIENCE", 0.2)
     small = {"store.pool_size": 2, "mirrors.jsonl": "sky"}
     with ExitStack() as stack:
@@ -470,7 +480,8 @@ def test_an_agent_erases_and_restores_only_itself(desk: StoreDesk) -> None:
 
 
 def test_a_backup_from_a_file_brings_its_archive(tmp_path: Path, desk: StoreDesk) -> None:
-    """H5, B3: what is restored on a server that never had it can be read there, the files of its archive, too."""
+    """H5, B3: what is restored on a server that never had it can be read there, the files of its
+    archive, too."""
     with lamina.operator("sky", home=tmp_path / "file") as op:
         op.remember("tea", tags=["old"])
         op.prune(tags=["old"])
@@ -517,7 +528,10 @@ RULES = {
     [
         "DROP TRIGGER {name} ON lamina.{table}",
         "ALTER TABLE lamina.{table} DISABLE TRIGGER {name}",
-        "CREATE OR REPLACE TRIGGER {name} BEFORE INSERT ON lamina.{table} EXECUTE FUNCTION lamina.refuse('x')",
+        (
+            "CREATE OR REPLACE TRIGGER {name} BEFORE INSERT ON lamina.{table} EXECUTE FUNCTION "
+            "lamina.refuse('x')"
+        ),
     ],
     ids=["gone", "asleep", "replaced"],
 )
@@ -596,7 +610,8 @@ def test_the_database_refuses_what_must_not_be(desk: StoreDesk, statement: str) 
 
 
 def test_lost_words_are_noticed_and_made_again(desk: StoreDesk, quick_postgres: Copied) -> None:
-    """P4, Q1: an index with other words than its records is found by the doctor's question, and reindex mends it."""
+    """P4, Q1: an index with other words than its records is found by the doctor's question, and
+    reindex mends it."""
     op = desk.operator()
     op.remember("the boiler is old")
     altered(quick_postgres, desk, "UPDATE words SET said = ''::tsvector")
@@ -610,7 +625,8 @@ def test_lost_words_are_noticed_and_made_again(desk: StoreDesk, quick_postgres: 
 def test_what_is_shared_is_read_where_both_are_at_home(
     tmp_path: Path, quick_postgres: Copied
 ) -> None:
-    """P3, P4: the giver's trail has every read of a guest; a home that has no trail of the giver's lets nobody read."""
+    """P3, P4: the giver's trail has every read of a guest; a home that has no trail of the giver's
+    lets nobody read."""
     here, there = homes(tmp_path, quick_postgres.url(quick_postgres.copy()))
     with ExitStack() as stack:
         sky, milton, far = (
@@ -628,7 +644,8 @@ def test_what_is_shared_is_read_where_both_are_at_home(
 
 
 def test_another_agents_record_is_not_found(desk: StoreDesk) -> None:
-    """P2: an id of another agent in the same database looks like one that does not exist, and cannot be evidence."""
+    """P2: an id of another agent in the same database looks like one that does not exist, and
+    cannot be evidence."""
     record = desk.operator().remember("x")
     other = desk.operator("milton", store_id="6" * 32)
     with pytest.raises(NotFound):

@@ -1,4 +1,5 @@
-"""A write on PostgreSQL that is cut off at its exact moment: what happened counts once, what did not is brought later."""
+"""A write on PostgreSQL that is cut off at its exact moment: what happened counts once, what did
+not is brought later."""
 
 from __future__ import annotations
 
@@ -9,10 +10,9 @@ import pytest
 
 import lamina
 from lamina.errors import StoreUnavailable
-from tests.servers.outage import TERMINATE, Place, check_all, line, place, server, until
+from tests.servers.outage import TERMINATE, Place, check_all, until
 from tests.servers.proxy import Proxy
 
-__all__ = ["line", "place", "server"]  # fixtures
 GATE = 4711
 DIE = """
     CREATE FUNCTION public.die() RETURNS trigger LANGUAGE plpgsql AS
@@ -24,7 +24,8 @@ DIE = """
 @pytest.mark.parametrize("when", ["NOT DEFERRABLE", "DEFERRABLE INITIALLY DEFERRED"])
 @pytest.mark.parametrize("table", ["records", "words", "tags", "events"])
 def test_a_connection_that_dies_in_a_statement(place: Place, table: str, when: str) -> None:
-    """B4, R1: whichever statement it is, nothing of the write stays; the fail-safe has it, and later it is there once."""
+    """B4, R1: whichever statement it is, nothing of the write stays; the fail-safe has it, and
+    later it is there once."""
     with place.open() as memory:
         memory.remember("before")
         place.execute(DIE.format(table, when))
@@ -52,7 +53,8 @@ def test_a_connection_that_dies_before_the_first_statement(place: Place) -> None
 
 
 def test_a_transaction_that_cannot_be_kept_says_so(place: Place) -> None:
-    """R1: a server that answers COMMIT with ROLLBACK has kept nothing, and nobody is told otherwise."""
+    """R1: a server that answers COMMIT with ROLLBACK has kept nothing, and nobody
+    is told otherwise."""
     with place.open() as memory:
         atomic = memory._scope.store.database.atomic()
         with (
@@ -112,7 +114,8 @@ def check_unheard(place: Place, held: Held, memory: lamina.Memory) -> None:
 
 
 def test_a_commit_whose_answer_is_lost(place: Place, line: Proxy) -> None:
-    """B4, R1: a write that happened without our knowing is kept in the fail-safe as well, and is there once afterwards."""
+    """B4, R1: a write that happened without our knowing is kept in the fail-safe as well, and is
+    there once afterwards."""
     with place.open() as memory:
         memory.remember("before")
         with Held(place, memory) as held:
@@ -124,7 +127,8 @@ def test_a_commit_whose_answer_is_lost(place: Place, line: Proxy) -> None:
 
 
 def test_a_commit_that_comes_late(place: Place, line: Proxy) -> None:
-    """B4, R1: a write that we gave up, and that the server finished afterwards, is there once, too."""
+    """B4, R1: a write that we gave up, and that the server finished afterwards, is
+    there once, too."""
     with place.open() as memory:
         memory.remember("before")
         with Held(place, memory) as held:
@@ -137,7 +141,8 @@ def test_a_commit_that_comes_late(place: Place, line: Proxy) -> None:
 
 
 def test_a_commit_that_never_was(place: Place) -> None:
-    """B4, R1: a write that ended in its COMMIT is brought by the fail-safe, even when others got its number and its ids."""
+    """B4, R1: a write that ended in its COMMIT is brought by the fail-safe, even when others got
+    its number and its ids."""
     with place.open() as memory, place.open() as other:
         memory.remember("before")
         with Held(place, memory) as held:

@@ -1,4 +1,5 @@
-"""PostgreSQL goes away in every way and comes back, while four write: nothing is lost, twice, or slow."""
+"""PostgreSQL goes away in every way and comes back, while four write: nothing is lost,
+twice, or slow."""
 
 from __future__ import annotations
 
@@ -7,12 +8,11 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,24 +23,16 @@ import pytest
 import lamina
 from lamina.home.folder import Home
 from lamina.memory import doctor
-from tests.faults.harness import AGENT, FULL, ROOT, SEED, check_sound, size
+from tests.faults.harness import AGENT, FULL, SEED, check_sound, size
+from tests.servers.outage import PATIENCE, SLOWEST, child, home_on
 from tests.servers.postgres import Postgres
 from tests.servers.proxy import Proxy
 from tests.servers.tasks import Task, done, drawn
 from tests.servers.troubles import Chosen, Faults, Trouble, pause
 
 RETRIES = (1000, 200, 50, 0)  # milliseconds, of the four writers
-SLOWEST = 1.5  # seconds, as the requirement says
-PATIENCE = 60.0
 ROUND = "round"
 Said = list[dict[str, Any]]
-
-
-def home_on(folder: Path, url: str) -> Path:
-    """A home whose memories are in this database."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.toml").write_text(f'[store]\nurl = "{url}"\n', "utf-8")
-    return folder
 
 
 class Writers(Protocol):
@@ -148,26 +140,6 @@ class Processes:
         return writer
 
 
-@contextmanager
-def child(module: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("LAMINA_")
-    }
-    command = [sys.executable, "-m", module, *arguments]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, text=True, env=environment, cwd=ROOT
-    ) as process:
-        try:
-            yield process
-            if process.poll() is None:
-                assert process.stdin is not None
-                process.stdin.close()
-                assert process.wait(PATIENCE) == 0
-        finally:
-            process.kill()
-
-
 SLOW_COMMIT = """
     CREATE FUNCTION public.dawdle() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN PERFORM pg_sleep(random() * {seconds}); RETURN NULL; END $$;
@@ -264,7 +236,8 @@ def finished(writers: Writers, chance: random.Random) -> None:
 
 
 def healed(writers: Writers, number: int) -> Said:
-    """Have every writer write until all of them write into the store again, without anybody's help."""
+    """Have every writer write until all of them write into the store again,
+    without anybody's help."""
     said: Said = []
     deadline = time.monotonic() + PATIENCE
     while not said or any(one["place"] != "store" for one in said[-len(RETRIES) :]):
@@ -288,7 +261,8 @@ def archived(home: Path) -> list[dict[str, Any]]:
 
 
 def check(server: Postgres, database: str, homes: Sequence[Path], said: Said) -> None:
-    """Each acknowledged memory is there once, none is there twice, what belongs together is whole or absent, all is sound."""
+    """Each acknowledged memory is there once, none is there twice, what belongs together is whole
+    or absent, all is sound."""
     for home in homes:
         recover(home)
     rows = server.execute(
@@ -353,8 +327,9 @@ def told(
 def test_whatever_happens_to_it(
     own_postgres: Postgres, tmp_path: Path, kind: type[Threads] | type[Processes]
 ) -> None:
-    """B3, B4, R1: stopped, killed, paused, restarted, crashed, cut off, silent, full or read-only, before, during and after
-    the writes of four: no acknowledged memory is lost, none is there twice, and `remember` never takes 1.5 s."""
+    """B3, B4, R1: stopped, killed, paused, restarted, crashed, cut off, silent, full or read-only,
+    before, during and after the writes of four: no acknowledged memory is lost, none is there
+    twice, and `remember` never takes 1.5 s."""
     chance = random.Random(os.environ.get("LAMINA_FAULTS_SEED", f"{SEED} {kind.__name__}"))
     database = own_postgres.database()
     said: Said = []

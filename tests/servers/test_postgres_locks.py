@@ -77,7 +77,8 @@ def holding(postgres: Postgres, url: str) -> Iterator[psycopg.Connection[Any]]:
 def test_a_role_that_may_only_connect_holds_up_nobody(
     postgres: Postgres, postgres_url: str, stranger: str, tmp_path: Path
 ) -> None:
-    """B3: whatever such a role holds, tables are made, memories written and mirrored, and others wait for nothing."""
+    """B3: whatever such a role holds, tables are made, memories written and mirrored, and others
+    wait for nothing."""
     with (
         holding(postgres, postgres_url) as other,
         opened(tmp_path / "home", postgres_url, **MIRRORED) as op,
@@ -96,7 +97,8 @@ def test_a_role_that_may_only_connect_holds_up_nobody(
 
 
 def test_one_writer_of_an_agent_at_a_time(postgres_url: str, tmp_path: Path) -> None:
-    """B3, R1: a second writer waits for its time, and is told that another one writes; then it is its turn."""
+    """B3, R1: a second writer waits for its time, and is told that another one writes; then it is
+    its turn."""
     home = tmp_path / "home"
     with opened(home, postgres_url) as first, opened(home, postgres_url, **HASTY) as second:
         with first._scope.store.database.atomic():
@@ -111,7 +113,8 @@ def test_one_writer_of_an_agent_at_a_time(postgres_url: str, tmp_path: Path) -> 
 
 
 def test_other_agents_do_not_wait(postgres_url: str, tmp_path: Path) -> None:
-    """B3: a writer of one agent keeps no other agent waiting, nor whoever mirrors its own memories."""
+    """B3: a writer of one agent keeps no other agent waiting, nor whoever mirrors
+    its own memories."""
     with ExitStack() as stack:
         sky = stack.enter_context(opened(tmp_path / "home", postgres_url))
         milton = stack.enter_context(opened(tmp_path / "home", postgres_url, "milton", **HASTY))
@@ -123,7 +126,8 @@ def test_other_agents_do_not_wait(postgres_url: str, tmp_path: Path) -> None:
 
 
 def test_only_one_is_alone(postgres_url: str, tmp_path: Path) -> None:
-    """B5: of two homes one writes the mirrors of an agent at a time, for however long that takes."""
+    """B5: of two homes one writes the mirrors of an agent at a time, for however
+    long that takes."""
     order: list[str] = []
     with (
         opened(tmp_path / "one", postgres_url) as one,
@@ -147,7 +151,8 @@ def test_only_one_is_alone(postgres_url: str, tmp_path: Path) -> None:
 
 
 def test_tables_are_made_once(postgres_url: str, tmp_path: Path) -> None:
-    """B3: processes that open an empty database at the same time make its tables once, and all of them can write."""
+    """B3: processes that open an empty database at the same time make its tables once, and all of
+    them can write."""
     start = threading.Barrier(4)
 
     def write(number: int) -> None:
@@ -163,7 +168,8 @@ def test_tables_are_made_once(postgres_url: str, tmp_path: Path) -> None:
 
 
 def test_many_writers_lose_nothing(postgres_url: str, tmp_path: Path) -> None:
-    """B3, R1: writers that come at once take turns; each write is there once, and the chain is whole."""
+    """B3, R1: writers that come at once take turns; each write is there once, and the
+    chain is whole."""
     with ExitStack() as stack:
         handles: list[Memory] = [
             stack.enter_context(opened(tmp_path / f"home{number}", postgres_url))
@@ -183,7 +189,8 @@ def test_many_writers_lose_nothing(postgres_url: str, tmp_path: Path) -> None:
 def test_a_right_of_everybody_is_reported(
     postgres: Postgres, postgres_url: str, tmp_path: Path
 ) -> None:
-    """B3: tables are made without rights of PUBLIC, also where defaults would give some; one that is given is told."""
+    """B3: tables are made without rights of PUBLIC, also where defaults would give some; one that
+    is given is told."""
     postgres.execute(
         "ALTER DEFAULT PRIVILEGES FOR ROLE lamina GRANT ALL ON TABLES TO PUBLIC",
         name_of(postgres_url),

@@ -1,4 +1,5 @@
-"""Single outages of PostgreSQL, each at its exact moment: what is told, what is kept, and that the same handle goes on."""
+"""Single outages of PostgreSQL, each at its exact moment: what is told, what is kept, and that the
+same handle goes on."""
 
 from __future__ import annotations
 
@@ -19,20 +20,17 @@ from lamina.failsafe import replay
 from lamina.model.clock import system_clock
 from tests.conftest import contents
 from tests.faults.harness import AGENT, FULL
-from tests.servers.conftest import there
-from tests.servers.outage import TERMINATE, Place, check_all, place, server, until
+from tests.servers.kinds import there
+from tests.servers.outage import SLOWEST, TERMINATE, Place, check_all, child, home_on, until
 from tests.servers.postgres import Postgres
 from tests.servers.processes import HOST
-from tests.servers.test_postgres_faults import SLOWEST, child, home_on
-
-__all__ = ["place", "server"]  # fixtures
-
 
 # The server is away
 
 
 def test_opened_while_it_is_away(place: Place) -> None:
-    """B4: a handle that was opened without a server keeps memories, says so when it reads, and goes on when it is there."""
+    """B4: a handle that was opened without a server keeps memories, says so when it reads, and goes
+    on when it is there."""
     place.open().close()
     place.server.stop()
     with place.open() as memory:
@@ -77,7 +75,8 @@ def test_without_the_fail_safe_it_is_an_error(place: Place) -> None:
 
 
 def test_a_wrong_password_is_no_outage(place: Place) -> None:
-    """B4: it is told when a handle is opened, and by each write if the server was away then; what was kept is not lost."""
+    """B4: it is told when a handle is opened, and by each write if the server was away then; what
+    was kept is not lost."""
     place.open().close()
     home_on(place.home, place.server.url(place.database, password="wrong"))
     with pytest.raises(Refused, match="user and the password"):
@@ -97,7 +96,8 @@ def test_a_wrong_password_is_no_outage(place: Place) -> None:
 
 
 def test_a_restart_is_not_noticed(place: Place) -> None:
-    """B3: connections that lie idle while the server is restarted are no reason for an error, whoever uses them next."""
+    """B3: connections that lie idle while the server is restarted are no reason for an error,
+    whoever uses them next."""
     with place.open() as memory:
         kept = memory.remember("before", tags=["old"])
         verbs: list[Callable[[], object]] = [
@@ -151,7 +151,8 @@ def test_a_silent_server_is_waited_for_once(
 def test_a_silent_server_whose_address_is_not_one(
     place: Place, hosts: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """B4: the same where the address names several hosts, or leaves it to the environment which it is."""
+    """B4: the same where the address names several hosts, or leaves it to the environment
+    which it is."""
     monkeypatch.setenv("PGHOST", HOST)
     monkeypatch.setenv("PGPORT", str(place.server.port))
     named = hosts.format(host=HOST, port=place.server.port)
@@ -166,7 +167,8 @@ def test_a_silent_server_whose_address_is_not_one(
 
 
 def test_a_server_that_would_rather_be_quick(tmp_path: Path) -> None:
-    """R1: a server that is told to answer before it has written its log still keeps all that was acknowledged."""
+    """R1: a server that is told to answer before it has written its log still keeps all
+    that was acknowledged."""
     with there(Postgres)({"synchronous_commit": "off", "wal_writer_delay": "10s"}) as server:
         place = Place(server, server.database(), tmp_path / "home")
         home_on(place.home, server.url(place.database))
@@ -192,7 +194,8 @@ def test_a_role_without_a_connection_left(place: Place) -> None:
 
 
 def test_connections_to_a_replica_are_left(place: Place) -> None:
-    """B4: who only may read on a connection tries another the next time: the address may lead elsewhere by then."""
+    """B4: who only may read on a connection tries another the next time: the address may lead
+    elsewhere by then."""
     with place.open() as memory:
         memory.remember("before")
         place.execute(f"ALTER DATABASE {place.database} SET default_transaction_read_only = on")
@@ -232,7 +235,8 @@ def test_a_killed_client_holds_nobody_up(place: Place) -> None:
 
 
 def test_a_fork_leaves_the_connections_alone(place: Place) -> None:
-    """R1: the child may not use the handle and does not end what belongs to the parent, not even in the middle of a write."""
+    """R1: the child may not use the handle and does not end what belongs to the parent, not even in
+    the middle of a write."""
     with place.open() as memory:
         memory.remember("before")
         with memory._scope.store.change(memory.actor, "remember", system_clock()) as transaction:
@@ -246,7 +250,8 @@ def test_a_fork_leaves_the_connections_alone(place: Place) -> None:
 
 
 def _forked(place: Place, memory: lamina.Memory, transaction: Any) -> int:
-    """What the child does; 0 when it was as promised. No exception may leave it: above it is the parent's test."""
+    """What the child does; 0 when it was as promised. No exception may leave it: above it is the
+    parent's test."""
     result = 1
     with suppress(BaseException):
         with pytest.raises(StoreUnavailable, match="another process"):
@@ -264,7 +269,8 @@ def _forked(place: Place, memory: lamina.Memory, transaction: Any) -> int:
 
 
 def test_a_long_outage_is_worked_off_in_pieces(place: Place) -> None:
-    """B4: writes that have little time for a replay bring it on all the same, each a piece further, until nothing waits."""
+    """B4: writes that have little time for a replay bring it on all the same, each a piece further,
+    until nothing waits."""
     texts = [f"memory {n}" for n in range(4 * replay.AT_ONCE)]
     with place.open() as memory:
         place.server.stop()
@@ -280,7 +286,8 @@ def test_a_long_outage_is_worked_off_in_pieces(place: Place) -> None:
 
 
 def test_what_it_cannot_hold_is_refused_and_not_kept(place: Place) -> None:
-    """B4: a memory that can never be stored does not lie in the fail-safe, where it would keep out all that follow."""
+    """B4: a memory that can never be stored does not lie in the fail-safe, where it would keep out
+    all that follow."""
     with place.open() as memory:
         memory.remember("zero")
         place.execute(

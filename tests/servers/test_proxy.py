@@ -146,7 +146,8 @@ def test_a_server_that_is_not_there() -> None:
 
 
 def test_a_commit_without_an_answer(postgres: Postgres) -> None:
-    """A COMMIT whose answer is held back and cut off: the client cannot know, and the server has it (B4)."""
+    """A COMMIT whose answer is held back and cut off: the client cannot know, and the server
+    has it (B4)."""
     name = postgres.database()
     with Proxy(postgres.port) as proxy:
         connection = psycopg.connect(postgres.url(name, port=proxy.port))

@@ -1,4 +1,5 @@
-"""Promises of the harness: servers are real, keep their data through every kind of end, and leave nothing behind."""
+"""Promises of the harness: servers are real, keep their data through every kind of end, and leave
+nothing behind."""
 
 from __future__ import annotations
 
@@ -19,8 +20,7 @@ import pytest
 
 from tests.servers import keeper
 from tests.servers.chroma import Chroma
-from tests.servers.conftest import there
-from tests.servers.kinds import KINDS
+from tests.servers.kinds import KINDS, there
 from tests.servers.postgres import Postgres
 from tests.servers.processes import HOST, Server, ServerError
 from tests.servers.weaviate import Weaviate
@@ -109,7 +109,8 @@ def await_end(pids: list[int]) -> None:
 
 
 def test_data_outlives_every_end(server: Server) -> None:
-    """What a server has acknowledged is there after a stop, after kill -9 and after a restart, under the same address (B3)."""
+    """What a server has acknowledged is there after a stop, after kill -9 and after a restart,
+    under the same address (B3)."""
     write(server, "tea")
     server.stop()
     assert not server.running
@@ -131,7 +132,8 @@ def test_kill_ends_every_process(server: Server) -> None:
 
 
 def test_pause_holds_and_resume_goes_on(server: Server) -> None:
-    """A paused server takes connections and says nothing; when it goes on it answers what it was asked meanwhile."""
+    """A paused server takes connections and says nothing; when it goes on it answers what it was
+    asked meanwhile."""
     write(server, "tea")
     server.pause()
     states = {keeper.state(member) for member in keeper.family(server.pid)}
@@ -154,7 +156,8 @@ def test_a_server_that_runs_is_not_started_twice(own_postgres: Postgres) -> None
 
 
 def test_a_start_that_fails_shows_the_log() -> None:
-    """A server that ends instead of starting is an error with the end of its log, not a wait, and leaves nothing either."""
+    """A server that ends instead of starting is an error with the end of its log, not a wait, and
+    leaves nothing either."""
     broken = there(Postgres)(settings={"max_connections": "many"})
     with pytest.raises(ServerError, match='invalid value for parameter "max_connections": "many"'):
         broken.__enter__()
@@ -225,7 +228,8 @@ def test_weaviate_wants_its_key() -> None:
 
 @pytest.mark.parametrize(("required", "code", "word"), [("0", 0, "SKIPPED"), ("1", 1, "ERROR")])
 def test_a_missing_server_is_named(tmp_path: Path, required: str, code: int, word: str) -> None:
-    """A server that cannot be had is named in the summary as not run; where it is required that is a failure."""
+    """A server that cannot be had is named in the summary as not run; where it is required that is
+    a failure."""
     environment = {
         **os.environ,
         "LAMINA_SERVERS": str(tmp_path),

@@ -1,14 +1,11 @@
-"""Weaviate, held to the contract of mirrors, and what is its own: tenants, what is unsettled, and who else is there."""
+"""Weaviate, held to the contract of mirrors, and what is its own: tenants, what is unsettled, and
+who else is there."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -32,44 +29,10 @@ from tests.contract.mirrors import (
     embedder,
     made,
 )
+from tests.servers.tenants import asked, memories
 from tests.servers.weaviate import Weaviate
 
 KEY = "a-key-of-the-tests"
-
-
-def asked(url: str, method: str, path: str, body: object = None) -> Any:
-    """What the server says to another program; nothing where it has nothing."""
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(
-        f"{url}/v1/{path}", data, {"Content-Type": "application/json"}, method=method
-    )
-    try:
-        with urllib.request.urlopen(request) as answer:
-            said = answer.read()
-            return json.loads(said) if said else None
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code in (404, 422):
-            return None
-        raise
-
-
-def objects(url: str, tenant: str) -> list[dict[str, Any]]:
-    """Everything that a tenant holds, the position too."""
-    found: list[dict[str, Any]] = []
-    while True:
-        after = found[-1]["id"] if found else ""
-        page = asked(
-            url, "GET", f"objects?class={COLLECTION}&tenant={tenant}&limit=500&after={after}"
-        )
-        if not page or not page["objects"]:
-            return found
-        found += page["objects"]
-
-
-def memories(url: str, tenant: str) -> list[dict[str, Any]]:
-    """The memories that a tenant holds."""
-    return [one["properties"] for one in objects(url, tenant) if "record" in one["properties"]]
 
 
 def mirror(
@@ -110,7 +73,8 @@ def test_any_history(
     tmp_path_factory: pytest.TempPathFactory,
     steps: list[tuple[str, int, Layer | None]],
 ) -> None:
-    """B3: whatever is put, dropped, cleared, committed and lost, it holds what was committed and knows where it is."""
+    """B3: whatever is put, dropped, cleared, committed and lost, it holds what was committed and
+    knows where it is."""
     contract = TestWeaviate()
     contract.url = weaviate.url
     check_any_history(contract, tmp_path_factory.mktemp("weaviate"), steps)
@@ -134,7 +98,8 @@ FIRST_OF = {store: type(FIRST)(store, 1, "aa") for store in ("one", "two")}
 
 
 def test_who_fills_anew_is_noticed(weaviate: Weaviate, tmp_path: Path, fresh_agent: str) -> None:
-    """B3: two homes that share a tenant: who follows does not complete what the other is filling."""
+    """B3: two homes that share a tenant: who follows does not complete what the
+    other is filling."""
     from lamina.mirrors import Damaged
 
     one, other = (mirror(weaviate.url, tmp_path, fresh_agent) for _ in range(2))
@@ -152,7 +117,8 @@ def test_who_fills_anew_is_noticed(weaviate: Weaviate, tmp_path: Path, fresh_age
 def test_what_the_store_never_had_is_taken_out(
     weaviate: Weaviate, tmp_path: Path, fresh_agent: str
 ) -> None:
-    """B4: what was put before a commit that never came is no candidate, and is gone once it is settled; the rest stays."""
+    """B4: what was put before a commit that never came is no candidate, and is gone once it is
+    settled; the rest stays."""
     url, tenant = weaviate.url, tenant_of(fresh_agent, "store")
     one = mirror(url, tmp_path, fresh_agent)
     one.put_now([made(1), made(2), made(3)], 5)
@@ -170,7 +136,8 @@ def test_what_the_store_never_had_is_taken_out(
 def test_one_that_is_not_taken_is_an_error(
     weaviate: Weaviate, tmp_path: Path, fresh_agent: str
 ) -> None:
-    """B3: an error about one object of a batch is raised, though the server answers well; what was there is there still."""
+    """B3: an error about one object of a batch is raised, though the server answers well; what was
+    there is there still."""
     one = mirror(weaviate.url, tmp_path, fresh_agent, used=embedder())
     one.put([made(1)])
     one.commit(FIRST)
@@ -211,7 +178,8 @@ def test_other_programs_read_it(weaviate: Weaviate, tmp_path: Path, fresh_agent:
 
 
 def test_a_handle_feeds_it(weaviate: Weaviate, tmp_path: Path, fresh_agent: str) -> None:
-    """B3: what is remembered, forgotten and changed is so in Weaviate, and `verify` finds no difference."""
+    """B3: what is remembered, forgotten and changed is so in Weaviate, and `verify`
+    finds no difference."""
     with Desk(tmp_path) as desk:
         agent = desk.agent(fresh_agent, settings={"mirrors.weaviate": weaviate.url})
         agent.remember("a cup of green tea")
@@ -228,7 +196,8 @@ def test_a_handle_feeds_it(weaviate: Weaviate, tmp_path: Path, fresh_agent: str)
 def test_searches_go_through_it(
     weaviate: Weaviate, tmp_path: Path, fresh_agent: str, limit: int
 ) -> None:
-    """B3: with `recall.via` the answers are those of the store: same memories, same parts of their scores."""
+    """B3: with `recall.via` the answers are those of the store: same memories, same parts
+    of their scores."""
     with Desk(tmp_path) as desk:
         here = desk.agent(fresh_agent, settings={"mirrors.weaviate": weaviate.url})
         here.remember_many(
@@ -248,7 +217,8 @@ def test_searches_go_through_it(
 
 
 def test_unknown_and_foreign_ids(weaviate: Weaviate, tmp_path: Path, fresh_agent: str) -> None:
-    """B3: what somebody else lays into the tenant is never an answer, and is told; `verify` names it."""
+    """B3: what somebody else lays into the tenant is never an answer, and is told;
+    `verify` names it."""
     settings_ = {"mirrors.weaviate": weaviate.url, "recall.via": "weaviate"}
     with Desk(tmp_path) as desk:
         agent = desk.agent(fresh_agent, settings=settings_)
@@ -269,7 +239,8 @@ def test_unknown_and_foreign_ids(weaviate: Weaviate, tmp_path: Path, fresh_agent
 
 
 def test_a_collection_of_somebody_else(own_weaviate: Weaviate, tmp_path: Path) -> None:
-    """B3: one that we did not make is not touched: the memories are in the store, and `status` says what to do."""
+    """B3: one that we did not make is not touched: the memories are in the store, and `status` says
+    what to do."""
     asked(
         own_weaviate.url,
         "POST",
@@ -303,7 +274,8 @@ def keyed() -> Iterator[Weaviate]:
 
 
 def test_keys(keyed: Weaviate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """B3: the right key opens it; a wrong one and none are told by the setting, and no key is in any message."""
+    """B3: the right key opens it; a wrong one and none are told by the setting, and no key is in
+    any message."""
     with Desk(tmp_path) as desk:
         given = {
             "mirrors.weaviate": keyed.url,

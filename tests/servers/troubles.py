@@ -66,7 +66,8 @@ class Trouble:
     def befall(
         self, chosen: Chosen, begin: Callable[[], object], finish: Callable[[], object]
     ) -> None:
-        """Let writers write, with one fault before, during or after it, that is mended while they write or afterwards."""
+        """Let writers write, with one fault before, during or after it, that is mended while they
+        write or afterwards."""
         break_, mend = self.faults()[chosen.fault]
         if chosen.when == "before":
             break_()

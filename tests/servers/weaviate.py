@@ -28,7 +28,8 @@ class Weaviate(Server):
     def __init__(self, key: str | None = None) -> None:
         super().__init__()
         self.key = key
-        # In a row, because on one machine a node looks for the second port of Raft next to the first.
+        # In a row, because on one machine a node looks for the second port of Raft next to the
+        # first.
         self.port, self.grpc_port, *inner = free_ports(2 + len(INNER_PORTS))
         self._inner_ports = {name: str(port) for name, port in zip(INNER_PORTS, inner, strict=True)}
 
@@ -70,7 +71,8 @@ class Weaviate(Server):
             "CLUSTER_BIND_ADDR": HOST,
             "CLUSTER_ADVERTISE_ADDR": HOST,
             "RAFT_BOOTSTRAP_EXPECT": "1",
-            # It votes for itself: patience with other nodes, five times that of Raft, would only make its starts slow.
+            # It votes for itself: patience with other nodes, five times that of Raft, would only
+            # make its starts slow.
             "RAFT_TIMEOUTS_MULTIPLIER": "1",
             "GO_PROFILING_DISABLE": "true",
             "DISABLE_TELEMETRY": "true",

@@ -25,7 +25,8 @@ class Element:
 
 
 class Page(HTMLParser):
-    """A page, read. Whatever is open at its end, or closed without having been opened, is a mistake."""
+    """A page, read. Whatever is open at its end, or closed without having been opened,
+    is a mistake."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -60,7 +61,8 @@ class Page(HTMLParser):
             element.words.append(data)
 
     def all(self, tag: str, **attributes: str) -> list[Element]:
-        """The elements with this tag and these attributes, in their order; `class_` is a word among the classes."""
+        """The elements with this tag and these attributes, in their order; `class_` is a word among
+        the classes."""
         return [
             one
             for one in self.elements

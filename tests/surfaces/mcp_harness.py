@@ -1,4 +1,5 @@
-"""Clients and servers of the Model Context Protocol for tests: in this process, over real pipes, over a real port."""
+"""Clients and servers of the Model Context Protocol for tests: in this process, over real pipes,
+over a real port."""
 
 from __future__ import annotations
 
@@ -164,7 +165,8 @@ class Raw:
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def end(self) -> tuple[int, bytes, bytes]:
-        """Close the pipe, and wait for the end: the exit code, what was still said, and the complaints."""
+        """Close the pipe, and wait for the end: the exit code, what was still said,
+        and the complaints."""
         out, err = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, out, err
 

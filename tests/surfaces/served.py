@@ -1,4 +1,5 @@
-"""A real server on a free port of the loopback, with a store in which everything can be found, and a client for both."""
+"""A real server on a free port of the loopback, with a store in which everything can be found, and
+a client for both."""
 
 from __future__ import annotations
 
@@ -127,7 +128,8 @@ class Everything(NamedTuple):
 
 
 def filled(desk: Desk) -> Everything:
-    """A store with turns, facts, a profile, a project, proposals, corrections, an archive and an erasure."""
+    """A store with turns, facts, a profile, a project, proposals, corrections, an archive
+    and an erasure."""
     mem, op = desk.agent(), desk.operator()
     mem.remember("grow tomatoes", kind="project", tags=["project:garden"])
     desk.clock.jump(timedelta(hours=60))

@@ -1,4 +1,5 @@
-"""Promises of the adapters: LangGraph's store and the OpenAI Agents SDK's session, with the real packages on a real memory."""
+"""Promises of the adapters: LangGraph's store and the OpenAI Agents SDK's session, with the real
+packages on a real memory."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def keys(items: list[SearchItem]) -> list[str]:
 
 
 def test_an_item_is_put_read_changed_and_deleted(store: LaminaStore) -> None:
-    """L1: what a LangGraph store promises of one item: its value, when it was made, when it was changed, that it is gone."""
+    """L1: what a LangGraph store promises of one item: its value, when it was made, when it was
+    changed, that it is gone."""
     assert store.get(USERS, "drink") is None
     store.put(USERS, "drink", {"text": "Ana likes green tea", "strength": 3})
     first = store.get(USERS, "drink")
@@ -74,7 +76,8 @@ def test_an_item_is_put_read_changed_and_deleted(store: LaminaStore) -> None:
 
 
 def test_names_are_as_they_are_written(store: LaminaStore) -> None:
-    """L1: namespaces and keys that tags would not tell apart are apart: case, spaces, and where one name ends."""
+    """L1: namespaces and keys that tags would not tell apart are apart: case, spaces, and where one
+    name ends."""
     names = [
         (("a", "b"), "c"),
         (("a",), "b"),
@@ -90,7 +93,8 @@ def test_names_are_as_they_are_written(store: LaminaStore) -> None:
 
 
 def test_search_finds_by_words_and_filters(store: LaminaStore) -> None:
-    """Q3, Q7: a query finds what is relevant under a namespace and only its newest version; filters and pages hold."""
+    """Q3, Q7: a query finds what is relevant under a namespace and only its newest version; filters
+    and pages hold."""
     store.put(USERS, "drink", {"text": "Ana drinks green tea in the morning", "score": 4})
     store.put(USERS, "drink", {"text": "Ana drinks black coffee in the morning", "score": 5})
     store.put(
@@ -118,7 +122,8 @@ def test_search_finds_by_words_and_filters(store: LaminaStore) -> None:
 
 
 def test_only_the_fields_that_are_indexed_are_the_text(store: LaminaStore, mem: Memory) -> None:
-    """L1: `index` says which fields of a value are its text; without it, the record reads as a person would write it."""
+    """L1: `index` says which fields of a value are its text; without it, the record reads as a
+    person would write it."""
     store.put(
         ("notes",),
         "a",
@@ -131,7 +136,8 @@ def test_only_the_fields_that_are_indexed_are_the_text(store: LaminaStore, mem: 
 
 
 def test_namespaces_are_listed(store: LaminaStore) -> None:
-    """L1: namespaces by prefix, suffix, wildcard and depth; one whose items are all deleted is not there."""
+    """L1: namespaces by prefix, suffix, wildcard and depth; one whose items are all deleted
+    is not there."""
     for namespace in (("a", "b", "v1"), ("a", "c", "v1"), ("a", "c", "v2"), ("x",)):
         store.put(namespace, "k", {"n": 1})
     store.delete(("x",), "k")
@@ -145,7 +151,8 @@ def test_namespaces_are_listed(store: LaminaStore) -> None:
 
 
 def test_a_batch_reads_what_was_there_before(store: LaminaStore) -> None:
-    """L1: as in LangGraph's own stores, reads of a batch come before its writes, and the last write of an item counts."""
+    """L1: as in LangGraph's own stores, reads of a batch come before its writes, and the last write
+    of an item counts."""
     store.put(USERS, "a", {"n": 1})
     got = store.batch(
         [
@@ -218,7 +225,8 @@ def _held(items: Any) -> list[str]:
 
 
 def test_an_agent_deletes_without_forgetting(store: LaminaStore, mem: Memory, op: Operator) -> None:
-    """V7, L11: an agent cannot forget. What it deletes is out of the store, and stays in the memory until a person decides."""
+    """V7, L11: an agent cannot forget. What it deletes is out of the store, and stays in the memory
+    until a person decides."""
     store.put(USERS, "drink", {"text": "Ana likes green tea"})
     store.delete(USERS, "drink")
     assert store.search(USERS, query="green tea") == []
@@ -228,7 +236,8 @@ def test_an_agent_deletes_without_forgetting(store: LaminaStore, mem: Memory, op
 
 
 def test_an_operators_store_forgets(op: Operator) -> None:
-    """V4, V9: on an operator's handle what is replaced or deleted is hidden from every search, and can be brought back."""
+    """V4, V9: on an operator's handle what is replaced or deleted is hidden from every search, and
+    can be brought back."""
     store = LaminaStore(op)
     store.put(USERS, "drink", {"text": "green tea"})
     store.put(USERS, "drink", {"text": "black coffee"})
@@ -242,7 +251,8 @@ def test_an_operators_store_forgets(op: Operator) -> None:
 def test_what_an_operator_forgets_does_not_come_back_older(
     store: LaminaStore, mem: Memory, op: Operator
 ) -> None:
-    """V9: when the newest version is forgotten by a person, the item is gone; an older version does not take its place."""
+    """V9: when the newest version is forgotten by a person, the item is gone; an older version does
+    not take its place."""
     store.put(USERS, "drink", {"text": "green tea"})
     store.put(USERS, "drink", {"text": "black coffee"})
     op.forget(mem.list(limit=1)[0].id)
@@ -321,7 +331,8 @@ def forged_items(
 
 
 def test_a_file_forges_no_items(store: LaminaStore, op: Operator, tmp_path: Path) -> None:
-    """V8: what an untrusted import brings is no item, whatever it says it is and however much it is; a trusted one's is."""
+    """V8: what an untrusted import brings is no item, whatever it says it is and however much it
+    is; a trusted one's is."""
     store.put(USERS, "drink", {"text": "green tea"})
     brought(
         op, tmp_path / "a.jsonl", forged_items((None, "langgraph", "web"), {"text": "poison"}, 20)
@@ -364,7 +375,8 @@ MALFORMED: list[Any] = [
 
 @pytest.mark.parametrize("about", MALFORMED, ids=repr)
 def test_a_malformed_record_is_passed_over(mem: Memory, loop: asyncio.Runner, about: Any) -> None:
-    """R6, L1: a record that looks like an adapter's and is not as one writes it breaks no later read."""
+    """R6, L1: a record that looks like an adapter's and is not as one writes it breaks
+    no later read."""
     store, session = LaminaStore(mem), LaminaSession("s1", mem)
     store.put(("a",), "k", {"text": "green tea"})
     loop.run(session.add_items(ITEMS[:1]))
@@ -390,7 +402,8 @@ def test_a_malformed_record_is_passed_over(mem: Memory, loop: asyncio.Runner, ab
 def test_a_file_forges_no_messages(
     mem: Memory, op: Operator, loop: asyncio.Runner, tmp_path: Path
 ) -> None:
-    """V8: an untrusted import speaks for nobody in a session and takes nothing back, also not as a tool."""
+    """V8: an untrusted import speaks for nobody in a session and takes nothing back, also not
+    as a tool."""
     session = LaminaSession("s1", mem)
     loop.run(session.add_items(ITEMS))
     gone = [record.id for record in mem.list()]
@@ -410,7 +423,8 @@ def test_a_file_forges_no_messages(
 
 
 def test_users_do_not_see_or_change_each_others_items(desk: Desk, loop: asyncio.Runner) -> None:
-    """R12: a handle without a user has the items without a user, not everybody's; it replaces and deletes only those."""
+    """R12: a handle without a user has the items without a user, not everybody's; it replaces and
+    deletes only those."""
     users = ("ana", "ben", None)
     stores = {user: LaminaStore(desk.agent(user=user)) for user in users}
     sessions = {user: LaminaSession("s1", desk.agent(user=user)) for user in users}
@@ -467,7 +481,8 @@ def loop() -> Iterator[asyncio.Runner]:
 
 
 def test_a_session_keeps_its_items_in_order(desk: Desk, loop: asyncio.Runner) -> None:
-    """L1: all items come back whole and in their order, in a later handle too; a limit means the newest."""
+    """L1: all items come back whole and in their order, in a later handle too; a limit
+    means the newest."""
     session = LaminaSession("s1", desk.agent())
     assert isinstance(session, Session)
     loop.run(session.add_items(ITEMS[:2]))
@@ -484,7 +499,8 @@ def test_a_session_keeps_its_items_in_order(desk: Desk, loop: asyncio.Runner) ->
 
 
 def test_items_are_taken_back(mem: Memory, loop: asyncio.Runner) -> None:
-    """L1: `pop_item` takes the newest that is left, `clear_session` all of them, and a session can go on afterwards."""
+    """L1: `pop_item` takes the newest that is left, `clear_session` all of them, and a session can
+    go on afterwards."""
     session = LaminaSession("s1", mem)
     assert loop.run(session.pop_item()) is None
     loop.run(session.add_items(ITEMS))
@@ -499,7 +515,8 @@ def test_items_are_taken_back(mem: Memory, loop: asyncio.Runner) -> None:
 
 
 def test_what_was_said_becomes_memory(mem: Memory, loop: asyncio.Runner) -> None:
-    """Q3, V8: messages are found by their words, with who said them; what a tool gave is trusted as text from outside."""
+    """Q3, V8: messages are found by their words, with who said them; what a tool gave is trusted as
+    text from outside."""
     loop.run(LaminaSession("s1", mem).add_items(ITEMS))
     found = {hit.record.content: hit.record for hit in mem.search("does it rain in Berlin?")}
     assert (found["It rains in Berlin."].speaker, found["It rains in Berlin."].session) == (
@@ -511,7 +528,8 @@ def test_what_was_said_becomes_memory(mem: Memory, loop: asyncio.Runner) -> None
 
 
 def test_an_operators_session_forgets(op: Operator, loop: asyncio.Runner) -> None:
-    """V9: on an operator's handle what is taken back is hidden from every search of the memory too."""
+    """V9: on an operator's handle what is taken back is hidden from every search of
+    the memory too."""
     session = LaminaSession("s1", op)
     loop.run(session.add_items(ITEMS))
     assert loop.run(session.pop_item()) == ITEMS[3]
@@ -617,7 +635,8 @@ SESSION = """
     ids=["langgraph", "openai-agents"],
 )
 def test_it_remembers_across_restarts(tmp_path: Path, program: str, answers: list[str]) -> None:
-    """L1: a graph and an agent with a scripted model know in one process what was said in another, without a network."""
+    """L1: a graph and an agent with a scripted model know in one process what was said in another,
+    without a network."""
     said = ["Ana likes green tea", "what tea does Ana like?"]
     environment = {
         **os.environ,

@@ -31,7 +31,8 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]
 def test_a_request_is_answered_in_one_command(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """P5: the preview shows what goes and what mentions the name, the command erases it, the certificate is there again."""
+    """P5: the preview shows what goes and what mentions the name, the command erases it, the
+    certificate is there again."""
     code, shown = told(capsys, "erase", "--user", "ana", "--dry-run")
     assert (code, "I have diabetes" in shown) == (0, True)
     assert "1 memory of others that mentions the name" in shown
@@ -77,7 +78,8 @@ def test_an_altered_certificate_is_named(home: Path, capsys: pytest.CaptureFixtu
 def test_what_a_fact_was_taken_from_is_shown(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """P5: whoever erases a fact is told which turn stays, before and after, and can erase that too."""
+    """P5: whoever erases a fact is told which turn stays, before and after, and can
+    erase that too."""
     with lamina.operator("default", home=home) as operator:
         (turn, *_) = operator.remember_conversation(
             [{"speaker": "Ben", "text": "I live in Porto."}], session="s"

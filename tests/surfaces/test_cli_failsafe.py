@@ -1,4 +1,5 @@
-"""The fail-safe on the command line: exit code 5, one line about the store, and the commands `lamina failsafe`."""
+"""The fail-safe on the command line: exit code 5, one line about the store, and the commands
+`lamina failsafe`."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import pytest
 
 import lamina
 from lamina.surfaces.cli.main import run
-from tests.unit.failsafe.test_outage import damage, outage
+from tests.unit.failsafe.outages import damage, outage
 
 AGENT = "default"
 
@@ -34,7 +35,8 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
 def test_a_memory_that_was_kept_is_exit_code_5(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """B4, H1: the command says where the memory is, exits with 5, and the next command has stored it."""
+    """B4, H1: the command says where the memory is, exits with 5, and the next command
+    has stored it."""
     with outage(home, AGENT):
         code, out, err = told(capsys, "remember", "Ana drinks tea")
         assert (code, out.startswith("kept in the fail-safe ")) == (5, True)
@@ -80,7 +82,8 @@ def test_replay_tells_what_it_did(home: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_reads_without_the_store_say_so(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """B4, H1: what can be reached is shown, with one line on standard error about what cannot; nothing at all is an error."""
+    """B4, H1: what can be reached is shown, with one line on standard error about what cannot;
+    nothing at all is an error."""
     with damage(home, AGENT):
         code, out, err = told(capsys, "list")
         assert (code, out, err.count("damaged")) == (1, "", 1)
@@ -103,7 +106,8 @@ def test_reads_without_the_store_say_so(home: Path, capsys: pytest.CaptureFixtur
 def test_a_status_without_the_store_knows_nothing(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """B4, H1: what is not known is not said to be nothing; where it was looked for, and why in vain, is said once."""
+    """B4, H1: what is not known is not said to be nothing; where it was looked for, and why in
+    vain, is said once."""
     with damage(home, AGENT):
         assert told(capsys, "remember", "Ana drinks tea")[0] == 5
         code, out, err = told(capsys, "status")
@@ -116,7 +120,8 @@ def test_a_status_without_the_store_knows_nothing(
 
 
 def test_nobody_could_look(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """B4, H1: a question that the store could not be asked is not answered with "nothing relevant"."""
+    """B4, H1: a question that the store could not be asked is not answered
+    with "nothing relevant"."""
     with damage(home, AGENT):
         assert told(capsys, "remember", "Ana drinks tea")[0] == 5
         for verb in ("search", "context"):
@@ -128,7 +133,8 @@ def test_nobody_could_look(home: Path, capsys: pytest.CaptureFixture[str]) -> No
 def test_one_cause_is_told_once(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """B4, H1: a store that is read while a required Weaviate is down is told to be not written, and no more."""
+    """B4, H1: a store that is read while a required Weaviate is down is told to be not written, and
+    no more."""
     monkeypatch.setenv("LAMINA_MIRRORS_WEAVIATE", "http://127.0.0.1:9")
     monkeypatch.setenv("LAMINA_MIRRORS_WEAVIATE_REQUIRED", "true")
     assert told(capsys, "remember", "Ana drinks tea")[0] == 5
@@ -171,7 +177,8 @@ def test_captures_go_to_the_failsafe(
 def test_a_hook_keeps_what_was_said(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, away: object
 ) -> None:
-    """B4, H4: a message is kept though nothing can be recalled about it, and the agent hears nothing bad."""
+    """B4, H4: a message is kept though nothing can be recalled about it, and the agent hears
+    nothing bad."""
     event = json.dumps(
         {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "I drink tea"}
     ).encode()

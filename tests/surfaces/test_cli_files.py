@@ -1,4 +1,5 @@
-"""Promises of export and import on the command line: files of other programs in and out, and a report of each."""
+"""Promises of export and import on the command line: files of other programs in and out, and a
+report of each."""
 
 from __future__ import annotations
 
@@ -8,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from tests.surfaces.conftest import Call, remembered
-from tests.unit.formats.test_registry import FILES, golden
+from tests.unit.formats.golden_files import FILES, golden
 
 FORMS = ("sky", "milton", "skylattice", "sentinel", "mem0", "mcp-memory")
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_foreign_file_is_taken_in(call: Call, tmp_path: Path, name: str) -> None:
-    """H5: each form is known by itself; the first time something is taken, the second time it is here already."""
+    """H5: each form is known by itself; the first time something is taken, the second time it is
+    here already."""
     path = str(golden(tmp_path, name))
     first = call("import", path, "--json")
     assert (first.code, first.json["taken"] > 0) == (0, True)
@@ -57,14 +59,16 @@ def test_conflicts_by_choice(call: Call, tmp_path: Path) -> None:
 
 
 def test_what_waits_is_counted(call: Call, tmp_path: Path) -> None:
-    """V8, H5: records that claim authority wait for a review, unless the operator believes the file."""
+    """V8, H5: records that claim authority wait for a review, unless the operator
+    believes the file."""
     path = str(golden(tmp_path, "skylattice.json"))
     assert "2 wait for review" in call("import", path).out
     assert "1 waits for review" in call("--agent", "other", "import", path, "--trust").out
 
 
 def test_a_form_can_be_named(call: Call, tmp_path: Path) -> None:
-    """H5: --format says what a file is; an unknown name is wrong usage, and lists the known ones."""
+    """H5: --format says what a file is; an unknown name is wrong usage, and lists
+    the known ones."""
     path = str(golden(tmp_path, "milton.jsonl"))
     assert call("import", path, "--format", "milton", "--json").json["format"] == "milton"
     wrong = call("import", path, "--format", "csv")
@@ -125,7 +129,8 @@ def test_agents_neither_import_nor_export(
 
 
 def test_a_damaged_file_is_one_error(call: Call, tmp_path: Path) -> None:
-    """H1, H5: a file that was cut off is an error in the one shape, with exit code 2, and nothing is stored."""
+    """H1, H5: a file that was cut off is an error in the one shape, with exit code 2, and nothing
+    is stored."""
     path = tmp_path / "mem0.json"
     path.write_text('[{"id": "a", "memory": "tea"}, {"id"')
     done = call("import", str(path), "--json")
@@ -146,7 +151,8 @@ def damaged(tmp_path: Path) -> Path:
 
 
 def test_a_damaged_store_without_a_backup_can_begin_anew(call: Call, tmp_path: Path) -> None:
-    """B1: the way out is named, keeps the damaged file, and what waited in the fail-safe is in the new store."""
+    """B1: the way out is named, keeps the damaged file, and what waited in the fail-safe is in the
+    new store."""
     remembered(call, "lost")
     path = damaged(tmp_path)
     assert call("remember", "kept meanwhile").code == 5
@@ -177,7 +183,8 @@ def test_a_store_that_is_gone_can_begin_anew(call: Call, tmp_path: Path) -> None
 def test_a_healthy_store_never_begins_anew(
     call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """B1, V1: --empty is refused where memories can be read, where an agent asks, and beside a backup that is named."""
+    """B1, V1: --empty is refused where memories can be read, where an agent asks, and beside a
+    backup that is named."""
     kept = remembered(call, "kept")
     told = call("restore", "--empty", "--yes")
     assert (told.code, "can be read" in told.err) == (1, True)

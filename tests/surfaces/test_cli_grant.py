@@ -1,4 +1,5 @@
-"""Sharing through the program: grant, revoke-grant, grants, shared, `--shared-by`, and the log of violations."""
+"""Sharing through the program: grant, revoke-grant, grants, shared, `--shared-by`, and the
+log of violations."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def boiler(call: Call) -> dict[str, Any]:
 
 
 def test_grant_read_revoke(call: Call, boiler: dict[str, Any]) -> None:
-    """P3, H1: what is granted is found by every reading command, and nothing else is; after its end nothing."""
+    """P3, H1: what is granted is found by every reading command, and nothing else is; after
+    its end nothing."""
     made = call(
         "--agent",
         "sky",
@@ -79,7 +81,8 @@ def test_grant_read_revoke(call: Call, boiler: dict[str, Any]) -> None:
 
 
 def test_tables(call: Call, boiler: dict[str, Any]) -> None:
-    """H1: grants as a table, for the giver and for the reader; those that ended only when asked for."""
+    """H1: grants as a table, for the giver and for the reader; those that ended only
+    when asked for."""
     assert call("--agent", "sky", "grants").out == "sky shares nothing now\n"
     assert call("--agent", "milton", "shared").out == "nobody shares anything with milton\n"
     said = call("--agent", "sky", "grant", "milton", "--layer", "short_term").out
@@ -164,7 +167,8 @@ def test_agents_read_and_do_not_grant(
 
 
 def test_violations(call: Call, boiler: dict[str, Any], tmp_path: Path) -> None:
-    """P2: who tried what, newest first, counted in the status; a line that is no entry is told and breaks nothing."""
+    """P2: who tried what, newest first, counted in the status; a line that is no entry is told and
+    breaks nothing."""
     assert call("audit", "violations").out == "nobody tried to cross a boundary\n"
     call("--agent", "milton", "inspect", boiler["id"])
     call("--agent", "milton", "list", "--shared-by", "sky")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.surfaces.conftest import Call, remembered
-
-from .test_cli_review import proposed, state
+from tests.surfaces.reviewing import proposed, state
 
 
 def end(record_id: str) -> str:
@@ -14,7 +13,8 @@ def end(record_id: str) -> str:
 
 
 def test_every_command_takes_the_end_of_an_id(call: Call) -> None:
-    """H1: inspect, review, rollback, correct, forget, grant, runs, archive restore, erase and --evidence."""
+    """H1: inspect, review, rollback, correct, forget, grant, runs, archive restore,
+    erase and --evidence."""
     tea = proposed(call, "tea")
     assert call("review", "confirm", end(tea)).out.startswith(f"confirmed {tea}")
     assert call("rollback", end(tea)).code == 0

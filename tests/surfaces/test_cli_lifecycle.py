@@ -1,4 +1,5 @@
-"""Promises of the commands that move memories: what they show before, what they ask, what they did, and how they exit."""
+"""Promises of the commands that move memories: what they show before, what they ask, what they did,
+and how they exit."""
 
 from __future__ import annotations
 
@@ -68,7 +69,8 @@ def test_promote_tells_what_it_did(filled: Call) -> None:
 
 
 def test_a_dry_run_shows_the_rule_for_each(filled: Call) -> None:
-    """`promote --dry-run` shows for every entry what would be done and why, what moves first, and changes nothing (L7)."""
+    """`promote --dry-run` shows for every entry what would be done and why, what moves first, and
+    changes nothing (L7)."""
     outcome = filled("promote", "--dry-run")
     assert outcome.code == 0
     lines = outcome.out.splitlines()
@@ -80,7 +82,8 @@ def test_a_dry_run_shows_the_rule_for_each(filled: Call) -> None:
 
 
 def test_a_dry_run_as_json(filled: Call) -> None:
-    """`--json` gives a list with one decision for each entry, in the order in which they came (L7, H1)."""
+    """`--json` gives a list with one decision for each entry, in the order in which they
+    came (L7, H1)."""
     first, *others = filled("promote", "--dry-run", "--json").json
     assert [one.keys() for one in (first, *others)] == [DECISION] * 3
     assert (first["action"], first["layer"], first["rule"]) == (
@@ -116,7 +119,8 @@ def test_a_dry_run_names_every_rule(filled: Call, tmp_path: Path) -> None:
 
 
 def test_a_long_dry_run_is_cut(filled: Call) -> None:
-    """`--limit` bounds the lines, and the end says of how many; nothing at all is said as such (H1)."""
+    """`--limit` bounds the lines, and the end says of how many; nothing at all is said
+    as such (H1)."""
     out = filled("promote", "--dry-run", "--limit", "1").out
     assert (
         out.splitlines()[-1] == "1 to promote, 2 to keep; the first 1 of 3 are shown, see --limit"
@@ -208,7 +212,8 @@ def test_json_without_yes_is_refused(filled: Call) -> None:
 
 
 def test_nothing_to_prune(filled: Call) -> None:
-    """Where nothing matches nobody is asked, and a real run does not call itself a dry one (L11)."""
+    """Where nothing matches nobody is asked, and a real run does not call itself a
+    dry one (L11)."""
     assert filled("prune", "--tag", "nowhere").out.endswith("0 moved to the archive\n")
     assert filled("prune", "--tag", "nowhere", "--yes", "--json").json == {
         "pruned": 0,
@@ -229,7 +234,8 @@ def test_nothing_to_prune(filled: Call) -> None:
     ],
 )
 def test_prune_needs_a_bound(filled: Call, arguments: list[str]) -> None:
-    """Without a bound, or with one that makes no sense, it is wrong usage, and nothing goes (L11)."""
+    """Without a bound, or with one that makes no sense, it is wrong usage, and
+    nothing goes (L11)."""
     outcome = filled("prune", *arguments, "--yes", "--json")
     assert outcome.code == 2
     assert error(outcome)["message"]
@@ -237,7 +243,8 @@ def test_prune_needs_a_bound(filled: Call, arguments: list[str]) -> None:
 
 
 def test_agents_do_not_prune(pruned: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under LAMINA_ROLE=agent whatever takes memories away or brings them back is refused; searching is not (V7)."""
+    """Under LAMINA_ROLE=agent whatever takes memories away or brings them back is refused;
+    searching is not (V7)."""
     (first, *_) = pruned("archive", "search", "garmin", "--json").json
     monkeypatch.setenv("LAMINA_ROLE", "agent")
     for arguments in (
@@ -277,7 +284,8 @@ def test_archive_search_without_a_hit(pruned: Call) -> None:
 
 
 def test_archive_search_is_bounded(pruned: Call) -> None:
-    """`--limit` takes the newest and says that there may be more; what makes no sense is wrong usage (H1)."""
+    """`--limit` takes the newest and says that there may be more; what makes no sense is wrong
+    usage (H1)."""
     outcome = pruned("archive", "search", "e", "--limit", "1")
     assert "hello" in outcome.out
     assert "Garmin" not in outcome.out
@@ -309,7 +317,8 @@ def test_an_empty_archive(call: Call) -> None:
 
 
 def test_archive_restore(pruned: Call) -> None:
-    """Brought back, in any spelling of the id, they are found as before; a second time is refused, an unknown id not found."""
+    """Brought back, in any spelling of the id, they are found as before; a second time is refused,
+    an unknown id not found."""
     found = pruned("archive", "search", "e", "--json").json
     outcome = pruned("archive", "restore", *(record["id"].upper() for record in found), "--json")
     assert [record["id"] for record in outcome.json] == [record["id"] for record in found]

@@ -1,4 +1,5 @@
-"""Promises of `lamina mirror`: tables for people, JSON for programs, and an exit code that tells whether all is well."""
+"""Promises of `lamina mirror`: tables for people, JSON for programs, and an exit code that tells
+whether all is well."""
 
 from __future__ import annotations
 
@@ -91,7 +92,8 @@ def test_a_pipe_is_told_everything(call: Call, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_status_tells_of_mirrors(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """B2, B3: `lamina status` names a mirror that is down, behind or missing, and one that is searched and off."""
+    """B2, B3: `lamina status` names a mirror that is down, behind or missing, and one that is
+    searched and off."""
     remembered(call, "I drink tea")
     monkeypatch.setenv("LAMINA_RECALL_VIA", "chroma")
     assert "mirrors.chroma is off" in call("status").out

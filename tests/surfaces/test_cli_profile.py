@@ -1,4 +1,5 @@
-"""Promises of the commands about people and projects: what they print, and who may do what with them."""
+"""Promises of the commands about people and projects: what they print, and who may do
+what with them."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def filled(call: Call) -> Call:
 
 
 def test_the_profile_is_shown(filled: Call) -> None:
-    """`profile show` prints what is known, a line for each thing, and with --json the fields of R10 (H1, R10)."""
+    """`profile show` prints what is known, a line for each thing, and with --json the fields of R10
+    (H1, R10)."""
     filled("compress", "--hours", "0")
     out = filled("profile", "show").out
     for words in (
@@ -107,9 +109,13 @@ def test_what_was_stored_steers_no_terminal(call: Call) -> None:
 
 
 def test_compress_tells_what_it_did(filled: Call) -> None:
-    """`compress` says how many memories were summed up where, and --json has the four names of L9 (L9, H1)."""
+    """`compress` says how many memories were summed up where, and --json has the four names of L9
+    (L9, H1)."""
     outcome = filled("compress", "--hours", "0")
-    expected = "5 memories compressed; profile: relationships.Ben, schedule.wake_up, stable_facts; projects: garden; 1 left"
+    expected = (
+        "5 memories compressed; profile: relationships.Ben, schedule.wake_up, stable_facts; "
+        "projects: garden; 1 left"
+    )
     assert (outcome.code, outcome.out.strip()) == (0, expected)
     done = filled("compress", "--hours", "0", "--json").json
     assert {name: done[name] for name in ("compressed", "profile", "projects", "left")} == {
@@ -121,7 +127,8 @@ def test_compress_tells_what_it_did(filled: Call) -> None:
 
 
 def test_a_dry_run_explains_each_memory(filled: Call) -> None:
-    """`compress --dry-run` shows what would become of each memory and why, and changes nothing (L9, H1)."""
+    """`compress --dry-run` shows what would become of each memory and why, and changes
+    nothing (L9, H1)."""
     out = filled("compress", "--hours", "0", "--dry-run").out
     assert len(out.splitlines()) == 8
     assert "nothing summarises the kind crumb" in out
@@ -139,7 +146,8 @@ def test_a_wrong_number_of_hours_is_wrong_usage(filled: Call, hours: str) -> Non
 
 
 def test_an_agent_only_proposes(filled: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With LAMINA_ROLE=agent the profile's updates wait for review, and the command says so (V1, V7)."""
+    """With LAMINA_ROLE=agent the profile's updates wait for review, and the command says
+    so (V1, V7)."""
     monkeypatch.setenv("LAMINA_ROLE", "agent")
     assert "3 wait for review" in filled("compress", "--hours", "0").out
     assert filled("profile", "show", "--json").json["stable_facts"] == []

@@ -1,4 +1,5 @@
-"""The document's review commands through the program: propose, compact, dedup, confirm, reject, lift, undo, revoke."""
+"""The document's review commands through the program: propose, compact, dedup, confirm, reject,
+lift, undo, revoke."""
 
 from __future__ import annotations
 
@@ -7,16 +8,9 @@ import json
 import pytest
 
 from tests.surfaces.conftest import Call, remembered
+from tests.surfaces.reviewing import proposed, state
 
 UNKNOWN = "0" * 26
-
-
-def proposed(call: Call, value: str, key: str = "drink") -> str:
-    return str(call("profile", "propose", key, value, "--reason", "said so", "--json").json["id"])
-
-
-def state(call: Call, record_id: str) -> str:
-    return str(call("inspect", record_id, "--json").json["state"])
 
 
 def last_event(call: Call) -> str:
@@ -24,7 +18,8 @@ def last_event(call: Call) -> str:
 
 
 def test_propose_confirm_rollback_undo(call: Call) -> None:
-    """V1, V4: confirming supersedes the same key, rollback restores what was before, undo takes the rollback back."""
+    """V1, V4: confirming supersedes the same key, rollback restores what was before, undo takes the
+    rollback back."""
     tea = proposed(call, "tea")
     assert state(call, tea) == "constrained"
     assert call("review", "confirm", tea).out.startswith(f"confirmed {tea}")
@@ -39,7 +34,8 @@ def test_propose_confirm_rollback_undo(call: Call) -> None:
 
 
 def test_reject_tombstones_bars_and_lift_lets_in(call: Call) -> None:
-    """V1, V6: what is rejected is refused in any spelling, with exit code 1, until somebody lifts it."""
+    """V1, V6: what is rejected is refused in any spelling, with exit code 1, until
+    somebody lifts it."""
     tea = proposed(call, "tea")
     assert call("review", "reject", tea, "--reason", "never").code == 0
     assert state(call, tea) == "tombstoned"
@@ -50,7 +46,8 @@ def test_reject_tombstones_bars_and_lift_lets_in(call: Call) -> None:
 
 
 def test_compact_proposes_only_with_its_flag(call: Call) -> None:
-    """V2: `semantic compact` shows; `--create-proposals` proposes; confirming supersedes the sources."""
+    """V2: `semantic compact` shows; `--create-proposals` proposes; confirming
+    supersedes the sources."""
     facts = [
         remembered(
             call,
@@ -75,7 +72,8 @@ def test_compact_proposes_only_with_its_flag(call: Call) -> None:
 
 
 def test_dedup_proposes_only_with_its_flag(call: Call) -> None:
-    """V3: `procedural dedup` shows; `--create-proposals` proposes; confirming supersedes the duplicates."""
+    """V3: `procedural dedup` shows; `--create-proposals` proposes; confirming
+    supersedes the duplicates."""
     steps = [
         remembered(
             call,
@@ -96,7 +94,8 @@ def test_dedup_proposes_only_with_its_flag(call: Call) -> None:
 
 
 def test_the_four_states_are_seen(call: Call) -> None:
-    """R3: `list`, `inspect` and `search --state` show active, constrained, superseded and tombstoned records."""
+    """R3: `list`, `inspect` and `search --state` show active, constrained, superseded and
+    tombstoned records."""
     superseded, active = proposed(call, "green tea"), proposed(call, "black tea", "Drink")
     call("review", "confirm", superseded)
     active = proposed(call, "white tea", "Drink")
@@ -120,7 +119,8 @@ def test_the_four_states_are_seen(call: Call) -> None:
 
 
 def test_the_queue_is_a_table_and_json(call: Call) -> None:
-    """H1: `review list` has age, source, trust and what is replaced; --json has all that a program needs."""
+    """H1: `review list` has age, source, trust and what is replaced; --json has all that
+    a program needs."""
     call("review", "confirm", proposed(call, "tea"))
     waiting = proposed(call, "coffee")
     out = call("review", "list").out
@@ -140,7 +140,8 @@ def test_the_queue_is_a_table_and_json(call: Call) -> None:
 
 
 def test_a_long_queue_comes_in_parts(call: Call) -> None:
-    """H1: `review list --limit` says how many more there are and how to go on; --json stays a list, of all unless told."""
+    """H1: `review list --limit` says how many more there are and how to go on; --json stays a list,
+    of all unless told."""
     ids = [proposed(call, f"tea {number}", f"key{number}") for number in range(5)]
     first = call("review", "list", "--limit", "2").out
     assert [one for one in ids if one in first] == ids[:2]
@@ -158,7 +159,8 @@ def test_a_long_queue_comes_in_parts(call: Call) -> None:
 
 
 def test_several_are_decided_after_a_look(call: Call) -> None:
-    """V5: several ids show a preview and ask; --yes does not ask; each is a decision, and one failure stops no other."""
+    """V5: several ids show a preview and ask; --yes does not ask; each is a decision, and one
+    failure stops no other."""
     first, second = proposed(call, "tea"), proposed(call, "Oslo", "city")
     refused = call("review", "confirm", first, second, stdin="n\n")
     assert (refused.code, "tea" in refused.out, state(call, first)) == (1, True, "constrained")
@@ -171,7 +173,8 @@ def test_several_are_decided_after_a_look(call: Call) -> None:
 
 
 def test_revoke_shows_asks_and_can_be_undone(call: Call) -> None:
-    """V8: `revoke --source` previews, asks unless --yes, puts all of it under review, and `undo` takes it back."""
+    """V8: `revoke --source` previews, asks unless --yes, puts all of it under review, and `undo`
+    takes it back."""
     told = remembered(call, "the bridge is closed", "--source", "web:news")["id"]
     assert "the bridge is closed" in call("revoke", "--source", "web:news", "--dry-run").out
     assert call("revoke", "--source", "web:news", "--reason", "hacked", stdin="n\n").code == 1
@@ -211,7 +214,8 @@ BAD: list[tuple[tuple[str, ...], int, str]] = [
 def test_bad_input_is_told_and_leaves_no_trace(
     call: Call, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
-    """H1, V5: the right exit code, a message that names what is wrong, JSON for programs, and no event."""
+    """H1, V5: the right exit code, a message that names what is wrong, JSON for programs,
+    and no event."""
     remembered(call, "something")
     before = last_event(call)
     outcome = call(*arguments)
@@ -223,7 +227,8 @@ def test_bad_input_is_told_and_leaves_no_trace(
 
 
 def test_what_cannot_be_decided_says_why(call: Call) -> None:
-    """V5, R3: confirming what is not pending, rejecting twice, rolling back what is gone, a value that is active already."""
+    """V5, R3: confirming what is not pending, rejecting twice, rolling back what is gone, a value
+    that is active already."""
     tea = proposed(call, "tea")
     call("review", "confirm", tea)
     for arguments in (
@@ -242,7 +247,8 @@ def test_what_cannot_be_decided_says_why(call: Call) -> None:
 
 
 def test_an_agent_decides_nothing(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """V7, P1: with LAMINA_ROLE=agent every operator verb is refused, and a proposal needs evidence."""
+    """V7, P1: with LAMINA_ROLE=agent every operator verb is refused, and a
+    proposal needs evidence."""
     tea, told = proposed(call, "tea"), remembered(call, "x")["id"]
     monkeypatch.setenv("LAMINA_ROLE", "agent")
     for arguments in (
@@ -266,7 +272,8 @@ def test_an_agent_decides_nothing(call: Call, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_operator_key(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """V7: with a key set, operator verbs need it; without it the program may do what an agent may; nothing keeps the key."""
+    """V7: with a key set, operator verbs need it; without it the program may do what an agent may;
+    nothing keeps the key."""
     assert "no key" in call("key", "status").out
     assert call("key", "set", stdin="short\n").code == 2
     assert call("key", "set", stdin="correct horse battery\n").code == 0

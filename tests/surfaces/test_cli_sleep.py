@@ -56,7 +56,8 @@ def test_sleep_tells_what_it_did(filled: Call) -> None:
 
 
 def test_sleep_says_what_it_does_not_read_yet(call: Call) -> None:
-    """S1, H1: a memory in short-term memory is not read before it is promoted; whoever misses it hears why."""
+    """S1, H1: a memory in short-term memory is not read before it is promoted; whoever misses it
+    hears why."""
     call(
         "remember",
         "I am vegetarian. I work at Acme.",
@@ -93,7 +94,8 @@ def test_facts_are_a_table_and_json(filled: Call) -> None:
 
 
 def test_a_timeline_is_a_picture(filled: Call) -> None:
-    """S2, H1: intervals on one scale, what held in front of what holds, a point for what happened once; JSON for programs."""
+    """S2, H1: intervals on one scale, what held in front of what holds, a point for what happened
+    once; JSON for programs."""
     filled("sleep")
     lines = filled("timeline", "Ana").out.splitlines()
     porto, lisbon = (

@@ -1,4 +1,5 @@
-"""Promises of the commands about tools and integrations: files in, tables or JSON out, and no secret anywhere."""
+"""Promises of the commands about tools and integrations: files in, tables or JSON out, and no
+secret anywhere."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_list_shows_both_with_their_variables(filled: Call) -> None:
-    """R11, H1: `world list` shows tools and integrations, what they are about, and the variables that they name."""
+    """R11, H1: `world list` shows tools and integrations, what they are about, and the variables
+    that they name."""
     shown = filled("world", "list").out
     assert "search_flights" in shown
     assert "Finds flights." in shown
@@ -80,7 +82,8 @@ def test_they_are_found_by_search(filled: Call) -> None:
 def test_several_tools_from_standard_input(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """H1: with - the definition is read from standard input; a list is taken whole or not at all."""
+    """H1: with - the definition is read from standard input; a list is taken whole or
+    not at all."""
     with Path(written(tmp_path, [FLIGHTS, {"name": "brew"}])).open(encoding="utf-8") as stream:
         monkeypatch.setattr(sys, "stdin", stream)
         kept = call("world", "tool", "add", "-", "--json").json
@@ -97,7 +100,8 @@ def test_several_tools_from_standard_input(
 
 
 def test_a_secret_is_refused_with_its_field(filled: Call, tmp_path: Path) -> None:
-    """R11: exit code 2, the path of the field and what to write instead, and not a letter of the secret."""
+    """R11: exit code 2, the path of the field and what to write instead, and not a letter
+    of the secret."""
     given = written(tmp_path, {"auth": {"token": "hunter2hunter2"}})
     refused = filled("world", "integration", "set", "github", given, "--json")
     assert refused.code == 2
@@ -135,7 +139,8 @@ def test_a_mistake_in_a_file_is_named_by_line(call: Call, tmp_path: Path) -> Non
 
 
 def test_remove(filled: Call) -> None:
-    """R11, H1: `world remove` hides a tool, with --integration an integration; a second time it is not found."""
+    """R11, H1: `world remove` hides a tool, with --integration an integration; a second time it is
+    not found."""
     assert filled("world", "remove", "search_flights").out.strip() == "removed tool search_flights"
     assert filled("world", "remove", "search_flights").code == 3
     assert filled("world", "remove", "github").code == 3
@@ -145,7 +150,8 @@ def test_remove(filled: Call) -> None:
 
 
 def test_sync_takes_edits_in(filled: Call, tmp_path: Path) -> None:
-    """R11, V7: `world sync` shows the change, takes it in when a person says yes, and exits with 1 when a file is bad."""
+    """R11, V7: `world sync` shows the change, takes it in when a person says yes, and exits with 1
+    when a file is bad."""
     place = folder(tmp_path) / "integrations"
     (place / "mail.json").write_text('{"host": "localhost"}')
     refused = filled("world", "sync", stdin="n\n")

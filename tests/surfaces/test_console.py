@@ -1,4 +1,5 @@
-"""Promises of the console: everything that is remembered can be seen, followed and judged, without a script."""
+"""Promises of the console: everything that is remembered can be seen, followed and judged, without
+a script."""
 
 from __future__ import annotations
 
@@ -75,7 +76,8 @@ def visit(served: Served) -> Visit:
 
 
 def test_every_page_is_well_made(visit: Visit, all_: Everything) -> None:
-    """H2: each page has a language, a title, one first heading, landmarks, names for all fields and plots, and no script."""
+    """H2: each page has a language, a title, one first heading, landmarks, names for all fields and
+    plots, and no script."""
     for path in (
         *PATHS,
         f"/records/{all_.corrected.id}",
@@ -106,7 +108,8 @@ def test_every_page_is_well_made(visit: Visit, all_: Everything) -> None:
 
 
 def test_a_link_signs_a_browser_in(served: Served) -> None:
-    """H2: the link that `lamina serve` prints leads to the overview, and pages name whose memory it is."""
+    """H2: the link that `lamina serve` prints leads to the overview, and pages name whose
+    memory it is."""
     link = served.service.sessions.link()
     answer = served.ask(f"/sign-in?link={link}")
     assert (answer.status, answer.headers["location"]) == (303, "/")
@@ -121,7 +124,8 @@ def test_a_link_signs_a_browser_in(served: Served) -> None:
 
 
 def test_a_theme_that_was_chosen_stays(visit: Visit) -> None:
-    """H2: dark or light by what the system says, or by a choice that every link and form carries on, without a script."""
+    """H2: dark or light by what the system says, or by a choice that every link and form carries
+    on, without a script."""
     assert "data-theme" not in visit("/search?query=reports").one("html").attributes
     for theme in ("light", "dark"):
         page = visit(f"/search?query=reports&theme={theme}")
@@ -136,7 +140,8 @@ def test_a_theme_that_was_chosen_stays(visit: Visit) -> None:
 
 
 def test_the_overview_tells_a_burst_and_the_search_its_copies(visit: Visit, desk: Desk) -> None:
-    """H2, V8: many memories that came from one source at once need attention, and of copies one hit is shown."""
+    """H2, V8: many memories that came from one source at once need attention, and of copies one hit
+    is shown."""
     said = [
         {"content": f"the zeppelin lands on the roof {n}", "source": "web:<b>evil</b>"}
         for n in range(130)
@@ -150,7 +155,8 @@ def test_the_overview_tells_a_burst_and_the_search_its_copies(visit: Visit, desk
 
 
 def test_the_overview_counts(visit: Visit, all_: Everything, desk: Desk) -> None:
-    """H2: numbers and plots are those of the store: active memories, what waits, and memories per layer and day."""
+    """H2: numbers and plots are those of the store: active memories, what waits, and memories per
+    layer and day."""
     page = visit("/")
     status = all_.op.status()
     active = sum(states.get("active", 0) for states in status["records"].values())
@@ -173,7 +179,8 @@ def test_the_overview_counts(visit: Visit, all_: Everything, desk: Desk) -> None
 
 
 def test_recalls_are_timed(visit: Visit, served: Served) -> None:
-    """H2: the overview draws how long the latest recalls took, over the API or on a page; other requests are none."""
+    """H2: the overview draws how long the latest recalls took, over the API or on a page; other
+    requests are none."""
     assert "nobody has searched" in visit("/").text
     visit("/search")
     assert "nobody has searched" in visit("/").text
@@ -184,7 +191,8 @@ def test_recalls_are_timed(visit: Visit, served: Served) -> None:
 
 
 def test_timings_are_bounded() -> None:
-    """H2: only the latest recalls are kept; their middle and slow end are told as soon as there is one."""
+    """H2: only the latest recalls are kept; their middle and slow end are told as soon as
+    there is one."""
     timings = Timings()
     assert summary(timings.latest) == {}
     timings.add(3.0)
@@ -196,7 +204,8 @@ def test_timings_are_bounded() -> None:
 
 
 def test_a_backlog_is_counted_back_from_now() -> None:
-    """H2: how many waited at the end of each day follows from what waits now and the events since."""
+    """H2: how many waited at the end of each day follows from what waits now and
+    the events since."""
 
     def event(day: int, before: str | None, after: str) -> Event:
         change = Change(
@@ -216,7 +225,8 @@ def test_a_backlog_is_counted_back_from_now() -> None:
 
 
 def test_hits_show_what_their_scores_are_made_of(visit: Visit, all_: Everything) -> None:
-    """H2, Q6: each hit of the library is there in its order, with a bar of parts that add up to its score."""
+    """H2, Q6: each hit of the library is there in its order, with a bar of parts that add up
+    to its score."""
     hits = all_.mem.search("when are reports due", limit=5)
     page = visit("/search?query=when+are+reports+due&limit=5")
     assert [
@@ -229,7 +239,8 @@ def test_hits_show_what_their_scores_are_made_of(visit: Visit, all_: Everything)
 
 
 def test_what_is_taken_off_makes_no_bar_longer(all_: Everything) -> None:
-    """H2, Q6: parts below zero lie over the end of their bar; what is left of it is as long as the score."""
+    """H2, Q6: parts below zero lie over the end of their bar; what is left of it is as long
+    as the score."""
     record = all_.mem.search("reports")[0].record
     hits = Hits(
         [
@@ -261,7 +272,8 @@ def test_the_archive_is_in_the_menu(visit: Visit) -> None:
 
 
 def test_a_search_can_abstain_and_can_be_wrong(visit: Visit) -> None:
-    """H2, Q7: nothing relevant is said so; fields left empty are not asked; what is not acceptable is told on a page."""
+    """H2, Q7: nothing relevant is said so; fields left empty are not asked; what is not acceptable
+    is told on a page."""
     assert "Nothing relevant" in visit("/search?query=zzzzqqq").text
     assert "Nothing relevant" not in visit("/search?query=&layer=&ranker=&as_of=&tag=").text
     assert (
@@ -297,7 +309,8 @@ def test_the_archive_is_found_by_its_text(visit: Visit) -> None:
 
 
 def test_a_record_tells_where_it_comes_from(visit: Visit, all_: Everything) -> None:
-    """H2, P1: a record shows its text, evidence, history with reasons, and a lineage that can be walked in both directions."""
+    """H2, P1: a record shows its text, evidence, history with reasons, and a lineage that can be
+    walked in both directions."""
     page = visit(f"/records/{all_.corrected.id}")
     assert page.one("h1").text == "Reports are due at eight"
     assert "because she said so" in page.text
@@ -317,7 +330,8 @@ def test_a_record_tells_where_it_comes_from(visit: Visit, all_: Everything) -> N
 
 
 def test_what_is_not_there_is_told(visit: Visit, all_: Everything) -> None:
-    """H2: an unknown record is a page that says so; an erased one is a stub with its history; an archived one is there."""
+    """H2: an unknown record is a page that says so; an erased one is a stub with its history; an
+    archived one is there."""
     for name in (ID, "nonsense", "01"):
         assert visit(f"/records/{name}", 404).one("h1").text == "There is nothing like that"
     gone = next(
@@ -332,7 +346,8 @@ def test_what_is_not_there_is_told(visit: Visit, all_: Everything) -> None:
 
 
 def test_facts_are_intervals(visit: Visit, all_: Everything) -> None:
-    """H2, S2: what held and what holds about somebody lies on one line of time, with a table of the same."""
+    """H2, S2: what held and what holds about somebody lies on one line of time, with a table
+    of the same."""
     page = visit("/facts?subject=Ana")
     known = all_.mem.timeline("Ana")
     assert len(page.all("li", class_="lane")) == len(known)
@@ -365,7 +380,8 @@ def test_intervals_stay_on_the_line(spans: list[tuple[int, int | None, bool]]) -
 
 
 def _fact(begin: int, length: int | None, state: State) -> Fact:
-    """A fact that holds from one day of the tests on, for some days or for ever; what else it says does not matter."""
+    """A fact that holds from one day of the tests on, for some days or for ever; what else it says
+    does not matter."""
     start = START + timedelta(days=begin)
     fields: dict[str, Any] = dict.fromkeys(Fact.__struct_fields__, ())
     fields |= {"attribute": "likes", "state": state, "valid_from": start}
@@ -375,7 +391,8 @@ def _fact(begin: int, length: int | None, state: State) -> Fact:
 
 
 def test_a_decision_is_a_command_to_copy(visit: Visit, all_: Everything, desk: Desk) -> None:
-    """H2, V1: the command beside a proposal does exactly that when it is typed, and the proposal is gone from the queue."""
+    """H2, V1: the command beside a proposal does exactly that when it is typed, and the proposal is
+    gone from the queue."""
     page = visit("/review")
     commands = [one.text for one in page.all("code") if all_.proposal.id in one.text]
     assert [command.split(" review ")[1].split()[0] for command in commands] == [
@@ -396,8 +413,8 @@ def test_a_decision_is_a_command_to_copy(visit: Visit, all_: Everything, desk: D
 
 
 def test_a_proposal_shows_what_would_change(visit: Visit, all_: Everything) -> None:
-    """H2, V5: what is now stands beside what would be with the words marked; problems and rivals are told, and no way
-    to confirm is offered where there is none."""
+    """H2, V5: what is now stands beside what would be with the words marked; problems and rivals
+    are told, and no way to confirm is offered where there is none."""
     all_.op.confirm(all_.proposal.id)
     changed = all_.mem.propose_profile("schedule.wake_up", "06:45", "a bit later", [all_.told.id])
     asked = all_.mem.request_forget(all_.told.id, "it is old")
@@ -444,7 +461,8 @@ def test_profile_and_projects_are_shown(visit: Visit, all_: Everything) -> None:
 
 
 def test_the_trail_can_be_read_and_checked(visit: Visit, all_: Everything, desk: Desk) -> None:
-    """H2, P4: changes page by page, reads and violations; and whether the chain holds, checked on demand and remembered."""
+    """H2, P4: changes page by page, reads and violations; and whether the chain holds, checked on
+    demand and remembered."""
     seen: list[int] = []
     path: str | None = "/audit?limit=7"
     while path is not None:
@@ -506,7 +524,8 @@ def test_scales_are_round(highest: float) -> None:
 
 @given(st.integers(1, 30), st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29)), max_size=60))
 def test_sources_are_drawn_to_the_left(number: int, pairs: list[tuple[int, int]]) -> None:
-    """H2: whatever the lineage, each memory is drawn or counted, inside the drawing, to the right of what it rests on."""
+    """H2: whatever the lineage, each memory is drawn or counted, inside the drawing, to the right
+    of what it rests on."""
     names = [f"n{place}" for place in range(number)]
     edges = [(max(pair), min(pair)) for pair in pairs if pair[0] != pair[1] and max(pair) < number]
     node: dict[str, Any] = {
@@ -536,7 +555,8 @@ def test_sources_are_drawn_to_the_left(number: int, pairs: list[tuple[int, int]]
 
 @given(st.lists(st.text(max_size=20), max_size=4), st.lists(st.text(max_size=20), max_size=4))
 def test_a_comparison_loses_no_word(before: list[str], after: list[str]) -> None:
-    """V5: the pieces of each line are that line, as the reviewer in the terminal shows it, with nothing hidden."""
+    """V5: the pieces of each line are that line, as the reviewer in the terminal shows it, with
+    nothing hidden."""
     for left, right in comparison.aligned(before, after):
         for line in (left, right):
             pieces = difference.pieces(line)
@@ -560,7 +580,8 @@ def test_a_line_fits_its_box(text: str, room: int) -> None:
 def test_commands_name_the_memory_that_is_meant(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """H2: a command that is typed elsewhere means the same memory: its home, agent and user, quoted for a shell."""
+    """H2: a command that is typed elsewhere means the same memory: its home, agent and user, quoted
+    for a shell."""
     monkeypatch.setenv("LAMINA_HOME", str(desk.home))
     assert (
         formatting.command(desk.home, "default", None, "review", "confirm", ID)

@@ -1,4 +1,5 @@
-"""Promises of the console in a real browser: it works, it can be used by everybody, and hostile text does nothing."""
+"""Promises of the console in a real browser: it works, it can be used by everybody, and hostile
+text does nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.conftest import FULL, Desk
-from tests.security.test_console import poisoned
+from tests.security.pages import poisoned
 from tests.surfaces.served import Everything, Served, filled
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -90,7 +91,8 @@ def quiet(seen: Seen, served: Served) -> bool:
 
 
 def test_a_person_finds_their_way(browser: Any, served: Served, all_: Everything) -> None:
-    """H2: sign in, search, open a record, walk its lineage to the source and back, and see what waits; with no script."""
+    """H2: sign in, search, open a record, walk its lineage to the source and back, and see what
+    waits; with no script."""
     page, seen = signed_in(browser, served, java_script_enabled=False)
     assert page.title() == "Overview · Lamina"
     page.get_by_role("link", name="Search", exact=True).click()
@@ -122,7 +124,8 @@ def test_a_person_finds_their_way(browser: Any, served: Served, all_: Everything
 
 
 def test_everybody_can_use_it(browser: Any, served: Served, all_: Everything) -> None:
-    """H2: axe-core finds nothing wrong on any page, wide or narrow, dark or light; and no page is wider than its screen."""
+    """H2: axe-core finds nothing wrong on any page, wide or narrow, dark or light; and no page is
+    wider than its screen."""
     page, seen = signed_in(browser, served)
     for path in (
         *PAGES,
@@ -146,7 +149,8 @@ def test_everybody_can_use_it(browser: Any, served: Served, all_: Everything) ->
 
 
 def test_the_keyboard_is_enough(browser: Any, served: Served) -> None:
-    """H2: the first stop of the Tab key leads past the navigation; every stop is visible and has a name."""
+    """H2: the first stop of the Tab key leads past the navigation; every stop is visible and
+    has a name."""
     page, _ = signed_in(browser, served)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
@@ -178,8 +182,8 @@ def test_the_system_chooses_the_theme(browser: Any, served: Served) -> None:
     "without_policy", [False, True], ids=["as served", "without the security policy"]
 )
 def test_hostile_text_does_nothing(browser: Any, desk: Desk, without_policy: bool) -> None:
-    """H2: a hundred stored texts that would run or load something do neither, on any page; not even if the browser knew
-    no content security policy."""
+    """H2: a hundred stored texts that would run or load something do neither, on any page; not even
+    if the browser knew no content security policy."""
     records = poisoned(desk)
     opened = records if without_policy or FULL else records[::5]
     with Served(desk) as served:

@@ -1,4 +1,5 @@
-"""Promises of hooks: an agent is told what matters, what it hears is kept, and it never waits for its memory."""
+"""Promises of hooks: an agent is told what matters, what it hears is kept, and it never waits for
+its memory."""
 
 from __future__ import annotations
 
@@ -91,7 +92,8 @@ def teach(op: Operator, *texts: str) -> None:
 
 
 def test_switches_are_read_under_both_names() -> None:
-    """H4: the switches of the Milton document work under both prefixes, ours first, and have the document's defaults."""
+    """H4: the switches of the Milton document work under both prefixes, ours first, and have the
+    document's defaults."""
     assert switches.read({}) == Switches(
         enabled=True,
         store_responses=False,
@@ -118,7 +120,8 @@ def test_switches_are_read_under_both_names() -> None:
     )
 )
 def test_a_wrong_switch_is_told_and_harmless(environment: Mapping[str, str]) -> None:
-    """H4: whatever stands in the environment, the switches make sense, and what does not is told with its name."""
+    """H4: whatever stands in the environment, the switches make sense, and what does not is told
+    with its name."""
     found = switches.read(environment)
     assert 0 <= found.context_limit <= 100
     assert 0 <= found.timeout_ms <= 600_000
@@ -128,7 +131,8 @@ def test_a_wrong_switch_is_told_and_harmless(environment: Mapping[str, str]) -> 
 
 
 def test_before_a_message_it_tells_what_is_known(mem: Memory, op: Operator) -> None:
-    """H4, Q7, Q9: what is relevant to a message comes fenced, with where it comes from; nothing comes when nothing is."""
+    """H4, Q7, Q9: what is relevant to a message comes fenced, with where it comes from; nothing
+    comes when nothing is."""
     teach(op, ANSWER, "Ana has a cat named Miso")
     with hooks(mem) as called:
         told = called.before_message(QUESTION)
@@ -141,7 +145,8 @@ def test_before_a_message_it_tells_what_is_known(mem: Memory, op: Operator) -> N
 
 
 def test_context_stays_within_its_caps(mem: Memory, op: Operator) -> None:
-    """H4: at most so many memories in at most so many characters, whatever matches; a cap of zero means none."""
+    """H4: at most so many memories in at most so many characters, whatever matches; a cap of zero
+    means none."""
     teach(op, *(f"{ANSWER}, and step {number} is {'long ' * 60}" for number in range(20)))
     with hooks(mem, context_limit=3) as few, hooks(mem, context_max_chars=500) as short:
         assert few.before_message(QUESTION).count("\n| ") == 3
@@ -153,7 +158,8 @@ def test_context_stays_within_its_caps(mem: Memory, op: Operator) -> None:
 
 
 def test_what_was_said_elsewhere_is_told_and_what_was_just_said_is_not(mem: Memory) -> None:
-    """H4, Q9: messages of other sessions help; not those of this session, nor the same words again, nor mere questions."""
+    """H4, Q9: messages of other sessions help; not those of this session, nor the same words again,
+    nor mere questions."""
     with hooks(mem) as called:
         called.after_message(ANSWER, session="s1")
         called.after_message(QUESTION, session="s2")
@@ -179,7 +185,8 @@ def test_what_was_said_elsewhere_is_told_and_what_was_just_said_is_not(mem: Memo
     ],
 )
 def test_earlier_prompts_do_not_drown_the_answer(mem: Memory, earlier: str, now: str) -> None:
-    """H4, Q9: what a user asked or ordered before tells nothing, with a question mark or without; the answer is told alone."""
+    """H4, Q9: what a user asked or ordered before tells nothing, with a question mark or without;
+    the answer is told alone."""
     with hooks(mem) as called:
         for number in range(20):
             called.after_message(earlier.format(number), session=f"s{number}")
@@ -189,7 +196,8 @@ def test_earlier_prompts_do_not_drown_the_answer(mem: Memory, earlier: str, now:
 
 
 def test_what_was_noted_stands_beside_what_a_user_keeps_saying(mem: Memory) -> None:
-    """H4: however many orders are much like the present one, what somebody noted about it is among the first three."""
+    """H4: however many orders are much like the present one, what somebody noted about it is among
+    the first three."""
     with hooks(mem) as called:
         mem.remember(ANSWER)
         for number in range(6):
@@ -214,14 +222,16 @@ def test_what_was_noted_stands_beside_what_a_user_keeps_saying(mem: Memory) -> N
     ],
 )
 def test_earlier_prompts_that_tell_something_are_told(mem: Memory, said: str, now: str) -> None:
-    """H4: a message that says more than is said now, or that answers whether something is so, is told."""
+    """H4: a message that says more than is said now, or that answers whether something is
+    so, is told."""
     with hooks(mem) as called:
         called.after_message(said, session="s1")
         assert f"| {said}" in called.before_message(now, session="s2")
 
 
 def test_what_is_known_goes_before_what_was_said() -> None:
-    """H4: a third is for what was said when much is known, and whatever the one leaves is the other's."""
+    """H4: a third is for what was said when much is known, and whatever the one leaves
+    is the other's."""
     known, said = list("KLMNOPQ"), list("abcdefg")
     chosen: Callable[..., list[Any]] = telling.chosen
     assert chosen(known, said, 6) == ["K", "L", "M", "N", "a", "b"]
@@ -231,7 +241,8 @@ def test_what_is_known_goes_before_what_was_said() -> None:
 
 
 def test_after_a_message_it_is_kept(mem: Memory) -> None:
-    """H4, V8: the user's message always, the reply only when asked for: a crumb of importance 0.2; both an agent's word."""
+    """H4, V8: the user's message always, the reply only when asked for: a crumb of importance 0.2;
+    both an agent's word."""
     with hooks(mem) as silent, hooks(mem, store_responses=True) as full:
         assert contents(silent.after_message("I moved to Berlin", "Noted.", session="s1")) == [
             "I moved to Berlin"
@@ -248,7 +259,8 @@ def test_after_a_message_it_is_kept(mem: Memory) -> None:
 
 
 def test_recalled_context_is_never_kept_again(mem: Memory, op: Operator) -> None:
-    """Q9, H4: what a hook told comes back within a message, and only the rest of that message is kept."""
+    """Q9, H4: what a hook told comes back within a message, and only the rest of that
+    message is kept."""
     teach(op, ANSWER)
     with hooks(mem, store_responses=True) as called:
         told = called.before_message(QUESTION)
@@ -270,7 +282,8 @@ def test_hooks_can_be_switched_off(mem: Memory, op: Operator) -> None:
 
 
 def test_a_session_begins_with_what_is_pending(mem: Memory, op: Operator) -> None:
-    """L12, H4: requests without a result, the profile, and what is known about the place where one works."""
+    """L12, H4: requests without a result, the profile, and what is known about the place
+    where one works."""
     mem.remember("please book the train to Bern", kind="request")
     op.upsert_user_profile({"drink": "oolong"}, [mem.remember("I drink oolong").id])
     teach(op, ANSWER)
@@ -285,7 +298,8 @@ def test_a_session_begins_with_what_is_pending(mem: Memory, op: Operator) -> Non
 
 
 def test_a_broken_memory_does_not_break_its_agent(desk: Desk, mem: Memory) -> None:
-    """H4: with a store that is gone every hook answers with nothing, and the failure is told and kept for the status."""
+    """H4: with a store that is gone every hook answers with nothing, and the failure is told and
+    kept for the status."""
     mem.close()
     with hooks(mem) as called:
         assert (
@@ -300,7 +314,8 @@ def test_a_broken_memory_does_not_break_its_agent(desk: Desk, mem: Memory) -> No
 
 
 def test_a_slow_memory_does_not_hold_up_its_agent(desk: Desk, mem: Memory, op: Operator) -> None:
-    """H4: while another process holds the store the hook returns, and what it was to keep is kept as soon as it can be."""
+    """H4: while another process holds the store the hook returns, and what it was to keep is kept
+    as soon as it can be."""
     with hooks(mem, timeout_ms=20) as called:
         with op._scope.store.database.atomic():
             assert called.after_message("keep me") == []
@@ -321,7 +336,8 @@ def test_a_pile_of_calls_is_bounded(mem: Memory, op: Operator) -> None:
 
 
 def test_a_prompt_is_answered_and_kept(call: Call, desk: Desk, op: Operator) -> None:
-    """H4: `hook user-prompt` answers in the form of Claude Code and Codex, and keeps the prompt with its session."""
+    """H4: `hook user-prompt` answers in the form of Claude Code and Codex, and keeps the prompt
+    with its session."""
     teach(op, ANSWER)
     outcome = call("hook", "user-prompt", event=PROMPT)
     assert (outcome.code, outcome.err) == (0, "")
@@ -335,7 +351,8 @@ def test_a_prompt_is_answered_and_kept(call: Call, desk: Desk, op: Operator) -> 
 
 
 def test_other_agents_names_are_known(call: Call, op: Operator) -> None:
-    """H4: without an argument the event's own name says what it is; Gemini and Cursor are answered in their own words."""
+    """H4: without an argument the event's own name says what it is; Gemini and Cursor are answered
+    in their own words."""
     teach(op, ANSWER)
     gemini = call("hook", event={**PROMPT, "hook_event_name": "BeforeAgent"})
     assert json.loads(gemini.out)["hookSpecificOutput"]["hookEventName"] == "BeforeAgent"
@@ -355,7 +372,8 @@ def test_other_agents_names_are_known(call: Call, op: Operator) -> None:
 
 
 def test_a_reply_is_kept_when_it_is_wanted(call: Call, mem: Memory, tmp_path: Path) -> None:
-    """H4: `hook stop` keeps the reply with the switch alone, from the event or from the end of the transcript."""
+    """H4: `hook stop` keeps the reply with the switch alone, from the event or from the end
+    of the transcript."""
     event = {
         "hook_event_name": "Stop",
         "session_id": "s1",
@@ -419,7 +437,8 @@ def test_an_agent_that_is_spawned_knows_about_its_task(
 def test_events_without_a_question_are_harmless(
     call: Call, mem: Memory, desk: Desk, name: str
 ) -> None:
-    """H4: an event that asks for nothing, or that we have never heard of, is answered with an empty object."""
+    """H4: an event that asks for nothing, or that we have never heard of, is answered with
+    an empty object."""
     arguments = ["hook", name] if name.islower() else ["hook"]
     outcome = call(*arguments, event={"hook_event_name": name, "prompt": "x"})
     assert (outcome.code, outcome.out, outcome.err) == (0, "{}\n", "")
@@ -431,7 +450,8 @@ def test_events_without_a_question_are_harmless(
     "event", [{"prompt": "x"}, {"prompt": "x", "hook_event_name": ""}, {"hook_event_name": 7}]
 )
 def test_an_event_without_a_name_is_told(call: Call, mem: Memory, desk: Desk, event: Any) -> None:
-    """H4: whoever names the event in neither place hears what is missing; the answer is an empty object all the same."""
+    """H4: whoever names the event in neither place hears what is missing; the answer is an empty
+    object all the same."""
     outcome = call("hook", event=event)
     assert (outcome.code, outcome.out) == (0, "{}\n")
     assert (
@@ -464,7 +484,8 @@ def test_a_hook_that_is_typed_in_a_terminal_says_what_it_reads(
     answer: str,
     expected: str,
 ) -> None:
-    """H4: a person who tries it is told at once what is expected, instead of a memory that takes too long."""
+    """H4: a person who tries it is told at once what is expected, instead of a memory that takes
+    too long."""
     call("status")  # in the home of the test
     ours, theirs = os.openpty()
     with open(ours, "rb"), open(theirs) as terminal:  # noqa: PTH123 - these are no paths
@@ -480,7 +501,8 @@ def test_a_hook_that_is_typed_in_a_terminal_says_what_it_reads(
 def test_a_mistake_in_the_settings_of_an_agent_does_not_stop_its_user(
     call: Call, desk: Desk, mem: Memory
 ) -> None:
-    """H4: an unknown event, option or switch would block every prompt if it were an error; it is told instead."""
+    """H4: an unknown event, option or switch would block every prompt if it were an error; it is
+    told instead."""
     for arguments in (
         ("hook", "user-promt"),
         ("hook", "user-prompt", "--verbose"),
@@ -506,7 +528,8 @@ def test_a_mistake_in_the_settings_of_an_agent_does_not_stop_its_user(
     ],
 )
 def test_wrong_usage_of_a_hook_is_no_veto(call: Call, desk: Desk, mem: Memory, words: str) -> None:
-    """H4: agents take exit code 2 for a refusal of what their user said; a call that makes no sense is told instead."""
+    """H4: agents take exit code 2 for a refusal of what their user said; a call that makes no sense
+    is told instead."""
     outcome = call(*words.split(), event=PROMPT)
     assert (outcome.code, outcome.out) == (0, "{}\n")
     assert outcome.err.startswith("lamina hook: ")
@@ -525,7 +548,8 @@ def test_wrong_usage_of_other_commands_is_an_error(call: Call, words: str) -> No
 
 
 def test_a_reply_that_is_told_twice_is_kept_once(call: Call, mem: Memory) -> None:
-    """L1, H4: the same `stop` again stores nothing; the same words in another session, and prompts said twice, are stored."""
+    """L1, H4: the same `stop` again stores nothing; the same words in another session, and prompts
+    said twice, are stored."""
     event = {"session_id": "s1", "last_assistant_message": "It is deployed."}
     for session in ("s1", "s1", "s2"):
         call(
@@ -556,7 +580,8 @@ def test_a_hook_starts_what_is_due(call: Call, desk: Desk, monkeypatch: pytest.M
 
 
 def test_hooks_in_python_start_what_is_due(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """L6: so do hooks in Python behind a message that was kept, and look for it now and then only."""
+    """L6: so do hooks in Python behind a message that was kept, and look for it now
+    and then only."""
     started: list[str] = []
     monkeypatch.setattr(
         "lamina.surfaces.maintenance.start_if_due",
@@ -583,7 +608,8 @@ def test_a_late_call_keeps_once(call: Call, mem: Memory) -> None:
 def test_a_prompt_is_kept_even_when_the_store_is_held(
     desk: Desk, mem: Memory, op: Operator
 ) -> None:
-    """H4: in a process of its own a hook returns in time from a store that is held, and another process keeps the prompt."""
+    """H4: in a process of its own a hook returns in time from a store that is held, and another
+    process keeps the prompt."""
     adopt = ctypes.CDLL(None).prctl
     command = [
         *PROGRAM,
@@ -641,7 +667,8 @@ LINES = b"\n".join(json.dumps(message).encode() for message in MESSAGES)
 
 
 def test_messages_of_ntfy_become_requests(call: Call, mem: Memory, op: Operator) -> None:
-    """H4, L12: each message is a request that waits for a result, at the time it was sent; other events are none."""
+    """H4, L12: each message is a request that waits for a result, at the time it was sent; other
+    events are none."""
     outcome = call("capture", "--source", "ntfy", given=LINES)
     assert (outcome.code, outcome.out) == (0, "2 stored, 2 ignored\n")
     second, first = mem.list()
@@ -664,7 +691,8 @@ def test_messages_of_ntfy_become_requests(call: Call, mem: Memory, op: Operator)
 
 
 def test_a_message_is_captured_once_and_a_bad_line_is_told(call: Call, mem: Memory) -> None:
-    """H4, L1: a stream that is read again stores nothing twice; a bad line is told with its number, and the rest goes on."""
+    """H4, L1: a stream that is read again stores nothing twice; a bad line is told with its number,
+    and the rest goes on."""
     long = b'{"event": "message", "id": "x", "message": "' + b"a" * ntfy.MOST_BYTES + b'"}'
     other = json.dumps({**MESSAGES[1], "message": "Something else"}).encode()
     given = b"\n".join(
@@ -710,7 +738,8 @@ FIELDS = st.sampled_from(
 
 @given(st.dictionaries(FIELDS, JSON | st.just("message")))
 def test_any_line_is_a_request_or_an_error(message: dict[str, Any]) -> None:
-    """H4: whatever a line holds, it is a memory that can be stored, no message, or an error that says why."""
+    """H4: whatever a line holds, it is a memory that can be stored, no message, or an error that
+    says why."""
     try:
         made = ntfy.request(json.dumps(message).encode())
     except InvalidInput:

@@ -1,4 +1,5 @@
-"""Promises of the HTTP API: what the library answers, as JSON, page by page, and never a change of the store."""
+"""Promises of the HTTP API: what the library answers, as JSON, page by page, and never a change of
+the store."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ def as_json(value: object) -> Any:
 
 
 def test_a_record_is_what_the_library_gives(served: Served, all_: Everything) -> None:
-    """H2: `GET /memory/records/{id}` is the record in the names of R1, whatever its state, with capitals or without."""
+    """H2: `GET /memory/records/{id}` is the record in the names of R1, whatever its state, with
+    capitals or without."""
     token = served.token()
     for record in (all_.told, all_.corrected, all_.proposal, all_.mem.search_archive("invoice")[0]):
         found = served.ask(f"/memory/records/{record.id}", token)
@@ -65,7 +67,8 @@ def test_a_record_is_what_the_library_gives(served: Served, all_: Everything) ->
 
 
 def test_a_search_is_what_the_library_gives(served: Served, all_: Everything) -> None:
-    """H2: `GET /memory/search` has the outcome and the hits with their scores and parts; nothing relevant is an answer."""
+    """H2: `GET /memory/search` has the outcome and the hits with their scores and parts; nothing
+    relevant is an answer."""
     token = served.token()
     served.desk.clock.step = timedelta()  # a score tells how long ago something was
     for path, options in (
@@ -94,7 +97,8 @@ def test_a_search_is_what_the_library_gives(served: Served, all_: Everything) ->
 
 
 def test_lists_and_reports_are_what_the_library_gives(served: Served, all_: Everything) -> None:
-    """H2: lists, history, facts, timeline, profile, projects, proposals, pending and archive say what the handle says."""
+    """H2: lists, history, facts, timeline, profile, projects, proposals, pending and archive say
+    what the handle says."""
     token, mem = served.token(), all_.mem
     expected: dict[str, Sequence[Any]] = {
         "/memory/records": mem.list(),
@@ -123,7 +127,8 @@ def test_lists_and_reports_are_what_the_library_gives(served: Served, all_: Ever
 
 
 def test_the_queue_is_paged(served: Served, all_: Everything) -> None:
-    """H2: pages of the queue follow each other, also when what ended a page was decided about before the next."""
+    """H2: pages of the queue follow each other, also when what ended a page was decided about
+    before the next."""
     token, op = served.token(), all_.op
     said = op.remember("she told me much").id
     for number in range(4):
@@ -155,7 +160,8 @@ def test_a_context_is_fenced(served: Served) -> None:
 
 
 def test_lineage_is_a_graph(served: Served, all_: Everything) -> None:
-    """H2: what a record rests on, what it replaced, and addresses that are no records; from either end of a correction."""
+    """H2: what a record rests on, what it replaced, and addresses that are no records; from either
+    end of a correction."""
     (old,) = all_.corrected.supersedes
     found = served.ask(f"/memory/records/{all_.corrected.id}/lineage", served.token()).json
     edges = {(edge["from"], edge["to"], edge["relation"]) for edge in found["edges"]}
@@ -186,7 +192,8 @@ def test_following_evidence_of_another_user_is_no_trespass(desk: Desk) -> None:
 
 
 def test_the_trail_is_for_tokens_that_say_so(served: Served, all_: Everything) -> None:
-    """H2, P4: with `trail` the events, reads, head and verification can be read; without, that is refused and noted."""
+    """H2, P4: with `trail` the events, reads, head and verification can be read; without, that is
+    refused and noted."""
     token = served.token(trail=True)
     assert served.ask("/memory/audit", token).json["items"] == [
         event.to_dict() for event in all_.op.audit_log()
@@ -218,7 +225,8 @@ def test_reads_are_in_the_trail_with_their_token(served: Served, all_: Everythin
 
 
 def test_pages_join_to_the_whole_list(desk: Desk) -> None:
-    """H2: page after page gives every record once, in order, also of one moment, while new ones come."""
+    """H2: page after page gives every record once, in order, also of one moment, while
+    new ones come."""
     mem = desk.agent()
     many = [
         {"content": f"note {place}", "at": AT_ONE_MOMENT if place % 3 else None}
@@ -240,7 +248,8 @@ def test_pages_join_to_the_whole_list(desk: Desk) -> None:
 
 
 def test_pages_reach_the_end_of_time(desk: Desk) -> None:
-    """H2: a page that ends on the last moment that can be told is followed by others like any page."""
+    """H2: a page that ends on the last moment that can be told is followed by others
+    like any page."""
     mem = desk.agent()
     last = clocks.LATEST - clocks.MICROSECOND
     mem.remember_many(
@@ -311,7 +320,8 @@ def _record(seq: int, at: datetime) -> Record:
 
 
 def test_pages_of_other_lists_go_on_after_what_is_gone(served: Served, all_: Everything) -> None:
-    """H2: history, facts and the trail are read in pages too, and a cursor survives the end of its item."""
+    """H2: history, facts and the trail are read in pages too, and a cursor survives the end
+    of its item."""
     token = served.token(trail=True)
     for path in (
         "/memory/audit",
@@ -371,7 +381,8 @@ def test_a_foreign_cursor_is_refused(text: str) -> None:
     ],
 )
 def test_errors_have_one_shape(served: Served, path: str, status: int, words: str) -> None:
-    """H2, I: `{"error": {"code", "message"}}` with the right status, and a message that names what was wrong."""
+    """H2, I: `{"error": {"code", "message"}}` with the right status, and a message that names what
+    was wrong."""
     found = served.ask(path, served.token())
     assert (found.status, found.code) == (status, {400: "invalid_input", 404: "not_found"}[status])
     assert words in found.json["error"]["message"]
@@ -388,7 +399,8 @@ def test_head_is_get_without_a_body(served: Served, all_: Everything) -> None:
 
 
 def test_the_description_shows_what_is_really_answered(served: Served, all_: Everything) -> None:
-    """H2: every route is in openapi.json, needs a token there, and its example has the names of a real answer."""
+    """H2: every route is in openapi.json, needs a token there, and its example has the names of a
+    real answer."""
     token = served.token(trail=True)
     described = served.ask("/openapi.json").json["paths"]
     asked = {
@@ -410,7 +422,8 @@ def test_the_description_shows_what_is_really_answered(served: Served, all_: Eve
 
 
 def test_the_description_for_people_needs_nothing_from_elsewhere(served: Served) -> None:
-    """H2: /docs lists every route on a page without scripts, in which nothing is loaded from another place."""
+    """H2: /docs lists every route on a page without scripts, in which nothing is loaded from
+    another place."""
     page = served.ask("/docs")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     text = page.body.decode()
@@ -422,7 +435,8 @@ def test_the_description_for_people_needs_nothing_from_elsewhere(served: Served)
 
 
 def test_a_link_signs_one_browser_in_once(served: Served) -> None:
-    """H2: a one-time link sets a cookie that scripts cannot read and other sites cannot use; looking at it does not count."""
+    """H2: a one-time link sets a cookie that scripts cannot read and other sites cannot use;
+    looking at it does not count."""
     link = served.service.sessions.link()
     assert served.ask(f"/sign-in?link={link}", method="HEAD").status == 401
     found = served.ask(f"/sign-in?link={link}")
@@ -447,7 +461,8 @@ def test_a_link_signs_one_browser_in_once(served: Served) -> None:
 
 
 def test_links_and_sessions_end(clock: Ticking) -> None:
-    """H2: a link that was not used in time opens nothing, and a session ends by itself; there are never many of either."""
+    """H2: a link that was not used in time opens nothing, and a session ends by itself; there are
+    never many of either."""
     clock.step = timedelta()
     sessions = Sessions(clock)
     late = sessions.link()
@@ -494,7 +509,8 @@ WRITES: dict[str, Callable[[Any, Everything], object]] = {
 
 @pytest.mark.parametrize("verb", WRITES)
 def test_a_handle_that_looks_cannot_write(desk: Desk, all_: Everything, verb: str) -> None:
-    """H2: a handle that only reads is so by construction: every verb that writes is refused, and no byte changes."""
+    """H2: a handle that only reads is so by construction: every verb that writes is refused, and no
+    byte changes."""
     desk.agent("milton")
     before = untouched(desk.folder())
     with opening.look(
@@ -508,7 +524,8 @@ def test_a_handle_that_looks_cannot_write(desk: Desk, all_: Everything, verb: st
 
 
 def test_a_handle_that_looks_has_every_verb_that_reads(desk: Desk, all_: Everything) -> None:
-    """H2, P4: it reads like any other, sees new memories at once, and leaves its reads in the trail."""
+    """H2, P4: it reads like any other, sees new memories at once, and leaves its reads
+    in the trail."""
     with opening.look("sky", None, desk.home, "test", clock=desk.clock) as handle:
         assert type(handle) is Memory
         assert handle.get(all_.told.id) == all_.told
@@ -520,7 +537,8 @@ def test_a_handle_that_looks_has_every_verb_that_reads(desk: Desk, all_: Everyth
 def test_a_log_that_a_crash_left_is_read_as_it_is(
     desk: Desk, all_: Everything, tmp_path: Path
 ) -> None:
-    """H2: what a process left in its log is seen by a look, which folds nothing into the file; nor does its end."""
+    """H2: what a process left in its log is seen by a look, which folds nothing into the file; nor
+    does its end."""
     all_.mem.remember("the last words, a heron")
     shutil.copytree(desk.home, tmp_path / "after")
     folder = tmp_path / "after" / "agents" / "sky"
@@ -542,7 +560,8 @@ def test_the_manual_names_every_route(served: Served) -> None:
 
 
 def test_nothing_is_made_for_a_look(desk: Desk, tmp_path: Path) -> None:
-    """H2: an agent without a memory has none after somebody looked, and a store of another time is left as it is."""
+    """H2: an agent without a memory has none after somebody looked, and a store of another time is
+    left as it is."""
     with pytest.raises(NotFound, match="has no memory"):
         opening.look("nobody", None, desk.home, "test")
     assert not (desk.home / "agents" / "nobody").exists()
@@ -601,7 +620,8 @@ def test_tokens_are_made_listed_and_revoked_by_commands(
 def test_tokens_of_one_agent_or_user_are_listed(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """H1, H2: --agent and --user choose whose tokens are listed, and the others are counted; without them, all are listed."""
+    """H1, H2: --agent and --user choose whose tokens are listed, and the others are counted;
+    without them, all are listed."""
     for agent, user in (("sky", None), ("sky", "ana"), ("milton", "ana")):
         whose = ["--agent", agent, *(["--user", user] if user else [])]
         assert call(desk.home, "token", "create", *whose, capsys=capsys)[0] == 0
@@ -628,7 +648,8 @@ def test_tokens_of_one_agent_or_user_are_listed(
 def test_a_token_has_the_scope_of_the_shell(
     desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """H2: without options of its own, agent and user are those of the program and its environment."""
+    """H2: without options of its own, agent and user are those of the program
+    and its environment."""
     monkeypatch.setenv("LAMINA_USER", "ana")
     monkeypatch.setenv("LAMINA_AGENT", "milton")
     made = json.loads(call(desk.home, "token", "create", "--json", capsys=capsys)[1])
@@ -706,7 +727,8 @@ def _has_ipv6() -> bool:
 
 
 def test_from_elsewhere_the_cookie_needs_tls(desk: Desk) -> None:
-    """H2: a browser that signs in by another name than this machine's own keeps its cookie for encrypted connections."""
+    """H2: a browser that signs in by another name than this machine's own keeps its cookie for
+    encrypted connections."""
     with Served(desk, remote=["memory.example"]) as served:
         for host, secure in ((f"localhost:{served.port}", False), ("memory.example", True)):
             link = served.service.sessions.link()
@@ -726,7 +748,8 @@ def test_an_occupied_port_is_told(desk: Desk, capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_program_serves_until_it_is_told_to_end(desk: Desk, number: int) -> None:
-    """H2: `lamina serve` prints its address and a link, answers, and ends cleanly on a signal with its reads written."""
+    """H2: `lamina serve` prints its address and a link, answers, and ends cleanly on a signal with
+    its reads written."""
     told = desk.agent().remember("a walrus")
     command = [
         sys.executable,

@@ -1,4 +1,5 @@
-"""Promises of the MCP server: six tools with typed answers, for one agent and user, on pipes and over HTTP."""
+"""Promises of the MCP server: six tools with typed answers, for one agent and user, on pipes and
+over HTTP."""
 
 from __future__ import annotations
 
@@ -25,6 +26,7 @@ from lamina.surfaces.cli import mcp
 from lamina.surfaces.mcp import tools
 from lamina.surfaces.mcp.arguments import schema
 from lamina.text import fence
+from tests.cases import every
 from tests.conftest import Desk, size
 from tests.surfaces.mcp_harness import (
     LEGACY,
@@ -39,7 +41,7 @@ from tests.surfaces.mcp_harness import (
     over_http,
     over_pipes,
 )
-from tests.unit.failsafe.test_outage import AWAY, damage, outage
+from tests.unit.failsafe.outages import AWAY, damage, outage
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "mcp_tools.json"
 PAGE = Path(__file__).parents[2] / "docs" / "mcp.md"
@@ -111,12 +113,14 @@ def check_each(answers: dict[str, dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
 def test_every_tool_answers_in_both_eras_of_the_protocol(desk: Desk, mode: str) -> None:
-    """H3: clients of the handshake and of the newer protocol get the same typed answers from each tool."""
+    """H3: clients of the handshake and of the newer protocol get the same typed answers
+    from each tool."""
     check_each(in_process(opened(desk), each_tool, mode))
 
 
 def test_every_tool_over_pipes_and_across_a_restart(tmp_path: Path) -> None:
-    """H3: the SDK's own client starts `lamina mcp`; what it remembers is there for the next server."""
+    """H3: the SDK's own client starts `lamina mcp`; what it remembers is there for
+    the next server."""
     home = tmp_path / "home"
 
     async def first(client: Client) -> Any:
@@ -133,7 +137,8 @@ def test_every_tool_over_pipes_and_across_a_restart(tmp_path: Path) -> None:
 
 
 def test_what_the_failsafe_keeps_is_told(desk: Desk) -> None:
-    """B4, H3: while the store cannot be written, `remember` says that the fail-safe has it, and `search` finds it."""
+    """B4, H3: while the store cannot be written, `remember` says that the fail-safe has it, and
+    `search` finds it."""
     desk.agent()
 
     async def talk(client: Client) -> Any:
@@ -148,7 +153,8 @@ def test_what_the_failsafe_keeps_is_told(desk: Desk) -> None:
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
 def test_every_tool_over_http(tmp_path: Path, served: Served, mode: str) -> None:
-    """H3: over streamable HTTP on the loopback, with a token, the same tools answer, in both eras."""
+    """H3: over streamable HTTP on the loopback, with a token, the same tools answer,
+    in both eras."""
 
     async def talk(client: Client) -> Any:
         names = [tool.name for tool in (await client.list_tools()).tools]
@@ -163,7 +169,8 @@ def test_every_tool_over_http(tmp_path: Path, served: Served, mode: str) -> None
 
 
 def test_a_store_that_cannot_be_read_is_told(desk: Desk) -> None:
-    """B4, H3: a search that nobody could make does not say that nothing is remembered, nor does the status."""
+    """B4, H3: a search that nobody could make does not say that nothing is remembered, nor
+    does the status."""
     desk.agent().close()
 
     async def talk(client: Client) -> Any:
@@ -181,7 +188,8 @@ def test_a_store_that_cannot_be_read_is_told(desk: Desk) -> None:
 
 
 def test_the_schemas_are_pinned() -> None:
-    """H3: clients have seen these names, descriptions and schemas; whoever changes them changes the golden file too."""
+    """H3: clients have seen these names, descriptions and schemas; whoever changes them changes the
+    golden file too."""
     listed = [
         {
             "name": tool.name,
@@ -201,7 +209,8 @@ def test_the_schemas_are_pinned() -> None:
 
 
 def test_the_list_is_what_clients_need(desk: Desk) -> None:
-    """H3: each tool has a description, annotations and two valid schemas without references; listing opens no store."""
+    """H3: each tool has a description, annotations and two valid schemas without references;
+    listing opens no store."""
     found = in_process(opened(desk), lambda client: client.list_tools()).tools
     assert [tool.name for tool in found] == TOOLS
     for tool in found:
@@ -223,7 +232,8 @@ def test_the_list_is_what_clients_need(desk: Desk) -> None:
 
 
 def test_what_comes_through_here_is_an_agents_word(desk: Desk) -> None:
-    """V7, V8: the role is agent and the surface mcp, whoever started it; an untrusted server's memories are external."""
+    """V7, V8: the role is agent and the surface mcp, whoever started it; an untrusted server's
+    memories are external."""
     kept = in_process(opened(desk), lambda client: ask(client, "remember", content="a note"))
     low = in_process(
         opened(desk),
@@ -236,7 +246,8 @@ def test_what_comes_through_here_is_an_agents_word(desk: Desk) -> None:
 
 
 def test_a_request_to_forget_waits_in_the_queue(desk: Desk) -> None:
-    """H3, H1: it is in `lamina review list` with the command to run, and the memory stays as it was."""
+    """H3, H1: it is in `lamina review list` with the command to run, and the memory stays
+    as it was."""
     kept = in_process(opened(desk), each_tool)["remember"]
     op = desk.operator()
     assert op.get(kept["id"]).state is State.ACTIVE
@@ -250,7 +261,7 @@ def test_a_request_to_forget_waits_in_the_queue(desk: Desk) -> None:
     assert f"lamina forget {kept['id']}" in " ".join(done.stdout.split())
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "arguments"),
     [
         ("remember", {}),
@@ -291,7 +302,8 @@ def test_a_request_to_forget_waits_in_the_queue(desk: Desk) -> None:
     ],
 )
 def test_bad_arguments_are_an_answer(desk: Desk, name: str, arguments: dict[str, Any]) -> None:
-    """H3: what a tool cannot take is an error that the model can read and learn from, and leaves no trace."""
+    """H3: what a tool cannot take is an error that the model can read and learn from, and
+    leaves no trace."""
     error = in_process(opened(desk), lambda client: complaint(client, name, **arguments))
     assert error["code"] == "invalid_input"
     assert len(error["message"]) < 2000
@@ -299,7 +311,8 @@ def test_bad_arguments_are_an_answer(desk: Desk, name: str, arguments: dict[str,
 
 
 def test_errors_of_the_memory_are_answers(desk: Desk) -> None:
-    """H3: not found, refused and conflict come with their code in the one shape of all surfaces; null is not given."""
+    """H3: not found, refused and conflict come with their code in the one shape of all surfaces;
+    null is not given."""
 
     async def talk(client: Client) -> list[str]:
         kept = await ask(client, "remember", content="a", key="k", kind=None, tags=None)
@@ -333,7 +346,8 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(desk: Desk) -> None:
 
 
 def test_a_store_that_cannot_be_opened_is_told_and_tried_again(desk: Desk) -> None:
-    """H3: the server starts without its store, says what is wrong with each call, and works once it is there."""
+    """H3: the server starts without its store, says what is wrong with each call, and works once it
+    is there."""
     ready: list[bool] = []
 
     def fragile() -> Memory:
@@ -352,7 +366,8 @@ def test_a_store_that_cannot_be_opened_is_told_and_tried_again(desk: Desk) -> No
 def test_a_mistake_of_ours_does_not_end_the_server(
     desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """H3: an unexpected failure is in the log; the client learns nothing of how we are built, and can go on."""
+    """H3: an unexpected failure is in the log; the client learns nothing of how we are built, and
+    can go on."""
     calls: list[str] = []
 
     def broken() -> Memory:
@@ -372,7 +387,8 @@ def test_a_mistake_of_ours_does_not_end_the_server(
 
 
 def test_a_server_on_a_port_is_stopped_cleanly(tmp_path: Path) -> None:
-    """H3, P4: SIGTERM ends it without a complaint, and every read that it answered is in the trail."""
+    """H3, P4: SIGTERM ends it without a complaint, and every read that it answered is
+    in the trail."""
     home = tmp_path / "home"
     with over_http(home) as server:
         server.talk(lambda client: ask(client, "search", query="anything"))
@@ -420,7 +436,8 @@ def test_every_tool_is_on_the_page() -> None:
 
 
 def test_the_configurations_on_the_page_are_ready_to_paste() -> None:
-    """H3: each is valid in its format, and starts our command as it is, or asks where our server listens."""
+    """H3: each is valid in its format, and starts our command as it is, or asks where
+    our server listens."""
     configs = [json.loads(block) for block in blocks("json")] + [
         tomllib.loads(block) for block in blocks("toml")
     ]

@@ -1,4 +1,5 @@
-"""Promises of the MCP server on pipes: bad lines, closed pipes, signals, calls at once, and calls that take too long."""
+"""Promises of the MCP server on pipes: bad lines, closed pipes, signals, calls at once, and calls
+that take too long."""
 
 from __future__ import annotations
 
@@ -83,9 +84,13 @@ def test_a_call_that_is_cancelled_before_it_began_is_not_done(desk: Desk) -> Non
 
 
 def test_parallel_calls_while_another_process_writes(tmp_path: Path) -> None:
-    """H3, B1: calls that do not wait for each other are all answered, in one store with somebody else's writes."""
+    """H3, B1: calls that do not wait for each other are all answered, in one store with somebody
+    else's writes."""
     home = tmp_path / "home"
-    code = "import lamina, sys\nwith lamina.open('sky', home=sys.argv[1]) as m:\n for n in range(60): m.remember(f'other {n}')"
+    code = (
+        "import lamina, sys\nwith lamina.open('sky', home=sys.argv[1]) as m:\n for n in "
+        "range(60): m.remember(f'other {n}')"
+    )
 
     async def talk(client: Client) -> list[Any]:
         await ask(client, "remember", content="the first")
@@ -108,7 +113,8 @@ def test_parallel_calls_while_another_process_writes(tmp_path: Path) -> None:
 
 
 def test_malformed_frames_are_answered_and_survived(tmp_path: Path) -> None:
-    """H3: what is not JSON, or no message, gets the protocol's errors; the next call is served as if nothing was."""
+    """H3: what is not JSON, or no message, gets the protocol's errors; the next call is served as
+    if nothing was."""
     with Raw(tmp_path / "home") as raw:
         raw.greet()
         raw.send(
@@ -144,7 +150,8 @@ def test_malformed_frames_are_answered_and_survived(tmp_path: Path) -> None:
 
 
 def test_what_was_sent_before_the_pipe_closed_is_answered(tmp_path: Path) -> None:
-    """H3: a closed pipe ends the server cleanly, after the calls that came before, even in an unfinished last line."""
+    """H3: a closed pipe ends the server cleanly, after the calls that came before, even in an
+    unfinished last line."""
     with Raw(tmp_path / "home") as raw:
         raw.greet()
         last = json.dumps(call(3, "search", query="one")).encode()
@@ -170,7 +177,8 @@ def locked(home: Path) -> Iterator[None]:
 
 
 def test_a_call_can_be_cancelled_on_the_wire(tmp_path: Path) -> None:
-    """H3: while a write waits for another process, pings are answered, and a call that is cancelled is never done."""
+    """H3: while a write waits for another process, pings are answered, and a call that is cancelled
+    is never done."""
     with Raw(tmp_path / "home") as raw:
         raw.greet()
         raw.send(call(1, "remember", content="one"))
@@ -190,7 +198,8 @@ def test_a_call_can_be_cancelled_on_the_wire(tmp_path: Path) -> None:
 
 
 def test_a_store_that_is_busy_is_told_in_time(tmp_path: Path) -> None:
-    """H3, B1: a call that waits longer for another process than it may is answered with what is known about it."""
+    """H3, B1: a call that waits longer for another process than it may is answered with what is
+    known about it."""
     with Desk(tmp_path / "home") as desk:
         desk.agent(clock=None, store_id=None).remember("one")
     with Raw(tmp_path / "home", "--timeout", "0.5") as raw:
@@ -258,7 +267,8 @@ def test_any_line_is_a_message_or_an_answer(line: bytes) -> None:
 
 
 def test_the_keeper_follows_up_on_writes_alone(op: Operator, mem: Memory) -> None:
-    """L6: jobs are looked for behind calls that have written, and what is wrong with that hurts no caller."""
+    """L6: jobs are looked for behind calls that have written, and what is wrong with that
+    hurts no caller."""
     seen: list[str] = []
 
     def follow(memory: Memory) -> None:

@@ -1,4 +1,5 @@
-"""Promises of `lamina review` in a terminal: everything is seen before it is decided, and every key does what it says."""
+"""Promises of `lamina review` in a terminal: everything is seen before it is decided, and every key
+does what it says."""
 
 from __future__ import annotations
 
@@ -99,7 +100,8 @@ def check_line(drawn: Text, width: int) -> None:
 
 
 def reviewed(op: Operator, *keys: str, width: int = 80, height: int = 24, **more: Any) -> Script:
-    """What the screens showed while these keys were pressed; the last of them, before `q`, is the last screen."""
+    """What the screens showed while these keys were pressed; the last of them, before `q`, is the
+    last screen."""
     screen = Script(*keys, "q", width=width, height=height)
     for name, value in more.items():
         setattr(screen, name, value)
@@ -143,7 +145,8 @@ def row(screen: str, words: str) -> str:
 
 
 def test_a_row_says_what_waits(mem: Memory, op: Operator, desk: Desk) -> None:
-    """V1: age, where it comes from, trust, layer and key, what it says and what it would replace; the header counts."""
+    """V1: age, where it comes from, trust, layer and key, what it says and what it would replace;
+    the header counts."""
     op.confirm(proposed(mem, "tea").id)
     proposed(mem, "coffee", source="mail")
     desk.clock.jump(timedelta(days=3))
@@ -219,7 +222,8 @@ def test_every_size_of_a_terminal_will_do(
 
 
 def test_hundreds_are_scrolled_through(mem: Memory, op: Operator) -> None:
-    """V9: the row under the cursor is always on the screen; keys go by rows, by pages, to the ends and to a number."""
+    """V9: the row under the cursor is always on the screen; keys go by rows, by pages, to the ends
+    and to a number."""
     for number in range(300):
         op.propose_profile(f"key{number:03}", f"value{number:03}", "so it is")
     screen = reviewed(op, "G", "g", terminal.PAGE_DOWN, *"217", "k", terminal.DOWN, terminal.UP)
@@ -233,7 +237,8 @@ def test_hundreds_are_scrolled_through(mem: Memory, op: Operator) -> None:
 
 @given(st.data())
 def test_the_cursor_stays_in_sight(data: st.DataObject) -> None:
-    """H1: whatever was on the screen before, the first row is chosen so that the cursor is on it and no row is wasted."""
+    """H1: whatever was on the screen before, the first row is chosen so that the cursor is on it
+    and no row is wasted."""
     number, height = data.draw(st.integers(1, 400)), data.draw(st.integers(1, 60))
     cursor, before = data.draw(st.integers(0, number - 1)), data.draw(st.integers(0, 400))
     proposals: list[Any] = [None] * number
@@ -243,7 +248,8 @@ def test_the_cursor_stays_in_sight(data: st.DataObject) -> None:
 
 
 def test_a_filter_shows_what_has_the_words(mem: Memory, op: Operator) -> None:
-    """H1: words in any case, of the text, the place or the source; nothing typed shows everything again."""
+    """H1: words in any case, of the text, the place or the source; nothing typed
+    shows everything again."""
     proposed(mem, "Tea"), proposed(mem, "chess", "game"), proposed(mem, "bread", "food")
     screen = reviewed(
         op, "/", *typed("TEA"), "/", *typed("profile"), "/", *typed("zebra"), "/", ENTER
@@ -266,7 +272,8 @@ def test_a_filter_shows_what_has_the_words(mem: Memory, op: Operator) -> None:
 
 
 def test_now_and_proposed_stand_beside_each_other(mem: Memory, op: Operator) -> None:
-    """V5: what is now is on the left, what would be on the right, and the words that differ are marked."""
+    """V5: what is now is on the left, what would be on the right, and the words that
+    differ are marked."""
     op.confirm(proposed(mem, "tea with milk").id)
     proposed(mem, "tea without milk")
     screen = reviewed(op, ENTER, "q")
@@ -277,7 +284,8 @@ def test_now_and_proposed_stand_beside_each_other(mem: Memory, op: Operator) -> 
 
 
 def test_a_narrow_screen_stacks_them(mem: Memory, op: Operator) -> None:
-    """H1: below 72 columns the old lines stand behind a minus and the new ones behind a plus; lists go item by item."""
+    """H1: below 72 columns the old lines stand behind a minus and the new ones behind a plus; lists
+    go item by item."""
     op.confirm(proposed(mem, ["sailing", "chess", "maps"], "interests").id)
     proposed(mem, ["sailing", "fast chess", "maps", "bread"], "interests")
     shown = reviewed(op, ENTER, "q", width=60).screens[1].splitlines()
@@ -292,7 +300,8 @@ def test_a_narrow_screen_stacks_them(mem: Memory, op: Operator) -> None:
 
 
 def test_a_summary_stands_beside_its_sources(op: Operator) -> None:
-    """V2: all sources on the left with the words that would be lost, on the right the words that none of them has."""
+    """V2: all sources on the left with the words that would be lost, on the right the words that
+    none of them has."""
     summarised(op)
     screen = reviewed(op, ENTER, "q")
     shown = screen.screens[1].splitlines()
@@ -317,7 +326,8 @@ def test_a_summary_stands_beside_its_sources(op: Operator) -> None:
 
 
 def test_a_text_that_hides_another_value_is_shown() -> None:
-    """V5: a record whose text and value differ shows both, and its other metadata too, because all of it would be stored."""
+    """V5: a record whose text and value differ shows both, and its other metadata too, because all
+    of it would be stored."""
     metadata = {**CONTRACTS["profile"], "value": "poison", "note": "[bold]trust me[/bold]"}
     forged = Proposal(
         _record("drink: tea", Layer.PROFILE, metadata), "import", START, (), None, (), ()
@@ -329,7 +339,8 @@ def test_a_text_that_hides_another_value_is_shown() -> None:
 
 
 def test_hidden_characters_are_spelled_out_everywhere(mem: Memory, op: Operator) -> None:
-    """V6, H1: invisible, bidi and control characters are named and counted on every screen, and markup is only text."""
+    """V6, H1: invisible, bidi and control characters are named and counted on every screen, and
+    markup is only text."""
     value = "tea\u200b [red]not red[/red] \u202egnihtemos\u202c \x1b[31m"
     proposed(mem, value, source="web")
     screen = reviewed(op, ENTER, "e", "q", "h", "q", "q", "c", "n", "r", *typed("a\u200bb"), "n")
@@ -342,7 +353,8 @@ def test_hidden_characters_are_spelled_out_everywhere(mem: Memory, op: Operator)
 
 
 def test_evidence_is_one_key_away(mem: Memory, op: Operator) -> None:
-    """P1: each piece in full with its trust and state; what is archived, elsewhere or gone says so."""
+    """P1: each piece in full with its trust and state; what is archived, elsewhere or
+    gone says so."""
     kept = mem.remember("Ana: tea, please\nwith a second line", speaker="Ana", source="mail")
     old = mem.remember("from long ago")
     mem.propose_profile("drink", "tea", "said so", [kept.id, old.id, "https://example.com/a"])
@@ -369,7 +381,8 @@ def test_the_history_tells_who_and_why(mem: Memory, op: Operator) -> None:
 
 
 def test_confirming_goes_on_to_the_next(mem: Memory, op: Operator) -> None:
-    """V1: one event, the old value is superseded, and the next proposal is on the screen with word of what was done."""
+    """V1: one event, the old value is superseded, and the next proposal is on the screen with word
+    of what was done."""
     first = op.confirm(proposed(mem, "tea").id)
     second, _ = proposed(mem, "coffee"), proposed(mem, "chess", "game")
     before = size(op)
@@ -381,7 +394,8 @@ def test_confirming_goes_on_to_the_next(mem: Memory, op: Operator) -> None:
 
 
 def test_undo_takes_the_last_confirmation_back(mem: Memory, op: Operator) -> None:
-    """V4: as if it had not been: the old value is active again and the proposal waits; twice goes one further back."""
+    """V4: as if it had not been: the old value is active again and the proposal waits; twice goes
+    one further back."""
     first = op.confirm(proposed(mem, "tea").id)
     proposed(mem, "coffee"), proposed(mem, "chess", "game")
     screen = reviewed(op, ENTER, "c", "c", "u", "u", "u")
@@ -401,7 +415,8 @@ def test_an_undo_that_is_too_late_is_told(mem: Memory, op: Operator, desk: Desk)
 
 
 def test_rejecting_needs_a_reason(mem: Memory, op: Operator) -> None:
-    """V1: an empty reason or Esc changes nothing; with one the proposal is put aside and the reason is kept."""
+    """V1: an empty reason or Esc changes nothing; with one the proposal is put aside and the reason
+    is kept."""
     made = proposed(mem, "tea")
     before = size(op)
     reviewed(op, ENTER, "r", ENTER, "r", " ", ENTER, "r", *"no", ESCAPE, "q", "r", ESCAPE)
@@ -444,7 +459,8 @@ def test_what_is_stale_can_only_be_rejected_or_skipped(mem: Memory, op: Operator
 
 
 def test_what_was_rejected_before_is_shown(mem: Memory, op: Operator, desk: Desk) -> None:
-    """V6: what was rejected in the same place, when, in which record and why; and what else waits for the place."""
+    """V6: what was rejected in the same place, when, in which record and why; and what else waits
+    for the place."""
     old = proposed(mem, "coffee")
     op.reject(old.id, "she is allergic")
     proposed(mem, "decaf from Brazil"), proposed(mem, "tea")
@@ -458,7 +474,8 @@ def test_what_was_rejected_before_is_shown(mem: Memory, op: Operator, desk: Desk
 
 
 def test_nothing_is_confirmed_unread_by_accident(mem: Memory, op: Operator) -> None:
-    """V5: while lines of it were never on the screen, confirming asks first; once they were, it does not."""
+    """V5: while lines of it were never on the screen, confirming asks first; once they were, it
+    does not."""
     made = proposed(mem, "\n".join(f"line {number}" for number in range(60)))
     screen = reviewed(op, ENTER, "c", "n", "q")
     assert "more lines; space shows them" in screen.screens[1]
@@ -486,7 +503,8 @@ def test_others_may_decide_meanwhile(mem: Memory, op: Operator, desk: Desk) -> N
 
 
 def test_marked_rows_are_decided_after_a_preview(mem: Memory, op: Operator) -> None:
-    """V5: the preview says exactly what would become of each; `n` does nothing, `y` decides, and a summary tells."""
+    """V5: the preview says exactly what would become of each; `n` does nothing, `y` decides, and a
+    summary tells."""
     old = op.confirm(proposed(mem, "tea").id)
     wanted = [proposed(mem, "coffee"), proposed(mem, "chess", "game")]
     left = proposed(mem, "bread", "food")
@@ -508,7 +526,8 @@ def test_marked_rows_are_decided_after_a_preview(mem: Memory, op: Operator) -> N
 
 
 def test_a_failure_does_not_stop_the_others(mem: Memory, op: Operator, desk: Desk) -> None:
-    """V5: what another process decided during the preview fails with the reason why; the others are decided."""
+    """V5: what another process decided during the preview fails with the reason why; the
+    others are decided."""
     first, second, third = (proposed(mem, "x", key) for key in ("a", "b", "c"))
     other = desk.operator()
     screen = reviewed(op, "a", "a", "c", "y", "q", when={4: lambda: other.reject(second.id, "no")})
@@ -642,7 +661,8 @@ LINES = st.lists(
 def test_whatever_is_stored_can_be_drawn(
     one: str, other: str, width: int, height: int, layer: Layer
 ) -> None:
-    """H1: any text in any field, on any screen: every line fits, and nothing hidden is left in it."""
+    """H1: any text in any field, on any screen: every line fits, and nothing hidden is
+    left in it."""
     record = _record(
         one, layer, {"profile_key": other, "value": [one, other], "workflow": one, other: one}
     )
@@ -702,7 +722,8 @@ def _record(content: str, layer: Layer, metadata: dict[str, Any]) -> Record:
 
 @given(LINES, LINES, st.integers(20, 100))
 def test_a_comparison_loses_nothing(before: list[str], after: list[str], width: int) -> None:
-    """V5: all lines of both versions are there in their order, and only what is hidden is written otherwise."""
+    """V5: all lines of both versions are there in their order, and only what is hidden
+    is written otherwise."""
     rows = comparison.aligned(before, after)
     assert [left.plain for left, _ in rows if left is not None] == [
         text.reveal(one) for one in before
@@ -735,7 +756,8 @@ def test_pictures_are_not_hidden() -> None:
 
 
 def test_keys_have_names() -> None:
-    """H1: arrows in both spellings, pages, ends, Enter and Esc; letters are themselves, and unknown keys mean nothing."""
+    """H1: arrows in both spellings, pages, ends, Enter and Esc; letters are themselves, and unknown
+    keys mean nothing."""
     given = "\x1b[A\x1bOB\x1b[5~\x1b[H\r\n\x7fj日\x1b[1;5C\x1bc\x1b"
     assert list(terminal.keys(given)) == [
         *(
@@ -846,7 +868,8 @@ def shell(home: Path, width: int = 80, height: int = 24) -> Iterator[Shell]:
 
 
 def test_a_review_in_a_real_terminal(mem: Memory, op: Operator, desk: Desk) -> None:
-    """V1, H1: open, confirm, undo, resize and leave; the decision is in the store and the terminal is as it was."""
+    """V1, H1: open, confirm, undo, resize and leave; the decision is in the store and the terminal
+    is as it was."""
     old = op.confirm(proposed(mem, "tea with milk").id)
     made = proposed(mem, "tea without milk")
     with shell(desk.home) as terminal_:
@@ -870,7 +893,8 @@ def test_a_review_in_a_real_terminal(mem: Memory, op: Operator, desk: Desk) -> N
 
 
 def test_ctrl_c_in_a_real_terminal(mem: Memory, op: Operator, desk: Desk) -> None:
-    """V5: it leaves with the code of an interrupt, changes nothing, and the terminal is as it was."""
+    """V5: it leaves with the code of an interrupt, changes nothing, and the terminal is
+    as it was."""
     proposed(mem, "tea")
     before = size(op)
     with shell(desk.home, 60, 20) as terminal_:

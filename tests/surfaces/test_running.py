@@ -1,4 +1,5 @@
-"""Promises of `lamina run`: a line for each job, a table of how they stand, and help for those who run nothing."""
+"""Promises of `lamina run`: a line for each job, a table of how they stand, and help for those who
+run nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from lamina.store.tables import jobs
 from lamina.surfaces import maintenance, signals
 from lamina.surfaces.cli import run
 from tests.conftest import START, Desk, Ticking
-from tests.unit.store.test_jobs import scratch
+from tests.unit.store.scratch import scratch
 
 
 class House:
@@ -59,7 +60,8 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 
 def test_a_line_for_each_job(house: House, capsys: pytest.CaptureFixture[str]) -> None:
-    """L6: time, job, outcome, duration and what was done, on one line; when all is done, it says so."""
+    """L6: time, job, outcome, duration and what was done, on one line; when all is done,
+    it says so."""
     assert run.once_through(house.orchestrator, as_json=False) == 0
     assert [line.split(None, 6) for line in capsys.readouterr().out.splitlines()] == [
         [
@@ -78,7 +80,8 @@ def test_a_line_for_each_job(house: House, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_failed_job_is_seen(house: House, capsys: pytest.CaptureFixture[str]) -> None:
-    """L6: a failure is in its line with the message, which cannot steer the terminal, and --once exits with 1."""
+    """L6: a failure is in its line with the message, which cannot steer the terminal, and --once
+    exits with 1."""
     house.fails = True
     assert run.once_through(house.orchestrator, as_json=False) == 1
     line = capsys.readouterr().out.splitlines()[1]
@@ -92,7 +95,8 @@ def test_a_failed_job_is_seen(house: House, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_programs_get_json_lines(house: House, capsys: pytest.CaptureFixture[str]) -> None:
-    """L6, H1: with --json each run is an object on a line of its own, and nothing else is printed."""
+    """L6, H1: with --json each run is an object on a line of its own, and nothing
+    else is printed."""
     run.once_through(house.orchestrator, as_json=True)
     run.once_through(house.orchestrator, as_json=True)
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
@@ -103,7 +107,8 @@ def test_programs_get_json_lines(house: House, capsys: pytest.CaptureFixture[str
 
 
 def test_the_table_shows_how_jobs_stand(house: House, capsys: pytest.CaptureFixture[str]) -> None:
-    """L6: last run, outcome and next run of every job; one that nobody runs is marked as overdue."""
+    """L6: last run, outcome and next run of every job; one that nobody runs is
+    marked as overdue."""
     run.jobs_table(house.orchestrator.outlook())
     assert [line.split() for line in capsys.readouterr().out.splitlines()[1:]] == [
         ["memory_rotate_check", "10", "min", "never", "2026-05-01", "08:00"],
@@ -140,7 +145,8 @@ def test_signals_are_as_before_afterwards(house: House) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_night_over_hostile_text(tmp_path: Path, number: signal.Signals) -> None:
-    """S5, L6: `lamina run` ends a night before the next text when it is told to; the next one reads everything."""
+    """S5, L6: `lamina run` ends a night before the next text when it is told to; the next
+    one reads everything."""
     hostile = [
         "a@" * 10_000,
         " " * 20_000 + "!",
@@ -194,7 +200,8 @@ def test_nothing_is_started_when_nothing_is_due(house: House) -> None:
 def test_what_is_due_is_started_beside_the_caller(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """L6: when something is due, `lamina run --once` is started for this agent and all its users, one at a time, and reaped."""
+    """L6: when something is due, `lamina run --once` is started for this agent and all its users,
+    one at a time, and reaped."""
     monkeypatch.setenv("LAMINA_USER", "ana")
     process = maintenance.start_if_due(house.orchestrator, house.home, "sky")
     assert process is not None
@@ -215,7 +222,8 @@ def test_a_start_that_fails_does_not_disturb(
 
 
 def test_the_page_shows_every_key(tmp_path: Path) -> None:
-    """L6, L7: the two files in docs/running.md name every job and every rule, and are the defaults."""
+    """L6, L7: the two files in docs/running.md name every job and every rule, and
+    are the defaults."""
     page = (Path(__file__).parents[2] / "docs" / "running.md").read_text("utf-8")
     every, rules = re.findall(r"```yaml\n(.*?)```", page, re.S)
     (tmp_path / "schedule.yaml").write_text(every, "utf-8")

@@ -50,7 +50,8 @@ def obey(actor: object) -> None:
 
 
 def nursery(make: Callable[[], object], warm: Callable[[], None]) -> None:
-    """A fork for every line that is heard, each with an actor of its own: it has all its modules, and may be killed."""
+    """A fork for every line that is heard, each with an actor of its own: it has all its modules,
+    and may be killed."""
     warm()
     say(ready=True)
     for _ in sys.stdin:

@@ -1,7 +1,8 @@
-"""An orchestrator in a process of its own, on a store that others use too. What it does is told line by line.
+"""An orchestrator in a process of its own, on a store that others use too. What it does is told
+line by line.
 
-`ticks` looks at the clock that it is told and runs what is due. `works` begins a job and does not end it before it is told
-to. `runs` does the same in the loop of the program, until a signal comes.
+`ticks` looks at the clock that it is told and runs what is due. `works` begins a job and does not
+end it before it is told to. `runs` does the same in the loop of the program, until a signal comes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from lamina.memory.jobs import Orchestrator
 from lamina.model.clock import moment, system_clock
 from lamina.model.record import iso
 from lamina.surfaces.cli import run as running
-from tests.unit.store.test_jobs import scratch
+from tests.unit.store.scratch import scratch
 
 from .common import say
 

@@ -38,7 +38,8 @@ class Doer:
 
 
 def warm(names: Sequence[str]) -> None:
-    """Do everything once that is to come, so that what is traced later is not Python finding its modules."""
+    """Do everything once that is to come, so that what is traced later is not Python
+    finding its modules."""
     for path in map(PATHS.__getitem__, names):
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder, "home")

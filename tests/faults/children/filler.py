@@ -1,4 +1,5 @@
-"""Remembers until there is no room, says what still works then, and what works again when there is room."""
+"""Remembers until there is no room, says what still works then, and what works again when
+there is room."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class Filler:
         self._written += 1
 
     def fill(self) -> None:
-        """Write until it fails; several failures in a row, because the first one must not make the next one worse."""
+        """Write until it fails; several failures in a row, because the first one must not make the
+        next one worse."""
         while (how := outcome(self.remember)) == "done":
             pass
         failures = [how, *(outcome(self.remember) for _ in range(5))]
@@ -54,13 +56,15 @@ class Filler:
 
 
 def limit(size: int) -> None:
-    """No file of this process may grow beyond this size; what exceeds it is an error, not a signal."""
+    """No file of this process may grow beyond this size; what exceeds it is an error,
+    not a signal."""
     _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
 
 
 def main(home: str, checkpoint_pages: str, file_size: str) -> None:
-    """Go on from step to step whenever told. A file size of 0 means that the disk itself is small."""
+    """Go on from step to step whenever told. A file size of 0 means that the disk
+    itself is small."""
     filler = Filler(home, checkpoint_pages)
     if int(file_size):
         limit(int(file_size))

@@ -12,7 +12,8 @@ import lamina
 
 from .common import outcome, say
 
-# A child that waits for a lock that nobody will ever release is ended by the system, and so is seen.
+# A child that waits for a lock that nobody will ever release is ended by the system, and so is
+# seen.
 HANG_SECONDS = 5
 
 
@@ -32,7 +33,8 @@ def in_a_fork(verb: Callable[[], object]) -> str:
 
 
 def every_verb(home: str) -> None:
-    """Each verb of an inherited handle, then a handle that the child opened itself, then the parent's."""
+    """Each verb of an inherited handle, then a handle that the child opened itself,
+    then the parent's."""
     operator = lamina.operator("sky", home=home)
     record = operator.remember("memory of the parent", tags=["kept"], key="parent")
     operator.search("parent")

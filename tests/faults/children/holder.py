@@ -1,6 +1,7 @@
 """Another program with the file open: it holds the lock for writing until it is told to let go.
 
-It has to be a process of its own. Two copies of SQLite in one process do not see each other's locks.
+It has to be a process of its own. Two copies of SQLite in one process do not see
+each other's locks.
 """
 
 from __future__ import annotations

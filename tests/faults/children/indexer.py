@@ -1,4 +1,5 @@
-"""Indexes stores and keeps conversations when told, and says how each step ended, so that a fault can be put around it."""
+"""Indexes stores and keeps conversations when told, and says how each step ended, so that a fault
+can be put around it."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ TURNS = 12
 
 
 class Indexer:
-    """A process that opens a store for each step, and leaves it as a process that is killed would."""
+    """A process that opens a store for each step, and leaves it as a process that
+    is killed would."""
 
     def __init__(self) -> None:
         self._memory: lamina.Memory | None = None

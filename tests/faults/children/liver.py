@@ -1,6 +1,8 @@
-"""Lives with a store: remembers, corrects, forgets, takes back, decides, finds, tidies and sleeps by chance, until killed.
+"""Lives with a store: remembers, corrects, forgets, takes back, decides, finds, tidies and sleeps
+by chance, until killed.
 
-It says what each write will come to before it begins, and that it is done afterwards, so that whoever listens has a model.
+It says what each write will come to before it begins, and that it is done afterwards, so that
+whoever listens has a model.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ EPOCH = datetime(2026, 6, 1, 8, 0, tzinfo=UTC)
 # How often each thing is done, beside the others.
 WRITES = {"remember": 12, "many": 2, "talk": 1, "correct": 4, "forget": 3, "undo": 2, "decide": 1}
 OTHERS = {"search": 5, "look": 3, "run_once": 1, "index": 1, "tick": 1, "sleep": 0.3, "export": 0.2}
-# So many memories a process knows by itself, so that it is the store and not this test that is measured.
+# So many memories a process knows by itself, so that it is the store and not this test that is
+# measured.
 MOST = 200
 # So many seconds no verb takes.
 HANGS = 120
@@ -153,7 +156,8 @@ class Life:
                 self._mine[key] = mine._replace(text=mine.before, before=None)
 
     def _decide(self) -> None:
-        """One more value of the same key, proposed and confirmed; only what is decided is announced."""
+        """One more value of the same key, proposed and confirmed; only what is
+        decided is announced."""
         key, value = f"taste{self._slot}", self._new()
         made = self.operator.propose_profile(key, value, "said so", [])
         self._write({key: f"{key}: {value}"}, lambda: self.operator.confirm(made.id))

@@ -1,4 +1,5 @@
-"""Remembers, with a mirror in ChromaDB behind it, so that a kill or an error of the disk can come in between."""
+"""Remembers, with a mirror in ChromaDB behind it, so that a kill or an error of the disk can come
+in between."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ import lamina
 from .common import Operating, nursery, say
 
 SETTINGS = {"mirrors.chroma": "embedded", "recall.embedders": ["none"]}
-# What Chroma imports when it is first used. It must not be used before the fork: its threads would not be there after it.
+# What Chroma imports when it is first used. It must not be used before the fork: its threads would
+# not be there after it.
 MODULES = (
     "chromadb.api.client",
     "chromadb.api.rust",

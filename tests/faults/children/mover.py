@@ -1,4 +1,5 @@
-"""Moves memories up, into the archive and back, so that a fault can be put around each step, or many can do it at once."""
+"""Moves memories up, into the archive and back, so that a fault can be put around each step, or
+many can do it at once."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from .common import Operating, nursery, say
 
 # Long after everything in the stores that are moved here, so that what is to expire has expired.
 LATER = datetime(2027, 6, 1, 8, 0, tzinfo=UTC)
-# Who finds that a record was moved meanwhile tries again; so often would be a record that nobody can have.
+# Who finds that a record was moved meanwhile tries again; so often would be a record that nobody
+# can have.
 PATIENCE = 200
 
 

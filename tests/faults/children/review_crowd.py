@@ -1,4 +1,5 @@
-"""One of many people and agents that review one store at once; it keeps a list of what it was told."""
+"""One of many people and agents that review one store at once; it keeps a list of what
+it was told."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ Told = tuple[str, list[str]]
 
 
 class Reviewer:
-    """A process with an operator's handle of its own name, and the handles of an agent for each user."""
+    """A process with an operator's handle of its own name, and the handles of an agent
+    for each user."""
 
     def __init__(self, home: str, name: str, stack: ExitStack) -> None:
         settings = {"review.per_day": 1_000_000}
@@ -57,7 +59,8 @@ class Reviewer:
         self._number = 0
 
     def act(self) -> dict[str, Any]:
-        """One verb by chance: what it was about, how it ended, and the records that it gave back."""
+        """One verb by chance: what it was about, how it ended, and the records that
+        it gave back."""
         (verb,) = self._chance.choices(list(WEIGHTS), list(WEIGHTS.values()))
         try:
             about, made = getattr(self, verb)()
@@ -121,7 +124,8 @@ class Reviewer:
         return self._decide(self._operator.lift, "tombstoned", "it may be so")
 
     def _decide(self, verb: Callable[..., lamina.Record], state: str, *given: str) -> Told:
-        """Decide about something that was in a state when somebody looked, which may be over by now."""
+        """Decide about something that was in a state when somebody looked, which may be
+        over by now."""
         known = self._operator.list(layers=["profile", "semantic"], states=[state], limit=NEAR)
         record_id = self._chance.choice(known).id if known else "0" * 26
         return record_id, [verb(record_id, *given).id]

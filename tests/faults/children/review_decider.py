@@ -12,12 +12,14 @@ import lamina
 from .common import Operating, nursery, outcome
 
 LATER = datetime(2027, 6, 1, 8, 0, tzinfo=UTC)
-# The write-ahead log is folded back with every decision, so that each is traced down to the database itself.
+# The write-ahead log is folded back with every decision, so that each is traced down to the
+# database itself.
 SETTINGS = {"store.checkpoint_pages": 1}
 
 
 class Decider(Operating):
-    """A process that holds an operator's handle. Its clock stands still, so that what it makes is always the same."""
+    """A process that holds an operator's handle. Its clock stands still, so that what it makes is
+    always the same."""
 
     def open(self, home: str) -> None:
         self._operator = lamina.operator(

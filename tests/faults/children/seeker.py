@@ -1,4 +1,5 @@
-"""Finds memories where things are difficult: as a user who may only read, and in a process that was forked."""
+"""Finds memories where things are difficult: as a user who may only read, and in a process
+that was forked."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def visit(home: str) -> None:
 
 def without_rights(home: str, user_id: str) -> None:
     with tempfile.TemporaryDirectory() as folder, lamina.open("sky", home=folder) as memory:
-        # Python loads some of its modules when they are first used, perhaps from where only root can read.
+        # Python loads some of its modules when they are first used, perhaps from where only root
+        # can read.
         memory.remember("memory")
         for verb in (*reads(memory).values(), *writes(memory).values()):
             verb()
@@ -61,7 +63,8 @@ def without_rights(home: str, user_id: str) -> None:
 
 
 def while_searching(memory: lamina.Memory) -> None:
-    """A fork while another thread is in the middle of a search, and there is much to be indexed by closing."""
+    """A fork while another thread is in the middle of a search, and there is much to be
+    indexed by closing."""
     memory.remember_many({"content": f"memory {n}"} for n in range(300))
     looking, forked_ = threading.Event(), threading.Event()
 

@@ -1,4 +1,5 @@
-"""Sleeps when told, so that a fault can be put around one night, or several can have the same one."""
+"""Sleeps when told, so that a fault can be put around one night, or several can have
+the same one."""
 
 from __future__ import annotations
 
@@ -21,12 +22,14 @@ from .common import Operating, nursery, say
 TONIGHT = datetime(2026, 7, 1, 2, 0, tzinfo=UTC)
 # So few turns at a time that one night is many transactions.
 FEW_TURNS = 4
-# The write-ahead log is folded back all the time, so that a night is traced down to the database itself.
+# The write-ahead log is folded back all the time, so that a night is traced down to the database
+# itself.
 SETTINGS = {"store.checkpoint_pages": 1}
 
 
 class Sleeper(Operating):
-    """A process that holds an operator's handle. Its clock stands still, so that a night is always the same."""
+    """A process that holds an operator's handle. Its clock stands still, so that a night is always
+    the same."""
 
     def open(self, home: str, now: datetime = TONIGHT) -> None:
         self._operator = lamina.operator("sky", home=home, clock=lambda: now, settings=SETTINGS)
@@ -50,7 +53,8 @@ def small_batches(turns: int = FEW_TURNS) -> Iterator[None]:
 
 
 def warm() -> None:
-    """Sleep once over something of everything, so that what is traced later is not Python finding its modules."""
+    """Sleep once over something of everything, so that what is traced later is not Python finding
+    its modules."""
     with tempfile.TemporaryDirectory() as folder:
         sleeper = Sleeper()
         sleeper.open(folder)
@@ -69,7 +73,8 @@ def warm() -> None:
 
 
 def crowd(name: str) -> None:
-    """One of several that sleep over the same home at once, home after home; what each night did."""
+    """One of several that sleep over the same home at once, home after home; what
+    each night did."""
     warm()
     say(ready=name)
     for line in sys.stdin:

@@ -1,4 +1,5 @@
-"""Remembers without its store, and replays, one step at a time; or in a crowd that gets into each other's way."""
+"""Remembers without its store, and replays, one step at a time; or in a crowd that gets into each
+other's way."""
 
 from __future__ import annotations
 

@@ -58,7 +58,8 @@ def watch(home: str) -> dict[str, object]:
 
 
 def mend(home: str) -> dict[str, object]:
-    """Write to a file that is read-only for a while, and again when it no longer is, with the same handle."""
+    """Write to a file that is read-only for a while, and again when it no longer is, with
+    the same handle."""
     database = Path(home, "agents", "sky", "memory.db")
     operator = lamina.operator("sky", home=home)
     database.chmod(0o400)
@@ -77,7 +78,8 @@ SCENES = {"visit": visit, "watch": watch, "mend": mend}
 
 def main(home: str, user_id: str, scene: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        # Python loads some of its modules when they are first used, perhaps from where only root can read.
+        # Python loads some of its modules when they are first used, perhaps from where only root
+        # can read.
         visit(folder)
     lower(int(user_id))
     report: dict[str, object] = {}

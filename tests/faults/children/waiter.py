@@ -1,4 +1,5 @@
-"""Does one step at a time when told, and says how each ended, so that a fault can be put around a single step."""
+"""Does one step at a time when told, and says how each ended, so that a fault can be put around a
+single step."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class Waiter:
         self._settings = {"store.checkpoint_pages": checkpoint_pages, "store.busy_timeout_ms": 2000}
 
     def open(self) -> None:
-        """Open the store anew, without writing to it: the connection for writing is made by the first memory."""
+        """Open the store anew, without writing to it: the connection for writing is made by the
+        first memory."""
         if self._memory is not None:
             self._memory.close()
         self._memory = lamina.operator("sky", home=self._home, settings=self._settings)

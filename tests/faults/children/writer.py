@@ -1,4 +1,5 @@
-"""Writes until it is killed, and says before and after each step what it is about to do and what is done."""
+"""Writes until it is killed, and says before and after each step what it is about to do and
+what is done."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""No process of the tests talks to anything but this machine: what tries is refused, and written down.
+"""No process of the tests talks to anything but this machine: what tries is refused,
+and written down.
 
-Python reads this file in every child whose `PYTHONPATH` has this folder; the tests themselves call `guard`.
+Python reads this file in every child whose `PYTHONPATH` has this folder; the tests
+themselves call `guard`.
 """
 
 from __future__ import annotations

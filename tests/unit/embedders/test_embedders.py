@@ -1,4 +1,5 @@
-"""Embedders: how they are named, what every vector promises, and what happens when one is missing."""
+"""Embedders: how they are named, what every vector promises, and what happens when
+one is missing."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ def outcome(code: str) -> str:
 
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A small library that is called like the real one, which is too large to be installed for a test."""
+    """A small library that is called like the real one, which is too large to be installed
+    for a test."""
     (tmp_path / "sentence_transformers.py").write_text(STAND_IN)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "sentence_transformers", raising=False)
@@ -92,7 +94,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_a_setting_names_an_embedder(spec: str, name: str) -> None:
-    """Each name of a setting gives the embedder of that vector space, though its model may not be here."""
+    """Each name of a setting gives the embedder of that vector space, though its model may
+    not be here."""
     made = create(spec)
     assert made is not None
     assert made.name == name
@@ -139,7 +142,8 @@ print(WordLlama().embed(["tea"]).shape, [n for n in ("wordllama", "pydantic", "r
 
 
 def test_every_row_has_length_1_or_is_zero() -> None:
-    """One row per text in order, float32 and contiguous; a text without tokens is a row of zeros."""
+    """One row per text in order, float32 and contiguous; a text without tokens is a
+    row of zeros."""
     rows = WORDS.embed(TEXTS)
     assert (rows.shape, rows.dtype, rows.flags.c_contiguous) == (
         (len(TEXTS), 256),
@@ -209,7 +213,8 @@ def test_long_texts_are_cut(part: str) -> None:
 
 
 def test_a_missing_package_says_what_to_install(package: Path) -> None:
-    """Without its files the embedder fails with the command that brings them, and is listed as not here."""
+    """Without its files the embedder fails with the command that brings them, and is listed
+    as not here."""
     with pytest.raises(EmbedderFailed, match="`pip install wordllama`"):
         WordLlama().embed(["tea"])
     assert not wordllama.is_here()
@@ -237,7 +242,8 @@ def test_a_missing_package_says_what_to_install(package: Path) -> None:
     ],
 )
 def test_damaged_weights_are_a_typed_error(package: Path, content: bytes) -> None:
-    """A file that is empty, cut off, of another kind or not ours is named, never read as numbers."""
+    """A file that is empty, cut off, of another kind or not ours is named, never
+    read as numbers."""
     path = package / wordllama.WEIGHTS
     path.write_bytes(content)
     with pytest.raises(EmbedderFailed, match=r"l2_supercat_256.safetensors"):
@@ -286,7 +292,8 @@ def test_a_sentence_model_makes_rows_like_the_others(library: None) -> None:
     ],
 )
 def test_a_sentence_model_that_fails_says_why(library: None, model: str, message: str) -> None:
-    """A model that is not here is not downloaded: the message says how; one that makes no vectors is not believed."""
+    """A model that is not here is not downloaded: the message says how; one that makes no vectors
+    is not believed."""
     made = create(f"sentence-transformers:{model}")
     assert made is not None
     with pytest.raises(EmbedderFailed, match=message):
@@ -295,7 +302,8 @@ def test_a_sentence_model_that_fails_says_why(library: None, model: str, message
 
 @pytest.mark.parametrize("rows", [[[3.0, 4.0]], [[3e-44, 4e-44]], [[3e38, 3e38]], [[0.0, 0.0]]])
 def test_length_1_at_any_scale(rows: Any) -> None:
-    """Numbers near the limits of single precision are neither lost nor infinite; zeros stay zeros."""
+    """Numbers near the limits of single precision are neither lost nor infinite;
+    zeros stay zeros."""
     made = embedders.unit(np.array(rows, np.float32))
     assert np.linalg.norm(made.astype(np.float64)) == pytest.approx(float(any(rows[0])), abs=0.03)
 

@@ -1,11 +1,11 @@
-"""The endpoint: what it sends, and that nothing a server may answer is believed unseen. The server is a real one."""
+"""The endpoint: what it sends, and that nothing a server may answer is believed unseen. The server
+is a real one."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,62 +13,15 @@ import pytest
 
 from lamina.embedders.endpoint import BATCH, MAX_ANSWER, MAX_CHARACTERS, Endpoint
 from lamina.errors import EmbedderFailed, InvalidInput
-
-KEY = "sk-very-secret-0123456789"
-Play = Callable[["Handler", dict[str, Any]], None]
-
-
-class Handler(BaseHTTPRequestHandler):
-    """One request: noted, and then answered as the test says."""
-
-    server: Server
-
-    def do_POST(self) -> None:
-        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.seen.append((self.path, dict(self.headers), question))
-        self.server.play(self, question)
-
-    def answer(self, body: bytes, status: int, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(body)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def drip(self, head: bytes, drop: bytes) -> None:
-        """Never silent for long, and never done: until the client has gone or the test is over."""
-        self.wfile.write(head)
-        while not self.server.over.wait(0.02):
-            self.wfile.write(drop)
-
-    def log_message(self, *_: object) -> None:
-        """Keep quiet."""
-
-
-class Server(ThreadingHTTPServer):
-    """A server that plays what a test wants."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.seen: list[tuple[str, dict[str, str], dict[str, Any]]] = []
-        self.over = threading.Event()
-        self.play: Play = good
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
-
-    def handle_error(self, *_: object) -> None:
-        """A client that has gone is what some tests are about."""
+from tests.cases import every
+from tests.http_fakes import KEY, ModelHandler, ModelServer, says
 
 
 def vector(text: str) -> list[float]:
     return [len(text), 1, 2.5]
 
 
-def good(handler: Handler, question: dict[str, Any]) -> None:
+def good(handler: ModelHandler, question: dict[str, Any]) -> None:
     data = [
         {"object": "embedding", "index": n, "embedding": vector(text)}
         for n, text in enumerate(question["input"])
@@ -82,11 +35,6 @@ def good(handler: Handler, question: dict[str, Any]) -> None:
     )
 
 
-def says(body: bytes | str, status: int = 200, headers: dict[str, str] | None = None) -> Play:
-    content = body.encode() if isinstance(body, str) else body
-    return lambda handler, _: handler.answer(content, status, headers or {})
-
-
 def data(*embeddings: object) -> str:
     return json.dumps(
         {"data": [{"index": n, "embedding": found} for n, found in enumerate(embeddings)]}
@@ -94,17 +42,12 @@ def data(*embeddings: object) -> str:
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as made:
-        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield made
-        made.over.set()
-        made.shutdown()
-        thread.join()
+def server() -> Iterator[ModelServer]:
+    with ModelServer(good) as running:
+        yield running
 
 
-def endpoint(server: Server, timeout: float = 20, key: str | None = KEY) -> Endpoint:
+def endpoint(server: ModelServer, timeout: float = 20, key: str | None = KEY) -> Endpoint:
     return Endpoint(server.address, "nomic-embed-text", key, timeout)
 
 
@@ -117,7 +60,7 @@ def failure(made: Endpoint, *texts: str) -> str:
     return caught.value.message
 
 
-def test_texts_become_rows(server: Server) -> None:
+def test_texts_become_rows(server: ModelServer) -> None:
     """One row of length 1 per text, in order; the question is what the protocol says."""
     made = endpoint(server)
     rows = made.embed(["tea", "coffee"])
@@ -134,13 +77,13 @@ def test_texts_become_rows(server: Server) -> None:
     }
 
 
-def test_without_a_key_none_is_sent(server: Server) -> None:
+def test_without_a_key_none_is_sent(server: ModelServer) -> None:
     """A server of one's own needs no key."""
     endpoint(server, key=None).embed(["tea"])
     assert "Authorization" not in server.seen[0][1]
 
 
-def test_dimensions_are_asked_for_once(server: Server) -> None:
+def test_dimensions_are_asked_for_once(server: ModelServer) -> None:
     """Nobody has to say how long the vectors are; the server is asked when it matters."""
     made = endpoint(server)
     assert server.seen == []
@@ -148,20 +91,20 @@ def test_dimensions_are_asked_for_once(server: Server) -> None:
     assert len(server.seen) == 1
 
 
-def test_empty_texts_are_not_sent(server: Server) -> None:
+def test_empty_texts_are_not_sent(server: ModelServer) -> None:
     """A text without words is a row of zeros; servers refuse such texts."""
     rows = endpoint(server).embed(["", "tea", " \n"])
     assert [bool(row.any()) for row in rows] == [False, True, False]
     assert [question["input"] for _, _, question in server.seen] == [["tea"]]
 
 
-def test_long_texts_are_cut(server: Server) -> None:
+def test_long_texts_are_cut(server: ModelServer) -> None:
     """Of a very long text the beginning is sent."""
     endpoint(server).embed(["é" * (MAX_CHARACTERS + 1)])
     assert server.seen[0][2]["input"] == ["é" * MAX_CHARACTERS]
 
 
-def test_many_texts_are_sent_in_batches(server: Server) -> None:
+def test_many_texts_are_sent_in_batches(server: ModelServer) -> None:
     """No request holds more than 64 texts, and the rows stay in order."""
     texts = ["x" * (n + 1) for n in range(2 * BATCH + 3)]
     rows = endpoint(server).embed(texts)
@@ -169,10 +112,10 @@ def test_many_texts_are_sent_in_batches(server: Server) -> None:
     assert np.all(np.diff(rows[:, 0]) > 0)
 
 
-def test_answers_may_come_in_any_order(server: Server) -> None:
+def test_answers_may_come_in_any_order(server: ModelServer) -> None:
     """The index of a vector says which text it belongs to."""
 
-    def backwards(handler: Handler, question: dict[str, Any]) -> None:
+    def backwards(handler: ModelHandler, question: dict[str, Any]) -> None:
         found = [
             {"index": n, "embedding": vector(text)} for n, text in enumerate(question["input"])
         ]
@@ -184,13 +127,13 @@ def test_answers_may_come_in_any_order(server: Server) -> None:
     assert np.array_equal(made.embed(["tea", "coffee", "chocolate"]), expected)
 
 
-def test_answers_without_numbers_are_in_order(server: Server) -> None:
+def test_answers_without_numbers_are_in_order(server: ModelServer) -> None:
     """A server that leaves the index out means the order of the question."""
     server.play = says('{"data": [{"embedding": [1, 0]}, {"embedding": [0, 3]}]}')
     assert endpoint(server).embed(["a", "b"]).tolist() == [[1, 0], [0, 1]]
 
 
-@pytest.mark.parametrize(
+@every(
     ("body", "message"),
     [
         ("<html>hello</html>", "something else than vectors"),
@@ -229,8 +172,11 @@ def test_answers_without_numbers_are_in_order(server: Server) -> None:
         ('{"data": [{"index": -1, "embedding": [1, 2]}]}', "numbered"),
     ],
 )
-def test_a_wrong_answer_is_not_believed(server: Server, body: bytes | str, message: str) -> None:
-    """Whatever is not exactly one vector of finite numbers for each text is a typed error that says what came."""
+def test_a_wrong_answer_is_not_believed(
+    server: ModelServer, body: bytes | str, message: str
+) -> None:
+    """Whatever is not exactly one vector of finite numbers for each text is a typed error that says
+    what came."""
     server.play = says(body)
     with pytest.raises(EmbedderFailed, match=message):
         endpoint(server).embed(["tea"])
@@ -248,13 +194,15 @@ def test_a_wrong_answer_is_not_believed(server: Server, body: bytes | str, messa
         ('{"data": [{"index": 0, "embedding": [1]}, {"embedding": [2]}]}', r"as \[0, None\]"),
     ],
 )
-def test_a_wrong_answer_for_two_is_not_believed(server: Server, body: str, message: str) -> None:
+def test_a_wrong_answer_for_two_is_not_believed(
+    server: ModelServer, body: str, message: str
+) -> None:
     """Too few vectors, of unequal dimensions, or two for one text: nothing of it is used."""
     server.play = says(body)
     assert message.replace("\\", "") in failure(endpoint(server), "a", "b")
 
 
-def test_dimensions_may_not_change(server: Server) -> None:
+def test_dimensions_may_not_change(server: ModelServer) -> None:
     """Vectors of another length than before are of another space."""
     made = endpoint(server)
     made.embed(["tea"])
@@ -262,10 +210,10 @@ def test_dimensions_may_not_change(server: Server) -> None:
     assert "different dimensions: 3, 4" in failure(made)
 
 
-def test_a_huge_answer_is_not_read_to_its_end(server: Server) -> None:
+def test_a_huge_answer_is_not_read_to_its_end(server: ModelServer) -> None:
     """An answer larger than any honest one is given up."""
 
-    def huge(handler: Handler, _: object) -> None:
+    def huge(handler: ModelHandler, _: object) -> None:
         handler.send_response(200)
         handler.end_headers()
         while not handler.server.over.is_set():
@@ -276,8 +224,9 @@ def test_a_huge_answer_is_not_read_to_its_end(server: Server) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 503, 204])
-def test_errors_are_quoted_briefly(server: Server, status: int) -> None:
-    """The message holds the status, but nothing of what the server said: that may be the key, or another user's text."""
+def test_errors_are_quoted_briefly(server: ModelServer, status: int) -> None:
+    """The message holds the status, but nothing of what the server said: that may be the key, or
+    another user's text."""
     body = (
         b""
         if status == 204
@@ -291,9 +240,9 @@ def test_errors_are_quoted_briefly(server: Server, status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_redirects_are_not_followed(server: Server, status: int) -> None:
+def test_redirects_are_not_followed(server: ModelServer, status: int) -> None:
     """Texts and keys go to the address that was set, and to no other."""
-    with Server() as other:
+    with ModelServer(good) as other:
         server.play = says("", status, {"Location": f"{other.address}/embeddings?key={KEY}"})
         message = failure(endpoint(server))
         assert f"redirects to {other.address}/embeddings?key=***" in message
@@ -311,8 +260,9 @@ def test_redirects_are_not_followed(server: Server, status: int) -> None:
         (b"", b""),
     ],
 )
-def test_a_slow_server_is_given_up(server: Server, head: bytes, drop: bytes) -> None:
-    """The time limit is for the whole answer: a server that sends a byte now and then gains nothing by it."""
+def test_a_slow_server_is_given_up(server: ModelServer, head: bytes, drop: bytes) -> None:
+    """The time limit is for the whole answer: a server that sends a byte now and then gains nothing
+    by it."""
     server.play = lambda handler, _: handler.drip(head, drop)
     assert "did not answer within 0.2 seconds" in failure(endpoint(server, timeout=0.2))
     for thread in [found for found in threading.enumerate() if found.name == "lamina-endpoint"]:
@@ -323,24 +273,24 @@ def test_a_slow_server_is_given_up(server: Server, head: bytes, drop: bytes) -> 
 @pytest.mark.parametrize(
     "head", [b"", b"SSH-2.0-OpenSSH_9\r\n", b"HTTP/1.1 abc\r\n\r\n", b"\0" * 100_000]
 )
-def test_what_is_no_web_server_is_a_typed_error(server: Server, head: bytes) -> None:
+def test_what_is_no_web_server_is_a_typed_error(server: ModelServer, head: bytes) -> None:
     """A port with something else behind it, or that hangs up."""
 
-    def other(handler: Handler, _: object) -> None:
+    def other(handler: ModelHandler, _: object) -> None:
         handler.wfile.write(head)
 
     server.play = other
     assert "cannot be reached" in failure(endpoint(server))
 
 
-def test_a_server_without_a_certificate_is_a_typed_error(server: Server) -> None:
+def test_a_server_without_a_certificate_is_a_typed_error(server: ModelServer) -> None:
     """Where https was set, nothing is said before the server has proved who it is."""
     made = Endpoint(server.address.replace("http", "https"), "m", KEY, 20)
     assert "cannot be reached" in failure(made)
     assert server.seen == []
 
 
-def test_a_cut_answer_is_a_typed_error(server: Server) -> None:
+def test_a_cut_answer_is_a_typed_error(server: ModelServer) -> None:
     """A connection that breaks in the middle gives no vectors."""
     server.play = says(data([1, 2])[:20], headers={"Content-Length": "1000"})
     assert "something else than vectors" in failure(endpoint(server))
@@ -348,12 +298,12 @@ def test_a_cut_answer_is_a_typed_error(server: Server) -> None:
 
 def test_a_server_that_is_down_is_a_typed_error() -> None:
     """Nobody listens: the message says so and asks whether the server runs."""
-    with Server() as gone:
+    with ModelServer(good) as gone:
         made = endpoint(gone)
     assert "start the server" in failure(made)
 
 
-def test_a_failure_is_not_remembered(server: Server) -> None:
+def test_a_failure_is_not_remembered(server: ModelServer) -> None:
     """When the server is well again, so is the embedder."""
     made = endpoint(server)
     server.play = says("", 503)
@@ -362,7 +312,7 @@ def test_a_failure_is_not_remembered(server: Server) -> None:
     assert made.embed(["tea"]).shape == (1, 3)
 
 
-@pytest.mark.parametrize(
+@every(
     "address",
     [
         "",
@@ -381,7 +331,8 @@ def test_a_failure_is_not_remembered(server: Server) -> None:
     ],
 )
 def test_addresses_are_plain(address: str) -> None:
-    """What is not a plain http or https address is refused when the embedder is made, with an example of one."""
+    """What is not a plain http or https address is refused when the embedder is made, with an
+    example of one."""
     with pytest.raises(InvalidInput, match=r"such as http://localhost:11434/v1"):
         Endpoint(address, "m", None, 1)
 

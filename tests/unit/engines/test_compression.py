@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -12,13 +13,13 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from lamina.engines import compression, profile
-from lamina.engines.compression import Fate, Plan, Shelf, Summary, slug
-from lamina.model import rules
+from lamina.engines.compression import Decision, Fate, Joined, Plan, Shelf, Summary, Target, slug
+from lamina.model import hashing, rules
 from lamina.model.record import Layer, Record, State, Trust
 from lamina.text import words
+from tests.cases import every
 from tests.conftest import START
-
-from .test_profile import record, told
+from tests.unit.engines.samples import hour, ids, one_id, record, told
 
 NOW = START + timedelta(days=100)
 
@@ -97,7 +98,8 @@ def test_facts_and_decisions_are_stable(kind: str) -> None:
 
 
 def test_a_preference_has_a_key_of_its_own() -> None:
-    """L9: a preference becomes a key of the profile, made of its words, with its text as the value."""
+    """L9: a preference becomes a key of the profile, made of its words, with its text
+    as the value."""
     assert said(planned([item(1, "Prefers tea.", "preference")])) == {"prefers-tea": "Prefers tea."}
 
 
@@ -127,7 +129,8 @@ def test_a_key_that_is_none_is_passed_over(key: Any) -> None:
 
 @pytest.mark.parametrize("value", [None, "", 5, True, ["Ana", 5], []])
 def test_a_value_that_does_not_fit_its_key_is_passed_over(value: Any) -> None:
-    """L9: where a text belongs, only a text is taken from metadata; otherwise what the memory says counts."""
+    """L9: where a text belongs, only a text is taken from metadata; otherwise what the
+    memory says counts."""
     one = item(1, "Ana", metadata={"profile_key": "name", "value": value})
     two = item(2, "tea", metadata={"profile_key": "interests", "value": value})
     assert said(planned([one, two])) == {"name": "Ana", "interests": ["tea"]}
@@ -143,7 +146,8 @@ def test_do_not_assume_has_its_list(kind: str) -> None:
 
 
 def test_projects_are_sorted_by_tags() -> None:
-    """L9: tags goal, blocker, next and next_step sort a project's items; else kind project is a goal, the rest is next."""
+    """L9: tags goal, blocker, next and next_step sort a project's items; else kind project is a
+    goal, the rest is next."""
     items = [
         item(1, "grow tomatoes", "fact", ["project:garden", "goal"]),
         item(2, "no water", "preference", ["blocker", "project:garden"]),
@@ -176,7 +180,7 @@ def test_an_item_of_two_projects_is_in_both() -> None:
     assert plan.decisions == ((f"{1:026d}", Fate.PROJECT, "garden, house", "its tags say where"),)
 
 
-@pytest.mark.parametrize(
+@every(
     ("kind", "tags"),
     [
         *((kind, ()) for kind in rules.KINDS if kind not in compression.PROFILE_KINDS),
@@ -206,7 +210,8 @@ def test_summaries_name_their_sources() -> None:
 
 
 def test_a_list_is_merged_with_what_it_says() -> None:
-    """L9, P1: a list grows by what it does not have, keeps its order, and its evidence is the old and the new."""
+    """L9, P1: a list grows by what it does not have, keeps its order, and its evidence is the old
+    and the new."""
     before = told(1, "stable_facts", ["lives in Oslo", "has a dog"], evidence=("e" * 26,))
     (summary,) = planned(
         [item(5, "Lives  in OSLO"), item(6, "has a cat"), item(7, "Has a cat")], [before]
@@ -229,7 +234,8 @@ def test_a_project_is_merged_with_what_it_says() -> None:
 
 
 def test_what_is_known_is_joined() -> None:
-    """L9: a memory that says what is known already is compressed: it becomes evidence, and no record is made anew."""
+    """L9: a memory that says what is known already is compressed: it becomes evidence, and no
+    record is made anew."""
     before = told(1, "stable_facts", ["lives in Oslo"], evidence=("e" * 26,))
     drink = told(2, "drink", "Tea", evidence=())
     plan = planned(
@@ -246,7 +252,8 @@ def test_what_is_known_is_joined() -> None:
 
 
 def test_a_repetition_does_not_lower_trust() -> None:
-    """V8: what an operator said stays trusted when an agent repeats it; the repetition is no evidence then."""
+    """V8: what an operator said stays trusted when an agent repeats it; the repetition is no
+    evidence then."""
     before = told(1, "drink", "tea", trust=Trust.OPERATOR)
     plan = planned([item(5, "tea", metadata={"profile_key": "drink"})], [before])
     assert (plan.summaries, plan.joined, len(plan.compressed)) == ((), (), 1)
@@ -269,7 +276,8 @@ def test_a_users_list_begins_with_what_concerns_everybody() -> None:
 
 
 def test_the_newest_statement_counts() -> None:
-    """L9: of several values for one key the one that was said last counts, and what agrees with it is its evidence."""
+    """L9: of several values for one key the one that was said last counts, and what agrees with it
+    is its evidence."""
     values = ["tea", "coffee", "Tea", "water", "tea"]
     items = [
         item(
@@ -288,7 +296,8 @@ def test_the_newest_statement_counts() -> None:
 
 
 def test_a_correction_is_not_undone() -> None:
-    """L9: what was said before a key was set does not set it back, though it is compressed later."""
+    """L9: what was said before a key was set does not set it back, though it
+    is compressed later."""
     corrected = told(50, "drink", "coffee", trust=Trust.OPERATOR)
     plan = planned([item(5, "tea", metadata={"profile_key": "drink"})], [corrected])
     assert (plan.summaries, plan.joined, len(plan.compressed)) == ((), (), 1)
@@ -329,7 +338,8 @@ def test_what_was_brought_back_is_young_again() -> None:
 
 
 def test_what_comes_from_outside_waits() -> None:
-    """V8: external text is planned apart, as proposals, also where a person may confirm; it builds on what is trusted."""
+    """V8: external text is planned apart, as proposals, also where a person may confirm; it builds
+    on what is trusted."""
     active = told(1, "stable_facts", ["a"], trust=Trust.OPERATOR)
     items = [
         item(5, "b", trust=Trust.EXTERNAL),
@@ -349,7 +359,8 @@ def test_what_comes_from_outside_waits() -> None:
 
 
 def test_without_authority_the_profile_waits() -> None:
-    """V1, V8: for an agent and the scheduler what concerns the profile waits, and projects do not."""
+    """V1, V8: for an agent and the scheduler what concerns the profile waits, and
+    projects do not."""
     plan = planned([item(1, "a"), item(2, "dig", tags=["project:garden"])], may_confirm=False)
     assert {one.key: one.constrained for one in plan.summaries} == {
         "stable_facts": True,
@@ -365,7 +376,8 @@ def test_trust_is_the_lowest_of_the_sources() -> None:
 
 
 def test_a_proposal_builds_on_the_one_before() -> None:
-    """V1: a second proposal holds what the first one proposes, so that confirming the last loses nothing."""
+    """V1: a second proposal holds what the first one proposes, so that confirming the
+    last loses nothing."""
     active = told(1, "stable_facts", ["a"])
     first = told(2, "stable_facts", ["a", "b"], state=State.CONSTRAINED, evidence=("e" * 26,))
     foreign = told(3, "stable_facts", ["a", "x"], state=State.CONSTRAINED, trust=Trust.EXTERNAL)
@@ -377,7 +389,8 @@ def test_a_proposal_builds_on_the_one_before() -> None:
 
 @pytest.mark.parametrize("may_confirm", [True, False])
 def test_what_is_summed_up_already_is_only_archived(may_confirm: bool) -> None:
-    """L9: after a crash, what is evidence of an active or a waiting summary of its key is compressed and written no more."""
+    """L9: after a crash, what is evidence of an active or a waiting summary of its key is
+    compressed and written no more."""
     ids = [f"{seq:026d}" for seq in (5, 6)]
     active = told(1, "stable_facts", ["other words"], evidence=(ids[0],))
     waiting = told(2, "drink", "tea", state=State.CONSTRAINED, evidence=(ids[1],))
@@ -405,7 +418,8 @@ def test_a_key_is_made_of_words(content: str, key: str) -> None:
 
 
 def test_keys_of_different_texts_differ() -> None:
-    """L9: texts that a reader tells apart never share a key, nor does one take the place of a field."""
+    """L9: texts that a reader tells apart never share a key, nor does one take the place
+    of a field."""
     contents = [
         "I like C",
         "I like C++",
@@ -427,7 +441,8 @@ def test_keys_of_different_texts_differ() -> None:
 
 @given(st.text(min_size=1).filter(words.is_visible), st.text(min_size=1).filter(words.is_visible))
 def test_one_text_has_one_key(one: str, other: str) -> None:
-    """L9: a key is stable: the same text gives the same key, in every case and spacing, and is always allowed."""
+    """L9: a key is stable: the same text gives the same key, in every case and spacing, and is
+    always allowed."""
     assert slug(one) == slug(words.normalise(one))
     assert rules.label(slug(one), "key")
     if words.normalise(one).rstrip(".!") != words.normalise(other).rstrip(".!"):
@@ -470,7 +485,8 @@ def memories() -> st.SearchStrategy[Record]:
     st.booleans(),
 )
 def test_no_memory_is_lost(items: list[Record], may_confirm: bool, hours: int, half: bool) -> None:
-    """L9, P1, V8: each memory is compressed or left, every source is known, external text waits; again changes nothing.
+    """L9, P1, V8: each memory is compressed or left, every source is known, external text waits;
+    again changes nothing.
 
     `half` applies a first plan to some of the memories before the second one sees all of them.
     """
@@ -505,3 +521,272 @@ def test_no_memory_is_lost(items: list[Record], may_confirm: bool, hours: int, h
 def fields_of(one: Record) -> dict[str, Any]:
     names = ("state", "user", "trust", "occurred_at", "created_at", "importance")
     return {name: getattr(one, name) for name in names}
+
+
+@pytest.mark.parametrize(("most", "proposed"), [(0, 0), (1, 1), (2, 2), (3, 3), (9, 3)])
+def test_no_more_proposals_than_are_taken(most: int, proposed: int) -> None:
+    """V9: each key is a proposal; those beyond the allowance stay as they are, and say why."""
+    items = [
+        item(number, f"Likes {what}", "preference")
+        for number, what in enumerate(("tea", "jazz", "rain"), 1)
+    ]
+    plan = compression.plan(items, [], [], NOW, 48, may_confirm=False, most_proposals=most)
+    assert len(plan.summaries) == proposed
+    assert [one.rule for one in plan.decisions if one.fate is Fate.LEFT] == [
+        "no more proposals are taken today"
+    ] * (3 - proposed)
+
+
+def test_a_list_takes_128_kib() -> None:
+    """L9: lines are added while they fit into the room of a record, to the last that does; the next
+    says that it is full."""
+    plan = planned([item(number, f"{number:03d}{'x' * 4000}") for number in range(1, 40)])
+    size = len(hashing.encode(said(plan)["stable_facts"]))
+    assert 128 * 1024 - 4010 < size <= 128 * 1024
+    assert {one.rule for one in plan.decisions if one.fate is Fate.LEFT} == {"the summary is full"}
+
+
+def test_a_key_of_many_words_ends_with_eight_letters_of_its_hash() -> None:
+    """L9: keys stay the same from version to version, so the form of the hash does too."""
+    assert re.fullmatch(r"i-like-c-[0-9a-f]{8}", compression.slug("I like C++"))
+    assert compression.slug("I like tea.") == compression.slug("I like tea!") == "i-like-tea"
+
+
+def test_what_is_known_is_told_as_known() -> None:
+    """L9: a repetition of a value says that it changes nothing."""
+    there = told(1, "drink", "tea")
+    plan = planned(
+        [item(2, "x", "preference", metadata={"profile_key": "drink", "value": "Tea"})], [there]
+    )
+    assert [(one.fate, one.rule) for one in plan.decisions] == [(Fate.KNOWN, "says what is known")]
+
+
+def test_a_plan_as_a_whole() -> None:
+    """L9, P1: what is written, what is joined, and what becomes of each memory, in the order in
+    which they came."""
+    everywhere = told(1, "stable_facts", ["Lives in Oslo"], evidence=ids(90), importance=0.9)
+    items = [
+        item(6, "dig", tags=["project:Garden", "next"], importance=0.7),
+        item(5, "lives in oslo"),
+        item(9, "has a cat", importance=0.6),
+        item(7, "wants roses", "project", tags=["project:Garden"]),
+        item(8, "x", "crumb"),
+        item(10, "Prefers tea", "preference", occurred_at=NOW + timedelta(days=5)),
+        item(11, "lives in OSLO"),
+        item(12, "young", created_at=NOW),
+    ]
+    assert planned(items, [everywhere]) == Plan(
+        summaries=(
+            Summary(
+                Shelf.PROFILE, "prefers-tea", "Prefers tea", ids(10), Trust.AGENT, 0.5, hour(10)
+            ),
+            Summary(
+                Shelf.PROFILE,
+                "stable_facts",
+                ["Lives in Oslo", "has a cat"],
+                ids(90, 5, 9, 11),
+                Trust.AGENT,
+                0.9,
+                hour(9),
+            ),
+            Summary(
+                Shelf.PROJECT,
+                "Garden",
+                {"goals": ["wants roses"], "blockers": [], "next_steps": ["dig"]},
+                ids(6, 7),
+                Trust.AGENT,
+                0.7,
+                hour(7),
+            ),
+        ),
+        joined=(),
+        decisions=(
+            Decision(one_id(5), Fate.KNOWN, "stable_facts", "says what is known"),
+            Decision(one_id(6), Fate.PROJECT, "Garden", "its tags say where"),
+            Decision(one_id(7), Fate.PROJECT, "Garden", "kind project"),
+            Decision(
+                one_id(8), Fate.LEFT, None, "nothing summarises the kind crumb outside a project"
+            ),
+            Decision(one_id(9), Fate.PROFILE, "stable_facts", "kind fact"),
+            Decision(one_id(10), Fate.PROFILE, "prefers-tea", "kind preference"),
+            Decision(one_id(11), Fate.KNOWN, "stable_facts", "says what is known"),
+            Decision(one_id(12), Fate.LEFT, None, "younger than 48 hours"),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("tag", "section"),
+    [
+        ("goal", "goals"),
+        ("blocker", "blockers"),
+        ("next", "next_steps"),
+        ("next_step", "next_steps"),
+    ],
+)
+def test_each_tag_has_its_section(tag: str, section: str) -> None:
+    """L9: whatever the kind says; each section once."""
+    one = item(1, " dig ", "project", ["project: Garden ", "project:", tag, tag])
+    assert compression.targets(one) == [
+        Target(Shelf.PROJECT, "Garden", section, "dig", "its tags say where")
+    ]
+
+
+def test_where_a_memory_goes() -> None:
+    """L9: by its project, by `do_not_assume`, by the key that it names, then by its kind."""
+
+    def target(*given: Any, **more: Any) -> list[tuple[Any, ...]]:
+        return [one[1:] for one in compression.targets(item(1, " tea ", *given, **more))]
+
+    key = {"profile_key": " Drink ", "value": " green tea "}
+    assert target("fact", ["project:a", "project:b"]) == [
+        (name, "next_steps", "tea", "kind fact") for name in "ab"
+    ]
+    assert target("fact", ["do_not_assume"], metadata=key) == [
+        ("do_not_assume", "", "tea", "tag do_not_assume")
+    ]
+    assert target("fact", metadata=key) == [("Drink", "", "green tea", "its profile_key")]
+    assert target("fact", metadata={"profile_key": "drink"}) == [
+        ("drink", "", "tea", "its profile_key")
+    ]
+    assert target("fact", metadata={"profile_key": "interests", "value": ["a", "b"]}) == [
+        ("interests", "", "a", "its profile_key"),
+        ("interests", "", "b", "its profile_key"),
+    ]
+    assert target("fact", metadata={"profile_key": "interests", "value": []}) == [
+        ("interests", "", "tea", "its profile_key")
+    ]
+    assert target("preference") == [("tea", "", "tea", "kind preference")]
+    assert target("decision") == [("stable_facts", "", "tea", "kind decision")]
+
+
+@pytest.mark.parametrize(
+    ("characters", "rule"),
+    [(4094, "kind fact"), (4095, "longer than a summary takes (4,096 bytes)")],
+)
+def test_a_line_has_4096_bytes(characters: int, rule: str) -> None:
+    """L9: with the quotes around it, to the last one; in a list and as a single value."""
+    for kind in ("fact", "preference"):
+        (decided,) = planned([item(1, "x" * characters, kind)]).decisions
+        assert decided.rule == rule.replace("fact", kind)
+
+
+@pytest.mark.parametrize(("characters", "taken"), [(4056, 32), (4057, 31)])
+def test_a_list_is_filled_to_the_last_byte(characters: int, taken: int) -> None:
+    """L9: 128 KiB, with the quotes and commas; a shorter line that comes later still fits."""
+    lines = [item(number, f"{number:04d}".ljust(4094, "x")) for number in range(1, 32)]
+    plan = planned([*lines, item(40, "y" * characters)])
+    assert len(said(plan)["stable_facts"]) == taken
+    assert [one.rule for one in plan.decisions if one.fate is Fate.LEFT] == [
+        "the summary is full"
+    ] * (32 - taken)
+    assert len(planned([*lines, item(40, "y" * 4057), item(41, "z")]).left) == 1
+
+
+def test_a_summary_names_ten_thousand_sources() -> None:
+    """P1: what is new comes before what is repeated; with ten thousand there is no
+    room for more."""
+
+    def grown(before: int, *said_: str) -> Plan:
+        there = told(
+            1, "stable_facts", ["a"], evidence=tuple(f"e{number}" for number in range(before))
+        )
+        return planned([item(seq, one) for seq, one in enumerate(said_, 5)], [there])
+
+    (full,) = grown(9_997, "a", "b", "a", "c", "a").summaries
+    assert full.evidence[9_997:] == ids(5, 6, 8)
+    assert grown(9_999, "b").summaries[0].evidence[9_999:] == ids(5)
+    (refused,) = grown(10_000, "b").decisions
+    assert (refused.fate, refused.rule) == (Fate.LEFT, "the summary is full")
+    assert [one.rule for one in grown(9_999, "b", "c").decisions] == [
+        "kind fact",
+        "the summary is full",
+    ]
+    (joined,) = grown(9_998, "a", "a", "a").joined
+    assert joined.evidence[9_998:] == ids(5, 6)
+    assert grown(10_000, "a").joined == ()
+
+
+def test_a_repetition_is_evidence_of_the_first_record_that_says_it() -> None:
+    """L9, R12: of its own user and trusted no more; a proposal that holds it already takes none a
+    second time."""
+    active = told(1, "interests", ["tea"], evidence=ids(90), trust=Trust.OPERATOR)
+    waiting = told(2, "interests", ["tea", "jazz"], state=State.CONSTRAINED)
+    plan = planned(
+        [item(5, "jazz", metadata={"profile_key": "interests"})],
+        [active],
+        [waiting],
+        may_confirm=False,
+    )
+    assert plan.joined == (Joined(waiting, ids(5)),)
+    plan = planned(
+        [item(5, "tea", metadata={"profile_key": "interests"})],
+        [active],
+        [waiting],
+        may_confirm=False,
+    )
+    assert plan.joined == (Joined(waiting, ids(5)),)
+    trusted = item(5, "tea", metadata={"profile_key": "interests"}, trust=Trust.OPERATOR)
+    assert planned([trusted], [active], [waiting], may_confirm=False).joined == (
+        Joined(active, ids(90, 5)),
+    )
+
+
+def test_a_memory_of_two_summaries_has_one_decision() -> None:
+    """L9: it stays if one of them could not take it, and names both."""
+    goals = [f"{number}".ljust(4060, "x") for number in range(32)]
+    large = record(1, {"project": {"project_name": "a", "goals": goals, "next_steps": ["dig"]}})
+    (decided,) = planned([item(5, "y" * 2000, tags=["project:b", "project:a"])], [large]).decisions
+    assert decided == Decision(one_id(5), Fate.LEFT, "a, b", "the summary is full")
+    (decided,) = planned([item(5, "dig", tags=["project:a", "project:b"])], [large]).decisions
+    assert decided == Decision(one_id(5), Fate.PROJECT, "a, b", "kind fact")
+
+
+def test_what_somebody_else_proposed_stands_for_nothing() -> None:
+    """L9: a proposal that rests on a memory, and was not made here, need not say what
+    the memory says."""
+    waiting = told(2, "drink", "tea", state=State.CONSTRAINED, evidence=ids(5))
+    plan = planned([item(5, "milk", metadata={"profile_key": "drink"})], [], [waiting])
+    assert said(plan) == {"drink": "milk"}
+
+
+def test_what_was_rejected_is_left_out_of_a_plan() -> None:
+    """V6: with its reason; another line of the same memory does not save it."""
+    items = [item(5, "tea", metadata={"profile_key": "interests", "value": ["tea", "jazz"]})]
+    plan = compression.plan(
+        items, [], [], NOW, 48, may_confirm=True, is_rejected=lambda target: target.value == "tea"
+    )
+    assert said(plan) == {"interests": ["jazz"]}
+    assert plan.decisions == (Decision(one_id(5), Fate.LEFT, "interests", "rejected before"),)
+    assert (plan.left, plan.compressed) == (ids(5), ())
+
+
+def test_a_value_said_at_the_same_moment_changes_nothing() -> None:
+    """L9: a later one does; of two memories of one moment the one that came later counts."""
+    there = told(1, "drink", "tea", evidence=ids(90), occurred_at=hour(4), created_at=hour(4))
+
+    def drinks(*when: int) -> dict[str, Any]:
+        keyed = {"profile_key": "drink"}
+        return said(
+            planned(
+                [
+                    item(seq, f"milk {seq}", metadata=keyed, occurred_at=hour(at))
+                    for seq, at in enumerate(when, 20)
+                ],
+                [there],
+            )
+        )
+
+    assert drinks(4) == {}
+    assert drinks(5) == {"drink": "milk 20"}
+    assert drinks(5, 5) == {"drink": "milk 21"}
+    assert drinks(6, 5) == {"drink": "milk 20"}
+
+
+def test_a_key_has_sixty_characters() -> None:
+    """L9: one more, and its beginning and a hash stand for it."""
+    assert compression.slug("x" * 60) == "x" * 60
+    assert len(compression.slug("x" * 61)) == 69
+    assert compression.slug("🍵").startswith("preference-")
+    assert compression.slug(f"{'x' * 59} yy").startswith("x" * 59 + "-")
+    assert "--" not in compression.slug(f"{'x' * 59} yy")

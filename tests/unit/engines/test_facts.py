@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import permutations, product
 from typing import Any
 
@@ -13,14 +13,11 @@ from hypothesis import strategies as st
 from lamina.engines import facts
 from lamina.engines.claims import Claim, attributes
 from lamina.engines.facts import Effect, Fact, Source
-from lamina.model.record import Layer, Record, State, Trust
-
-DAY = timedelta(days=1)
-START = datetime(2026, 5, 1, tzinfo=UTC)
-
-
-def claim(attribute: str, value: str, day: int = 0, **more: Any) -> Claim:
-    return Claim("Ana", attribute, value, 0, 5, START + day * DAY, 0.8, "test", **more)
+from lamina.model import hashing
+from lamina.model.record import Layer, Record, State, Trust, iso
+from tests.cases import every
+from tests.unit.engines.claimed import DAY, START, claim
+from tests.unit.engines.samples import record
 
 
 def source(
@@ -89,7 +86,7 @@ def test_many_values_hold_beside_each_other() -> None:
     assert book.values == ["tea", "mate"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("one", "other", "attribute", "same"),
     [
         ("Lisbon", "lisbon", "lives_in", True),
@@ -111,7 +108,8 @@ def test_when_values_are_the_same(one: str, other: str, attribute: str, same: bo
 
 
 def test_repeating_refreshes_and_only_another_voice_makes_surer() -> None:
-    """S2, V8: saying it again refreshes `last_verified`; another person saying so makes it surer."""
+    """S2, V8: saying it again refreshes `last_verified`; another person saying so
+    makes it surer."""
     book = Notebook()
     book.hear(claim("lives_in", "Porto"))
     assert book.hear(claim("lives_in", "Porto", 5)) is Effect.REPEAT
@@ -135,7 +133,8 @@ def test_what_is_denied_ends() -> None:
 
 
 def test_denying_what_nobody_said_changes_nothing_else() -> None:
-    """S2: who lives in Porto and says that she does not live in Rome lives in Porto; denying all of nothing is nothing."""
+    """S2: who lives in Porto and says that she does not live in Rome lives in Porto; denying all of
+    nothing is nothing."""
     book = Notebook()
     book.hear(claim("lives_in", "Porto"))
     assert book.hear(claim("lives_in", "Rome", 1, negated=True)) is Effect.NEW
@@ -156,7 +155,8 @@ def test_liking_ends_disliking() -> None:
 
 
 def test_a_correction_was_always_so() -> None:
-    """S2: what is taken back had never been true, and the right value holds since the wrong one did."""
+    """S2: what is taken back had never been true, and the right value holds since the
+    wrong one did."""
     book = Notebook()
     book.hear(claim("lives_in", "Porto"))
     assert book.hear(claim("lives_in", "Faro", 1, corrects=True)) is Effect.CHANGE
@@ -179,7 +179,8 @@ def test_what_was_true_before_is_history() -> None:
 
 
 def test_who_is_trusted_less_only_proposes() -> None:
-    """V8: text from outside ends nothing, nor does an agent's end what an operator said; a repetition adds nothing."""
+    """V8: text from outside ends nothing, nor does an agent's end what an operator said; a
+    repetition adds nothing."""
     book = Notebook()
     book.hear(claim("lives_in", "Porto"), trust=Trust.OPERATOR)
     for trust in (Trust.AGENT, Trust.EXTERNAL):
@@ -225,7 +226,8 @@ def slip(wrong: str, right: str, day: int) -> list[Claim]:
 
 
 def test_what_was_said_again_later_still_holds() -> None:
-    """S2, Q10: a statement that arrives late, between two that say the same, holds between them and ends neither."""
+    """S2, Q10: a statement that arrives late, between two that say the same, holds between them and
+    ends neither."""
     book = Notebook()
     for day, job in ((1, "nurse"), (4, "nurse"), (6, "nurse"), (2, "teacher")):
         book.hear(claim("job", job, day))
@@ -272,7 +274,8 @@ def test_a_late_statement_does_not_undo_a_correction() -> None:
 
 
 def test_a_late_correction_takes_back_what_held_then() -> None:
-    """S2, Q10: a correction of a time before a denial leaves one value for that time, and the denial denies another."""
+    """S2, Q10: a correction of a time before a denial leaves one value for that time, and the
+    denial denies another."""
     book = Notebook()
     for said in (claim("lives_in", "Lisbon", 2, negated=True), *slip("Lisbon", "Braga", 1)):
         book.hear(said)
@@ -288,7 +291,8 @@ def test_a_late_correction_takes_back_what_held_then() -> None:
 
 
 def test_a_denial_ends_what_arrives_after_it() -> None:
-    """S2: a denial counts from its time on, although what it denies was not known yet, or is said again later."""
+    """S2: a denial counts from its time on, although what it denies was not known yet, or is said
+    again later."""
     book = Notebook()
     for said in (
         claim("lives_in", "Porto", 1),
@@ -320,7 +324,8 @@ SAYINGS = {
 
 @pytest.mark.parametrize("number", SAYINGS)
 def test_the_order_in_which_claims_arrive_does_not_matter(number: str) -> None:
-    """S2, Q10: four days of statements and denials, in all orders, come to what they come to in their own order."""
+    """S2, Q10: four days of statements and denials, in all orders, come to what they come to in
+    their own order."""
     for sayings in product(SAYINGS[number], repeat=4):
         days = [
             claim(attribute, value, day, negated=denied)
@@ -351,7 +356,8 @@ def test_a_late_statement_of_somebody_trusted_less_interrupts_nothing() -> None:
 
 
 def test_who_is_trusted_less_renews_nothing() -> None:
-    """V8: an agent who repeats what an operator said does not let it hold against what the operator says of a time before."""
+    """V8: an agent who repeats what an operator said does not let it hold against what the operator
+    says of a time before."""
     book = Notebook()
     book.hear(claim("lives_in", "Porto", 1), trust=Trust.OPERATOR)
     assert book.hear(claim("lives_in", "Porto", 5)) is Effect.REPEAT
@@ -361,7 +367,8 @@ def test_who_is_trusted_less_renews_nothing() -> None:
 
 @pytest.mark.parametrize("said", [None, "yesterday", ["yesterday"], [None], [], {}])
 def test_times_that_are_none_are_left_alone(said: object) -> None:
-    """R9: whatever somebody wrote as the times at which a fact was said, its own times are known."""
+    """R9: whatever somebody wrote as the times at which a fact was said, its own
+    times are known."""
     told = {"subject": "Ana", "attribute": "lives_in", "value": "Porto", "said": said}
     kept: dict[str, Any] = dict.fromkeys(Record.__struct_fields__)
     kept |= {
@@ -387,7 +394,8 @@ said = st.builds(
 
 @given(st.lists(said, max_size=20))
 def test_one_value_stays_one(claims: list[Claim]) -> None:
-    """S2: whatever is said in whatever order, a single-valued attribute has at most one active value, and nothing raises."""
+    """S2: whatever is said in whatever order, a single-valued attribute has at most one active
+    value, and nothing raises."""
     books: dict[Any, Notebook] = {}
     for one in claims:
         books.setdefault(facts.slot(None, one.subject, one.attribute), Notebook()).hear(one)
@@ -418,7 +426,8 @@ def test_a_fact_survives_its_record(one: Claim) -> None:
 
 
 def test_every_attribute_reads_well() -> None:
-    """R9: each attribute has words for a fact and for its denial, with the subject and the value in them."""
+    """R9: each attribute has words for a fact and for its denial, with the subject and the
+    value in them."""
     for attribute in (*attributes.ALL, attributes.of("favourite:colour")):
         for negated in (False, True):
             words = attributes.sentence("Ana", attribute.name, "blue", negated=negated)
@@ -427,3 +436,85 @@ def test_every_attribute_reads_well() -> None:
     assert not attributes.known("favourite:")
     assert not attributes.known("shoe size")
     assert State.ACTIVE.value == "active"
+
+
+def test_liking_and_disliking_are_one_place() -> None:
+    """S2: who dislikes what she liked has changed her mind."""
+    assert facts.slot(None, "Ana", "dislikes") == facts.slot(None, "ana", "likes")
+
+
+@pytest.mark.parametrize(
+    "attribute", ["lives_in", "employer", "origin", "visited", "name", "partner"]
+)
+def test_a_name_is_known_by_its_beginning(attribute: str) -> None:
+    """S2: Lisbon, Portugal is Lisbon, but York is not New York."""
+    assert facts.same_value(attribute, "Lisbon", "Lisbon, Portugal")
+    assert not facts.same_value(attribute, "York", "New York")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "same"),
+    [("likes", True), ("did", False), ("plan", False), ("goal", False), ("age", False)],
+)
+def test_more_words_may_say_the_same(attribute: str, same: bool) -> None:
+    """S2: green tea is tea to who likes it; what was done or planned is another thing
+    with every word."""
+    assert facts.same_value(attribute, "tea", "green tea") is same
+    assert facts.same_value(attribute, "tea green", "green tea") is same
+
+
+def test_partners_of_other_names_are_others() -> None:
+    """S2: "my wife" is who she was; another name is another person, and a word for a wife says
+    nothing of a city."""
+    book = Notebook()
+    book.hear(claim("partner", "Ben"))
+    assert facts.says(book.facts[0], claim("partner", "husband"))
+    assert not facts.says(book.facts[0], claim("partner", "Tom"))
+    book = Notebook()
+    book.hear(claim("likes", "tea"))
+    assert not facts.says(book.facts[0], claim("likes", "wife"))
+
+
+def test_a_fact_speaks_of_a_day_to_come_only_if_it_does() -> None:
+    """S2: what is said of now has no day of its own."""
+    now = source(at=claim("plan", "trip", 3).at)
+    assert "when" not in facts.metadata_of(claim("plan", "trip", 3), now)
+    assert facts.metadata_of(claim("plan", "trip", 5), now)["when"] == iso(
+        claim("plan", "trip", 5).at
+    )
+
+
+def test_a_fact_is_told_without_the_times_it_was_said() -> None:
+    """S2: as plain values that JSON can hold."""
+    book = Notebook()
+    book.hear(claim("lives_in", "Porto"))
+    told_ = book.facts[0].to_dict()
+    hashing.check_json(told_ | {"voices": list(told_["voices"])}, "fact")
+    assert "said" not in told_
+    assert (told_["value"], told_["state"], told_["valid_to"]) == ("Porto", "active", None)
+
+
+def test_facts_are_chosen_by_name_first_name_or_not_at_all() -> None:
+    """S2: without a subject all are meant; a first name is enough."""
+    records = [
+        _fact(1, "Ana Silva", "lives_in"),
+        _fact(2, "Ben", "likes"),
+        _fact(3, "ana silva", "likes"),
+    ]
+    assert [fact.record[-1] for fact in facts.chosen(records, None, None)] == ["3", "1", "2"]
+    assert [fact.record[-1] for fact in facts.chosen(records, "ANA", None)] == ["3", "1"]
+    assert [fact.record[-1] for fact in facts.chosen(records, "Ana Silva", "lives_in")] == ["1"]
+    assert facts.chosen(records, "Silva", None) == []
+
+
+def _fact(seq: int, subject: str, attribute: str) -> Any:
+    metadata = {"subject": subject, "attribute": attribute, "value": "x"}
+    return record(seq, metadata, layer=Layer.SEMANTIC, state=State.ACTIVE)
+
+
+def test_what_was_said_is_remembered_fifty_times() -> None:
+    """S2: of when somebody said so, the latest fifty."""
+    book = Notebook()
+    for day in range(60):
+        book.hear(claim("lives_in", "Porto", day))
+    assert len(book.facts[0].said) == 50

@@ -1,4 +1,5 @@
-"""Importance by the guideline tables: the examples of the documents, and a sum that explains itself."""
+"""Importance by the guideline tables: the examples of the documents, and a sum
+that explains itself."""
 
 from __future__ import annotations
 
@@ -15,10 +16,12 @@ from lamina.engines import importance
 from lamina.engines.importance import Reason
 from lamina.model import rules
 from lamina.model.record import score_of
+from tests.cases import every
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "importance.md").read_text("utf-8")
 THRESHOLD = 0.70
-# The scoring guidelines of Sky's schema: the kind that a writer would choose, the example, the scores of its band.
+# The scoring guidelines of Sky's schema: the kind that a writer would choose, the example, the
+# scores of its band.
 BANDS = (
     ("action", "Read short-term memory", 0, 2),
     ("action", "Generated morning report", 3, 4),
@@ -104,12 +107,13 @@ def amounts(*memory: Any) -> dict[str, float]:
     return dict(importance.explain(*memory).reasons)
 
 
-@pytest.mark.parametrize("as_crumb", [False, True])
-@pytest.mark.parametrize(("kind", "content", "low", "high"), BANDS)
+@every("as_crumb", [False, True])
+@every(("kind", "content", "low", "high"), BANDS)
 def test_the_examples_of_the_scoring_guidelines_land_in_their_band(
     kind: str, content: str, low: int, high: int, as_crumb: bool
 ) -> None:
-    """L8: each example of Sky's table has a score of its band, with the kind that it is of and even without any."""
+    """L8: each example of Sky's table has a score of its band, with the kind that it is of and even
+    without any."""
     assert low <= score_of(importance.score("crumb" if as_crumb else kind, content, (), {})) <= high
 
 
@@ -117,11 +121,12 @@ def test_the_examples_of_the_scoring_guidelines_land_in_their_band(
 def test_the_workflows_of_the_schema_are_scored_as_their_authors_did(
     content: str, expected: int, given: dict[str, Any]
 ) -> None:
-    """L8: every line of both workflows, with its metadata, is within one point of the score that the document gives."""
+    """L8: every line of both workflows, with its metadata, is within one point of the score that
+    the document gives."""
     assert abs(score_of(importance.score(given["type"], content, (), given)) - expected) <= 1
 
 
-@pytest.mark.parametrize(("name", "kind", "content", "tags"), LISTS)
+@every(("name", "kind", "content", "tags"), LISTS)
 def test_the_lists_of_the_promotion_document_hold(
     name: str, kind: str, content: str, tags: list[str]
 ) -> None:
@@ -131,7 +136,8 @@ def test_the_lists_of_the_promotion_document_hold(
 
 
 def test_the_usage_examples_of_the_promotion_document() -> None:
-    """L8: a greeting is worth the 0.3 of the document, a wish about reports is above the threshold of promotion."""
+    """L8: a greeting is worth the 0.3 of the document, a wish about reports is above the threshold
+    of promotion."""
     assert importance.score("crumb", "User said hello", ["greeting"], {}) == 0.3
     tags = ["garmin", "preference", "schedule"]
     assert (
@@ -141,7 +147,8 @@ def test_the_usage_examples_of_the_promotion_document() -> None:
 
 
 def test_the_three_entries_of_the_promotion_flow_fall_on_their_side() -> None:
-    """L8, L2: "trivial note" stays, "important insight" and "critical decision" go up, also when nobody scored them."""
+    """L8, L2: "trivial note" stays, "important insight" and "critical decision" go up, also when
+    nobody scored them."""
     scored = [
         importance.score("crumb", text, (), {})
         for text in ("trivial note", "important insight", "critical decision")
@@ -149,7 +156,7 @@ def test_the_three_entries_of_the_promotion_flow_fall_on_their_side() -> None:
     assert [score >= THRESHOLD for score in scored] == [False, True, True]
 
 
-@pytest.mark.parametrize(
+@every(
     "content",
     [
         *(
@@ -171,7 +178,8 @@ def test_a_text_that_gives_no_sign_has_the_base_of_its_kind(content: str) -> Non
 
 
 def test_every_kind_has_a_base() -> None:
-    """R5, L8: all kinds of the documents are in the table; one that the settings added counts like a crumb."""
+    """R5, L8: all kinds of the documents are in the table; one that the settings added counts like
+    a crumb."""
     assert set(importance.KINDS) == set(rules.KINDS)
     assert importance.score("recipe", "Bread of my aunt", (), {}) == importance.score(
         "crumb", "Bread of my aunt", (), {}
@@ -195,7 +203,8 @@ def test_a_kind_is_not_paid_twice() -> None:
 
 
 def test_metadata_speaks_louder_than_words() -> None:
-    """L8: a status of failure counts 0.2, the mere word 0.1, both together 0.2; whom it was escalated to counts most."""
+    """L8: a status of failure counts 0.2, the mere word 0.1, both together 0.2; whom it was
+    escalated to counts most."""
     assert amounts("action", "Upload failed", (), {}) == {"kind=action": 0.4, "failure": 0.1}
     assert amounts("action", "Upload failed", (), {"status": "Failure"}) == {
         "kind=action": 0.4,
@@ -207,14 +216,16 @@ def test_metadata_speaks_louder_than_words() -> None:
     )
 
 
-@pytest.mark.parametrize("given", ABSURD)
+@every("given", ABSURD)
 def test_metadata_of_another_form_says_nothing(given: dict[str, Any]) -> None:
-    """L8, R6: metadata may be anything; only what has the form of the schema counts, and nothing raises."""
+    """L8, R6: metadata may be anything; only what has the form of the schema counts,
+    and nothing raises."""
     assert amounts("crumb", "The kettle is blue", (), given) == {"kind=crumb": 0.5}
 
 
 def test_words_are_read_in_their_place() -> None:
-    """L8: a denied word, a greeting on the way and a verb in the middle are no cues; case and punctuation do not matter."""
+    """L8: a denied word, a greeting on the way and a verb in the middle are no cues; case and
+    punctuation do not matter."""
     assert importance.score("crumb", "This is not critical", (), {}) == 0.5
     assert importance.score("crumb", "Never mind", (), {}) == 0.3
     assert importance.score("crumb", "Hi Ana, the train to Graz leaves at nine", (), {}) == 0.5
@@ -226,7 +237,8 @@ def test_words_are_read_in_their_place() -> None:
 
 
 def test_only_the_beginning_is_looked_at() -> None:
-    """L8: what stands far behind in a long text is no cue, so that a book costs no more than a line."""
+    """L8: what stands far behind in a long text is no cue, so that a book costs no more
+    than a line."""
     assert importance.score("crumb", f"{'tea ' * 50}critical", (), {}) == 0.75
     assert importance.score("crumb", f"{'tea ' * 100}critical", (), {}) == 0.5
 
@@ -245,7 +257,8 @@ def test_what_is_cut_off_is_a_reason() -> None:
 def test_score_and_explanation_agree(
     kind: str, content: str, tags: list[str], given: dict[str, Any]
 ) -> None:
-    """L8: for any memory the score is between 0 and 1 with two decimals, and exactly the sum of its explanation."""
+    """L8: for any memory the score is between 0 and 1 with two decimals, and exactly the sum
+    of its explanation."""
     scored = importance.explain(kind, content, tags, given)
     assert (
         importance.score(kind, content, tags, given)
@@ -259,7 +272,8 @@ def test_score_and_explanation_agree(
 
 
 def test_the_document_shows_the_tables() -> None:
-    """L8: docs/importance.md has every kind, cue, amount, tag and word that the program has, and no others."""
+    """L8: docs/importance.md has every kind, cue, amount, tag and word that the program has,
+    and no others."""
     cells = re.findall(r"\| `(\w+)` \| (\.\d\d) (?=\|)", DOCUMENT)
     assert {name: round(float(amount) * 100) for name, amount in cells} == dict(importance.KINDS)
     rows = re.findall(r"^\| `(\w+)` \| ([+−]\.\d\d) \| (.*?) ?\| (.+) \|$", DOCUMENT, re.M)
@@ -268,3 +282,54 @@ def test_the_document_shows_the_tables() -> None:
         for name, amount, tags, words in rows
     ]
     assert cues == [tuple(cue) for cue in importance.CUES]
+
+
+@pytest.mark.parametrize("mark", ["", ".", ",", ":", ";", "!", "?"])
+def test_a_mark_behind_a_word_does_not_hide_it(mark: str) -> None:
+    """L8: a cue counts with whatever ends the word."""
+    assert importance.score("crumb", f"urgent{mark} call back", (), {}) == 0.75
+
+
+@every(
+    "word",
+    ["not", "no", "nothing", "without", "never", "don't", "doesn't", "didn't", "isn't", "wasn't"],
+)
+def test_a_denied_word_counts_for_nothing(word: str) -> None:
+    """L8: behind each word that denies."""
+    denied = importance.explain("crumb", f"it {word} urgent", (), {})
+    assert "critical" not in {reason.name for reason in denied.reasons}
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "base"),
+    [
+        ("decision", "decided", 0.65),
+        ("error", "failed", 0.6),
+        ("escalation", "escalated failed", 0.9),
+        ("insight", "pattern", 0.75),
+        ("preference", "prefers", 0.6),
+        ("project", "goal", 0.6),
+    ],
+)
+def test_the_words_of_a_kind_are_not_paid_twice(kind: str, words: str, base: float) -> None:
+    """L8: what the kind says already adds nothing."""
+    assert importance.score(kind, words, (), {}) == base
+
+
+def test_metadata_is_read_as_the_tables_say() -> None:
+    """L8: one retry counts, half of one does not; somebody to escalate to is an escalation."""
+    assert importance.score("crumb", "x", (), {"retry": 1}) == 0.6
+    assert importance.score("crumb", "x", (), {"retry": 0.5}) == 0.5
+    assert dict(importance.explain("crumb", "x", (), {"escalated_to": "Ana"}).reasons) == {
+        "kind=crumb": 0.5,
+        "escalation": 0.4,
+    }
+
+
+def test_exactly_nothing_is_no_limit() -> None:
+    """L8: a sum of 0 or 1 was not cut off."""
+    kept = importance.explain("action", "", ("trivial", "greeting"), {})
+    assert (kept.importance, [reason.name for reason in kept.reasons]) == (
+        0.0,
+        ["kind=action", "trivial", "greeting"],
+    )

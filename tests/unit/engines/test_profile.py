@@ -21,9 +21,10 @@ from lamina.engines.profile import (
     same_key,
 )
 from lamina.errors import InvalidInput
-from lamina.model.record import Layer, Record, State, Trust
 from lamina.text import words
+from tests.cases import every
 from tests.conftest import START
+from tests.unit.engines.samples import record, told
 
 FIELDS = [
     *(
@@ -37,39 +38,6 @@ FIELDS = [
     ),
     *("stable_facts", "do_not_assume", "last_updated", "evidence_ids"),
 ]
-
-
-def record(seq: int, metadata: Mapping[str, Any], **fields: Any) -> Record:
-    """An active profile record as the store would give it."""
-    when = START + timedelta(hours=seq)
-    values: dict[str, Any] = {
-        "id": f"{seq:026d}",
-        "seq": seq,
-        "agent": "sky",
-        "user": None,
-        "layer": Layer.PROFILE,
-        "state": State.ACTIVE,
-        "kind": "preference",
-        "content": "text",
-        "importance": 0.5,
-        "confidence": 1.0,
-        "trust": Trust.AGENT,
-        "source": None,
-        "tags": (),
-        "metadata": metadata,
-        "evidence": (),
-        "speaker": None,
-        "session": None,
-        "run_id": None,
-        "occurred_at": when,
-        "created_at": when,
-        "updated_at": when,
-    }
-    return Record(**values | fields)
-
-
-def told(seq: int, key: str, value: Any, **fields: Any) -> Record:
-    return record(seq, {"profile_key": key, "value": value, "reason": "said so"}, **fields)
 
 
 def projected(items: Mapping[str, Any]) -> UserProfile:
@@ -116,7 +84,8 @@ def test_every_key_has_its_field() -> None:
 
 
 def test_a_profile_has_exactly_the_fields_of_the_documents() -> None:
-    """R10: `to_dict` has the fields of both documents, in plain JSON values, also when nothing is known."""
+    """R10: `to_dict` has the fields of both documents, in plain JSON values, also when
+    nothing is known."""
     assert list(UserProfile().to_dict()) == FIELDS
     assert UserProfile().to_dict()["name"] is None
     assert projected({"name": "Ana"}).to_dict()["last_updated"] == "2026-05-01T09:00:00.000000Z"
@@ -135,7 +104,8 @@ def test_a_single_text_is_a_list_of_one() -> None:
 
 
 def test_evidence_is_that_of_the_records_that_count() -> None:
-    """P1: `evidence_ids` names the records behind the profile, each once; URLs stay in the records."""
+    """P1: `evidence_ids` names the records behind the profile, each once; URLs stay
+    in the records."""
     ids = [f"{seq:026d}" for seq in range(90, 93)]
     found = project_profile(
         [
@@ -149,7 +119,8 @@ def test_evidence_is_that_of_the_records_that_count() -> None:
 
 
 def test_a_users_own_record_wins() -> None:
-    """R10, R12: what a user said counts more than what concerns nobody in particular, whichever is newer."""
+    """R10, R12: what a user said counts more than what concerns nobody in particular,
+    whichever is newer."""
     own, shared = told(1, "Drink", "tea", user="ana"), told(2, "drink", "milk")
     assert (
         project_profile([own, shared]).preferences
@@ -208,7 +179,8 @@ keys = st.sampled_from(
 
 @given(st.lists(st.tuples(keys | st.text(min_size=1), json_values), max_size=8), st.randoms())
 def test_whatever_a_record_holds_is_shown(pairs: list[tuple[str, Any]], random: Any) -> None:
-    """R10: no value that an operator stored breaks the profile, and the order of the records does not matter."""
+    """R10: no value that an operator stored breaks the profile, and the order of the records does
+    not matter."""
     records = [told(seq, key, value) for seq, (key, value) in enumerate(pairs, 1)]
     found = project_profile(records)
     random.shuffle(records)
@@ -229,7 +201,8 @@ def test_records_without_a_key_say_nothing() -> None:
 
 
 def test_projects_are_read_from_their_records() -> None:
-    """R10: a project is what its record says, by name; a user's own wins, and other records are none."""
+    """R10: a project is what its record says, by name; a user's own wins, and other
+    records are none."""
     garden = {
         "project": {
             "project_name": "garden",
@@ -296,7 +269,7 @@ def test_a_patch_becomes_keys() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@every(
     ("patch", "named"),
     [
         (None, "None"),
@@ -337,7 +310,6 @@ def test_a_patch_becomes_keys() -> None:
         ({"drink": "tea", "DRINK": "milk"}, "'DRINK' twice"),
         ({"drink": "tea", "preferences": {"drink": "milk"}}, "'drink' twice"),
     ],
-    ids=str,
 )
 def test_a_wrong_patch_is_refused_by_name(patch: Any, named: str) -> None:
     """P1, R10: what no profile can hold is an error that names the field."""
@@ -390,7 +362,8 @@ own = names.filter(is_free)
     ).filter(bool)
 )
 def test_what_is_patched_is_what_is_shown(patch: dict[str, Any]) -> None:
-    """R10: a patch in the form of a profile gives that profile, and the profile is a patch that changes nothing."""
+    """R10: a patch in the form of a profile gives that profile, and the profile is a patch that
+    changes nothing."""
     try:
         items = patch_items(patch)
     except InvalidInput:  # two names that a reader cannot tell apart
@@ -469,3 +442,91 @@ def test_a_projects_record_reads_well() -> None:
 def test_values_that_say_the_same(one: Any, other: Any, same: bool) -> None:
     """L9: texts are compared as a reader would, other values exactly."""
     assert profile.same_value(one, other) is same
+
+
+def test_a_correction_of_a_list_is_its_lines() -> None:
+    """V9, R10: with or without bullets, empty lines left out; of any other key the text
+    is the value."""
+    assert profile.read("interests", "- tea\n\n jazz \n") == ["tea", "jazz"]
+    assert profile.read("drink", "- tea\n- jazz") == "- tea\n- jazz"
+    assert profile.read("name", " Ana ") == "Ana"
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        ("name", "fact"),
+        ("environment", "fact"),
+        ("stable_facts", "fact"),
+        ("relationships.Ben", "fact"),
+        ("drink", "preference"),
+    ],
+)
+def test_the_kind_follows_from_the_key(key: str, kind: str) -> None:
+    """R5, R10: what a person is or has is a fact, what she likes a preference."""
+    assert profile.kind_of(key) == kind
+
+
+def test_people_may_be_given_as_the_profile_shows_them() -> None:
+    """R10: somebody with a relation alone is told by it, others with all that is known."""
+    people = [
+        {"name": "Ben", "relation": "brother"},
+        {"name": "Eva", "relation": "boss", "since": 2020},
+    ]
+    assert profile.patch_items({"relationships": people}) == [
+        ("relationships.Ben", "brother"),
+        ("relationships.Eva", {"relation": "boss", "since": 2020}),
+    ]
+
+
+def test_wide_dots_part_keys_and_plain_ones_leave_the_rest() -> None:
+    """R10, V1: a key below a group is found by either dot, and keeps its own spelling behind a
+    plain one."""
+    assert profile.place("schedule．Monday") == ("schedule", "Monday")
+    assert profile.place("schedule.①") == ("schedule", "①")
+
+
+def test_a_project_without_a_name_has_none() -> None:
+    """R10: and a record that is no project says nothing."""
+    assert profile._project(record(1, {})) == profile.ProjectMemory("", [], [], [], [])
+
+
+@pytest.mark.parametrize("person", ["Ben", {"relation": "brother"}, ["name"], None])
+def test_somebody_without_a_name_is_refused(person: Any) -> None:
+    """R10: a text that holds the word is no mapping with a name."""
+    with pytest.raises(InvalidInput, match=r"relationships\[0\] .* is not a mapping with a name"):
+        profile.patch_items({"relationships": [person]})
+
+
+def test_a_key_that_is_no_label_is_refused_by_its_name() -> None:
+    """R10: what is refused is a key of the profile, a field of the patch, or a name in a group."""
+    for patch, named in (
+        ({"relationships": {"x" * 250: "brother"}}, "a key of the profile"),
+        ({"x" * 300: 1}, "a field of the patch"),
+        ({"schedule": {"x" * 300: 1}}, "a name in schedule"),
+    ):
+        with pytest.raises(InvalidInput, match=f"^{named} "):
+            profile.patch_items(patch)
+
+
+def test_a_key_below_a_group_that_is_called_like_a_list_is_a_text() -> None:
+    """V9, R10: `schedule.interests` is one entry of the schedule, and its lines are
+    not taken apart."""
+    assert profile.read("schedule.interests", "- tea\n- jazz") == "- tea\n- jazz"
+    assert profile.read("INTERESTS", "- tea\n- jazz") == ["tea", "jazz"]
+
+
+def test_a_memory_for_a_key_as_a_whole() -> None:
+    """R10: its text is cut to the bytes that there are, never within a letter; its value is not."""
+    assert profile.item("drink", "té", "said so", 9, origin="sleep") == {
+        "content": "drink: t",
+        "kind": "preference",
+        "metadata": {"profile_key": "drink", "value": "té", "reason": "said so", "origin": "sleep"},
+    }
+
+
+def test_half_a_character_is_no_text() -> None:
+    """R10, R8: although a reader would see the rest of it."""
+    for key in ("name", "interests", "drink"):
+        with pytest.raises(InvalidInput):
+            profile.checked(key, "a\ud800")

@@ -1,4 +1,5 @@
-"""What becomes of short-term memories: every rule, its edges, and the words in which it explains itself."""
+"""What becomes of short-term memories: every rule, its edges, and the words in which
+it explains itself."""
 
 from __future__ import annotations
 
@@ -6,14 +7,19 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamina.engines import promotion
 from lamina.engines.promotion import Action, Decision, plan, promotable
 from lamina.home.retention import PRESETS, Retention
 from lamina.model import rules
 from lamina.model.record import Entry, Layer, Trust
+from tests.cases import every
+from tests.conftest import START
+from tests.unit.engines.samples import MIDNIGHT
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 
@@ -54,8 +60,8 @@ def actions(
 # The threshold
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize(
+@every("preset", PRESETS)
+@every(
     ("importance", "action"),
     [
         (0.7, "promote"),
@@ -66,7 +72,8 @@ def actions(
     ],
 )
 def test_the_threshold_itself_promotes(preset: str, importance: float, action: str) -> None:
-    """L2, R4: 0.70 exactly and a score of 7 are promoted under every preset; whatever is below is not."""
+    """L2, R4: 0.70 exactly and a score of 7 are promoted under every preset; whatever is
+    below is not."""
     assert decided(entry(importance), PRESETS[preset].retention).action.value == action
 
 
@@ -89,17 +96,19 @@ def test_nothing_is_decided_about_nothing() -> None:
 # Where to
 
 
-@pytest.mark.parametrize("kind", rules.KINDS)
-@pytest.mark.parametrize("trust", Trust)
+@every("kind", rules.KINDS)
+@every("trust", Trust)
 def test_the_layer_follows_from_the_kind(kind: str, trust: Trust) -> None:
-    """L2, V8: lasting kinds become semantic, all others episodic; what comes from outside never becomes semantic."""
+    """L2, V8: lasting kinds become semantic, all others episodic; what comes from outside never
+    becomes semantic."""
     lasting = kind in ("fact", "insight", "decision", "preference", "project")
     expected = Layer.SEMANTIC if lasting and trust is not Trust.EXTERNAL else Layer.EPISODIC
     assert decided(entry(0.9, kind=kind, trust=trust)).layer is expected
 
 
 def test_a_tag_does_not_lift_what_comes_from_outside() -> None:
-    """V8, L7: an outside text with a tag that always promotes becomes what happened, not what is so."""
+    """V8, L7: an outside text with a tag that always promotes becomes what happened, not
+    what is so."""
     decision = decided(
         entry(0.1, kind="fact", trust=Trust.EXTERNAL, tags=("critical",)),
         Retention(promote_tags=("critical",)),
@@ -143,7 +152,8 @@ def test_some_tags_always_promote(tags: tuple[str, ...], tag: str | None) -> Non
     ],
 )
 def test_old_memories_need_less(importance: float, days: float, action: str) -> None:
-    """L7: a hundredth a day down to the floor; a clock that was set back makes nothing young or old."""
+    """L7: a hundredth a day down to the floor; a clock that was set back makes nothing
+    young or old."""
     assert (
         decided(entry(importance, days=days), Retention(time_decay_per_day=0.01)).action.value
         == action
@@ -165,7 +175,8 @@ def test_old_memories_need_less(importance: float, days: float, action: str) -> 
     ],
 )
 def test_only_the_old_and_unimportant_expires(importance: float, days: float, action: str) -> None:
-    """L7: both bounds must be reached, what deserves promotion is promoted, and a clock set back expires nothing."""
+    """L7: both bounds must be reached, what deserves promotion is promoted, and a clock set back
+    expires nothing."""
     assert (
         decided(entry(importance, days=days), Retention(expire_after_days=90)).action.value
         == action
@@ -173,7 +184,8 @@ def test_only_the_old_and_unimportant_expires(importance: float, days: float, ac
 
 
 def test_decay_saves_from_expiry() -> None:
-    """L7: what is old enough to be promoted by decay is promoted, though it would also have expired."""
+    """L7: what is old enough to be promoted by decay is promoted, though it would
+    also have expired."""
     both = Retention(
         time_decay_per_day=0.01, time_decay_floor=0.1, expire_after_days=10, expire_below=0.3
     )
@@ -185,7 +197,8 @@ def test_decay_saves_from_expiry() -> None:
 
 
 def test_the_oldest_make_room() -> None:
-    """L3: first in, first out, in the order in which they came, whatever their importance or time says."""
+    """L3: first in, first out, in the order in which they came, whatever their importance
+    or time says."""
     entries = [entry(0.1 * n, seq=n, days=n) for n in range(1, 7)]
     assert actions(entries, Retention(short_term_max_lines=4)) == [
         "rotate",
@@ -197,7 +210,8 @@ def test_the_oldest_make_room() -> None:
 
 
 def test_what_moves_anyway_takes_no_room() -> None:
-    """L3, L7: promoted, joined and expired entries leave by their own rule, and are not counted against the rest."""
+    """L3, L7: promoted, joined and expired entries leave by their own rule, and are not counted
+    against the rest."""
     entries = [
         entry(0.9, 1),
         entry(0.1, 2, days=99),
@@ -320,7 +334,8 @@ RETENTIONS = st.builds(
 def test_every_entry_has_one_decision(
     entries: list[Entry], retention: Retention, repeated: set[int]
 ) -> None:
-    """L2, L3, L7: one decision for each in its order, no more kept than fit, those the newest; and the next plan keeps them."""
+    """L2, L3, L7: one decision for each in its order, no more kept than fit, those the newest; and
+    the next plan keeps them."""
     twins = {f"id{seq}": "other" for seq in repeated}
     made = plan(entries, NOW, retention, twins)
     assert [decision.entry for decision in made] == entries
@@ -338,7 +353,8 @@ def test_every_entry_has_one_decision(
 def test_nothing_that_deserves_promotion_is_archived(
     entries: list[Entry], retention: Retention
 ) -> None:
-    """L2, L3: whatever the rules, what reaches the threshold of its age, or has such a tag, moves up and is never archived."""
+    """L2, L3: whatever the rules, what reaches the threshold of its age, or has such a tag, moves
+    up and is never archived."""
     for decision in plan(entries, NOW, retention):
         age = (NOW - decision.entry.since) / timedelta(days=1)
         threshold = (
@@ -350,3 +366,108 @@ def test_nothing_that_deserves_promotion_is_archived(
             retention.promote_tags
         ).isdisjoint(decision.entry.tags)
         assert (decision.action is Action.PROMOTE) == deserves
+
+
+def test_what_was_rejected_is_promoted_as_what_was_said() -> None:
+    """V6, L2: it goes to what happened with its metadata as it was, and says in which record
+    it was rejected."""
+    one = Entry(
+        seq=1,
+        event=1,
+        id="id1",
+        user=None,
+        kind="fact",
+        trust=Trust.AGENT,
+        tags=("tea",),
+        importance=0.9,
+        since=MIDNIGHT,
+        metadata='{"a":1}',
+    )
+    (decision,) = promotion.plan([one], MIDNIGHT, Retention())
+    assert decision.promoted == (
+        Layer.SEMANTIC,
+        {"a": 1, "origin": "promotion", "topic_tags": ["tea"]},
+    )
+    rejected = msgspec.structs.replace(decision, rejected="id9")
+    assert rejected.promoted == (Layer.EPISODIC, {"a": 1})
+    assert rejected.rule == "importance 0.90; rejected in id9, so it is kept as what was said"
+
+
+def test_a_threshold_that_has_not_moved_is_not_called_lowered() -> None:
+    """L7: on the first day nothing was lowered yet."""
+    one = Entry(
+        seq=1,
+        event=1,
+        id="id1",
+        user=None,
+        kind="crumb",
+        trust=Trust.AGENT,
+        tags=(),
+        importance=0.1,
+        since=MIDNIGHT,
+    )
+    (decision,) = promotion.plan([one], MIDNIGHT, Retention(time_decay_per_day=0.01))
+    assert "lowered" not in decision.rule
+
+
+def aged(importance_: float, age: float = 10, **fields: Any) -> Entry:
+    known_: dict[str, Any] = {
+        "seq": 1,
+        "event": 1,
+        "id": "id1",
+        "user": None,
+        "kind": "crumb",
+        "trust": Trust.AGENT,
+        "tags": (),
+    }
+    return Entry(
+        **{**known_, "importance": importance_, "since": START - timedelta(days=age), **fields}
+    )
+
+
+def rule(one: Entry, **retention: Any) -> str:
+    (decided,) = promotion.plan([one], START, Retention(**retention))
+    return decided.rule
+
+
+def test_a_floor_above_the_threshold_lowers_nothing() -> None:
+    """L7: then nothing is told of days."""
+    assert (
+        rule(aged(0.6), time_decay_per_day=0.01, time_decay_floor=0.9)
+        == "importance 0.60 is below 0.70"
+    )
+    assert (
+        rule(aged(0.5), time_decay_per_day=0.01)
+        == "importance 0.50 is below 0.60, lowered after 10 days"
+    )
+    assert (
+        rule(aged(0.6), time_decay_per_day=0.01)
+        == "importance 0.60 reaches 0.60, lowered after 10 days"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "age", "expired"),
+    [(0.29, 10, True), (0.3, 10, False), (0.29, 9.99, False), (0.29, -1, False)],
+)
+def test_what_expires(value: float, age: float, expired: bool) -> None:
+    """L7: below the importance and from the day on."""
+    told_ = rule(aged(value, age), expire_after_days=10)
+    assert (told_ == f"importance {value:.2f} and 10 days old: expired") is expired
+
+
+def test_numbers_are_distinct() -> None:
+    """L7: with as many decimals as it takes."""
+    assert rule(aged(0.699999)) == "importance 0.699999 is below 0.700000"
+    assert promotion._distinct(0.1 + 0.2, 0.3) == ("0.30000000000000004", "0.3")
+    assert promotion._distinct(1e-20, 0.0) == ("1e-20", "0.0")
+    assert promotion._distinct(0.5, 0.5) == ("0.50", "0.50")
+
+
+def test_only_what_stays_needs_room() -> None:
+    """L3: as many as are beyond the most; what is promoted takes none."""
+    entries = [aged(0.9 if seq == 2 else 0.1, seq=seq, id=f"id{seq}") for seq in range(1, 6)]
+    decided = promotion.plan(entries, START, Retention(short_term_max_lines=2))
+    assert [one.action.value for one in decided] == ["rotate", "promote", "rotate", "keep", "keep"]
+    assert decided[0].rule == "the oldest, beyond the most that short-term memory holds"
+    assert [one.id for one in promotion.promotable(entries, START, Retention())] == ["id2"]

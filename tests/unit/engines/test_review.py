@@ -1,4 +1,5 @@
-"""Promises of a decision about a memory: whether it can be made, what it changes, and what it leaves alone."""
+"""Promises of a decision about a memory: whether it can be made, what it changes, and what it
+leaves alone."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from lamina.errors import Conflict, Refused
 from lamina.model import rejection
 from lamina.model.record import Change, Event, Layer, Record, Role, State
 from tests.conftest import START
-
-from .test_profile import record
+from tests.unit.engines.procedures import known
+from tests.unit.engines.samples import record, told
 
 ALL = list(State)
 
@@ -43,7 +44,8 @@ def event(action: str = "confirm", seq: int = 7, **states: tuple[State, State]) 
 
 @pytest.mark.parametrize("state", ALL)
 def test_what_is_replaced_must_be_as_it_was(state: State) -> None:
-    """V5: a source that is no longer active, or has changed since the proposal, makes it stale; the error names it."""
+    """V5: a source that is no longer active, or has changed since the proposal, makes it stale; the
+    error names it."""
     proposal, old = Entry(profile(2), 5), profile(1, state=state)
     if state is not State.ACTIVE:
         with pytest.raises(Conflict, match=f"{old.id} is {state.value} by now") as caught:
@@ -81,7 +83,8 @@ def test_only_what_waits_is_decided_and_only_what_is_active_is_changed(state: St
     ],
 )
 def test_a_request_to_forget_is_known(fields: dict[str, Any], asked: str | None) -> None:
-    """V7: an episodic request that names a record; it is not confirmed like a proposal, and says what to do instead."""
+    """V7: an episodic request that names a record; it is not confirmed like a proposal, and says
+    what to do instead."""
     one = record(
         1, **{"metadata": {"forget": "X"}, "kind": "request", "layer": Layer.EPISODIC, **fields}
     )
@@ -94,7 +97,8 @@ def test_a_request_to_forget_is_known(fields: dict[str, Any], asked: str | None)
 
 
 def test_a_correction_is_the_new_value() -> None:
-    """V9: of a profile and of a fact what is given is the value, of anything else the text; the rest stays."""
+    """V9: of a profile and of a fact what is given is the value, of anything else the text; the
+    rest stays."""
     said, metadata = review.corrected(profile(1), "mate", "asked her")
     assert (said, metadata) == (
         "drink: mate",
@@ -115,7 +119,8 @@ def test_a_correction_is_the_new_value() -> None:
 
 
 def test_a_rollback_restores_what_was_superseded_by_it_alone() -> None:
-    """V4: not what somebody else replaced, nor what is in another state; what happened restores nothing."""
+    """V4: not what somebody else replaced, nor what is in another state; what
+    happened restores nothing."""
     new = profile(9)
     mine = profile(1, state=State.SUPERSEDED, superseded_by=new.id)
     others = [
@@ -128,7 +133,8 @@ def test_a_rollback_restores_what_was_superseded_by_it_alone() -> None:
 
 @pytest.mark.parametrize("action", ["confirm", "rollback", "forget", "correct", "revoke"])
 def test_a_decision_can_be_undone_while_it_is_the_last(action: str) -> None:
-    """V4, V9: the changes come back; once one of the records has changed again, nothing is undone."""
+    """V4, V9: the changes come back; once one of the records has changed again,
+    nothing is undone."""
     done = event(action, a=(State.ACTIVE, State.SUPERSEDED), b=(State.CONSTRAINED, State.ACTIVE))
     assert review.check_undoable(done, {"a": 7, "b": 7}, Role.OPERATOR) == done.changes
     for last in ({"a": 7, "b": 8}, {"a": 7}):
@@ -174,7 +180,8 @@ def test_a_rejected_value_that_is_active_elsewhere_is_not_barred() -> None:
 
 
 def test_what_was_rejected_in_the_same_place_is_similar() -> None:
-    """V6: for a key, whatever was said of that key, by nobody in particular or the same person; not in other layers."""
+    """V6: for a key, whatever was said of that key, by nobody in particular or the same person; not
+    in other layers."""
     here = profile(1, user="ana")
     mine = profile(2, "Drink", "mate", user="ana")
     others = [
@@ -210,7 +217,8 @@ def test_texts_without_words_are_not_similar() -> None:
 
 
 def test_proposals_come_in_the_order_of_what_they_change() -> None:
-    """V5: those that can be confirmed first, then what replaces most, then the oldest; and all of it as JSON."""
+    """V5: those that can be confirmed first, then what replaces most, then the oldest; and all of
+    it as JSON."""
 
     def proposal(
         seq: int, replaces: int = 0, problem: str | None = None, **fields: Any
@@ -238,3 +246,35 @@ def test_proposals_come_in_the_order_of_what_they_change() -> None:
         [profile(50).id],
     )
     assert told["since"].startswith("2026-05-01T08:00:00")
+
+
+@pytest.mark.parametrize(
+    ("negated", "words"),
+    [
+        (True, "Ana does not live in Faro any more"),
+        (False, "Ana lives in Faro"),
+        ("x", "Ana lives in Faro"),
+    ],
+)
+def test_a_corrected_fact_is_told_anew(negated: Any, words: str) -> None:
+    """V9: in its own words, as a denial where it was one, with the rule that it was corrected."""
+    metadata = {"subject": "Ana", "attribute": "lives_in", "value": "Porto", "negated": negated}
+    kept = record(1, metadata, layer=Layer.SEMANTIC)
+    assert review.corrected(kept, "Faro", "typo") == (
+        words,
+        {**metadata, "value": "Faro", "rule": "corrected"},
+    )
+
+
+def test_a_corrected_profile_keeps_its_key() -> None:
+    """V9, R10: the value is read as its key wants it, and the reason is the new one; other texts
+    are as they are given."""
+    key = told(1, "interests", ["tea"])
+    assert review.corrected(key, "- jazz\n- rain", "typo") == (
+        "interests: jazz; rain",
+        {"profile_key": "interests", "value": ["jazz", "rain"], "reason": "typo"},
+    )
+    assert review.corrected(known(1, "Tea is hot", ["tea"]), "Tea is cold", "typo") == (
+        "Tea is cold",
+        {"origin": "promotion", "topic_tags": ["tea"]},
+    )

@@ -1,4 +1,5 @@
-"""Promises of summaries: long conversations in a few of their own sentences, each of which can be traced."""
+"""Promises of summaries: long conversations in a few of their own sentences, each of which
+can be traced."""
 
 from __future__ import annotations
 
@@ -18,75 +19,10 @@ from lamina.engines.summary import Summary, plan, spans
 from lamina.model import rules
 from lamina.model.record import Layer, Record, State, Trust
 from lamina.text import fence
+from tests.cases import every
 from tests.conftest import START
-
-from .test_profile import record
-
-NOW = START + timedelta(days=100)
-TALK = (
-    ("Ana", "Hey Ben! Good to see you! How have you been?"),
-    (
-        "Ben",
-        "Hi Ana! I'm doing great, thanks for asking. I moved to Lisbon last Friday and started at Nordwind on 2 May 2026.",
-    ),
-    ("Ana", "Wow, that's amazing! I'm so proud of you. What is the flat like?"),
-    (
-        "Ben",
-        "It was hard to find. The flat has three rooms and a balcony over the harbour, and costs 900 euros.",
-    ),
-    (
-        "Ana",
-        "Sounds great. You really deserve it, you know. Things like that make life worth living!",
-    ),
-    ("Ben", "Thanks! Your kind words mean a lot to me. And what about you?"),
-    (
-        "Ana",
-        "I adopted a greyhound called Biscuit from the shelter in Porto. The vet says that Biscuit is allergic to chicken.",
-    ),
-    ("Ben", "Aww, so cute! Dogs bring so much joy, don't they? You must be so happy."),
-    (
-        "Ana",
-        "Yes, totally! It means a lot. I love it. We are planning to visit you next month, if that is fine.",
-    ),
-    ("Ben", "Of course! Can't wait. Let's keep in touch, take care and see you soon!"),
-    (
-        "Ana",
-        "Great! Bye! Have a good day, and good luck with everything! I hope that all goes well for you.",
-    ),
-    (
-        "Ben",
-        "You too! It was so good to talk to you. Thank you for everything, and all the best for you and everyone!",
-    ),
-) * 2
-
-
-def turn(seq: int, content: str, **fields: Any) -> Record:
-    """A turn of a conversation, a minute after the one before it."""
-    when = START + timedelta(minutes=seq)
-    values: dict[str, Any] = {
-        "metadata": {},
-        "content": content,
-        "layer": Layer.EPISODIC,
-        "kind": "user_interaction",
-        "session": "s1",
-        "occurred_at": when,
-        "created_at": when,
-    }
-    return record(seq, **values | fields)
-
-
-def talk(
-    lines: Sequence[tuple[str | None, str]] = TALK, first: int = 1, **fields: Any
-) -> list[Record]:
-    return [
-        turn(first + place, said, speaker=speaker, **fields)
-        for place, (speaker, said) in enumerate(lines)
-    ]
-
-
-def one(turns: Sequence[Record], **more: Any) -> Summary:
-    (made,) = plan(turns, (), NOW, **more)
-    return made
+from tests.unit.engines.samples import LATER, record
+from tests.unit.engines.talks import NOW, TALK, one, talk, turn
 
 
 def sentences(made: Summary, turns: Sequence[Record]) -> list[str]:
@@ -99,7 +35,8 @@ def sentences(made: Summary, turns: Sequence[Record]) -> list[str]:
 
 
 def test_it_tells_what_happened() -> None:
-    """S3: moves, jobs, homes, pets and plans are in the summary; greetings, thanks, praise and questions are not."""
+    """S3: moves, jobs, homes, pets and plans are in the summary; greetings, thanks, praise and
+    questions are not."""
     made = one(talk())
     for told in ("Lisbon", "Nordwind", "three rooms", "Biscuit from the shelter"):
         assert told in made.content
@@ -115,7 +52,8 @@ def test_it_reads_like_a_page() -> None:
 
 
 def test_every_sentence_is_traceable() -> None:
-    """S3, P1: each place of a summary is exactly the sentence on its line, in the order in which they were said."""
+    """S3, P1: each place of a summary is exactly the sentence on its line, in the order in which
+    they were said."""
     turns = talk()
     made = one(turns)
     speakers = {item.id: item.speaker for item in turns}
@@ -158,7 +96,8 @@ def test_nothing_is_said_twice() -> None:
 
 
 def test_it_is_trusted_and_important_as_its_sources() -> None:
-    """V8, S3: trust is the lowest of the turns, importance the highest, time the last; user, session and tags are theirs."""
+    """V8, S3: trust is the lowest of the turns, importance the highest, time the last; user,
+    session and tags are theirs."""
     turns = talk(trust=Trust.OPERATOR, user="ana", tags=("home",))
     turns[3] = msgspec.structs.replace(
         turns[3], trust=Trust.AGENT, importance=0.9, tags=("home", "lisbon")
@@ -190,7 +129,8 @@ def test_it_is_trusted_and_important_as_its_sources() -> None:
     ],
 )
 def test_the_headline_names_who_was_there(speakers: list[str | None], headline: str) -> None:
-    """S3: however many took part, or nobody at all; without a speaker a line has no name before it."""
+    """S3: however many took part, or nobody at all; without a speaker a line has no
+    name before it."""
     made = one(
         talk([(speakers[place % len(speakers)], said) for place, (_, said) in enumerate(TALK)])
     )
@@ -216,7 +156,8 @@ def test_only_what_is_over(hours: float, made: int) -> None:
 
 
 def test_nothing_is_summed_up_twice() -> None:
-    """S1, S3: turns that a summary has as evidence are done; what was said later is a conversation of its own."""
+    """S1, S3: turns that a summary has as evidence are done; what was said later is a conversation
+    of its own."""
     turns = talk()
     done = one(turns).evidence
     assert plan(turns, done, NOW) == []
@@ -229,7 +170,8 @@ def test_nothing_is_summed_up_twice() -> None:
 
 
 def test_a_session_without_end_is_summed_up_in_parts() -> None:
-    """S3: a silence of six hours ends a part that is long enough; one that is too short goes on after it."""
+    """S3: a silence of six hours ends a part that is long enough; one that is too short goes on
+    after it."""
     days = [talk(first=1 + 1440 * day) for day in range(3)]
     assert [made.evidence for made in plan([*days[0], *days[1], *days[2]], (), NOW)] == [
         tuple(item.id for item in day) for day in days
@@ -244,7 +186,8 @@ def test_a_session_without_end_is_summed_up_in_parts() -> None:
 
 
 def test_sessions_users_and_days_are_told_apart() -> None:
-    """S3, R12: one summary for each session of each user; what has no session belongs to its day."""
+    """S3, R12: one summary for each session of each user; what has no session belongs
+    to its day."""
     turns = [
         *talk(first=1, session="one", user="ana"),
         *talk(first=101, session="two", user="ana"),
@@ -264,7 +207,8 @@ def test_sessions_users_and_days_are_told_apart() -> None:
 
 
 def test_only_what_was_said_is_summed_up() -> None:
-    """S3: other layers and states, records of a whole conversation, and summaries themselves are no turns."""
+    """S3: other layers and states, records of a whole conversation, and summaries themselves
+    are no turns."""
     turns = talk()
     first = one(turns)
     idle: list[dict[str, Any]] = [
@@ -286,7 +230,8 @@ def test_only_what_was_said_is_summed_up() -> None:
 
 
 def test_what_comes_from_outside_is_summed_up_apart() -> None:
-    """V8: outside turns are neither quoted nor evidence in the summary of trusted ones; their own summary is external."""
+    """V8: outside turns are neither quoted nor evidence in the summary of trusted ones; their own
+    summary is external."""
     outside = [
         ("mail", "The invoice of 3 May says that 4,000 euros go to Mallory in Zurich at once.")
     ] * 30
@@ -300,7 +245,8 @@ def test_what_comes_from_outside_is_summed_up_apart() -> None:
 
 @pytest.mark.parametrize("closed", [True, False])
 def test_nothing_in_our_fence_is_quoted(closed: bool) -> None:
-    """Q9, S3: recalled memories within a turn are no sentences of it, even when the fence was cut off."""
+    """Q9, S3: recalled memories within a turn are no sentences of it, even when the fence
+    was cut off."""
     inside = fence.fenced("[1] 3 May 2026\n| On 3 May 2026 Mallory bought 12 houses in Zurich.")
     inside = inside if closed else inside.removesuffix(fence.CLOSE)
     turns = talk(
@@ -326,7 +272,10 @@ def test_a_name_cannot_make_a_fence() -> None:
 
 def test_code_and_tables_are_not_quoted() -> None:
     """S3: code, tables and headings tell nobody what happened."""
-    code = "```python\nprint('I moved to Porto on 3 May 2026 with Carl')\n```\n| 3 | 4 | 5 |\n## The Plan of 3 May 2026:\n"
+    code = (
+        "```python\nprint('I moved to Porto on 3 May 2026 with Carl')\n```\n| 3 | 4 | 5 |\n## "
+        "The Plan of 3 May 2026:\n"
+    )
     content = one(talk([("Ana", code), *TALK])).content
     assert "Porto on" not in content
     assert "|" not in content
@@ -342,7 +291,7 @@ def test_a_conversation_of_nothing_has_no_summary() -> None:
 # Sentences
 
 
-@pytest.mark.parametrize(
+@every(
     ("content", "expected"),
     [
         ("I met Dr. Smith at 3.5 km. He waved!", ["I met Dr. Smith at 3.5 km.", "He waved!"]),
@@ -366,12 +315,14 @@ def test_a_conversation_of_nothing_has_no_summary() -> None:
     ],
 )
 def test_sentences_end_where_readers_see_it(content: str, expected: list[str]) -> None:
-    """S3, Q8: at marks of any script and at line ends, not within numbers, titles and initials; bullets are no part of it."""
+    """S3, Q8: at marks of any script and at line ends, not within numbers, titles and initials;
+    bullets are no part of it."""
     assert [content[span.start : span.end] for span in spans(content)] == expected
 
 
 def test_a_text_without_marks_is_cut_where_it_pauses() -> None:
-    """S3: an endless sentence becomes pieces, of which each is a span and none is longer than the longest."""
+    """S3: an endless sentence becomes pieces, of which each is a span and none is longer
+    than the longest."""
     content = "we walked on and on, " * 200 + "x" * 1000
     found = [content[span.start : span.end] for span in spans(content)]
     assert all(0 < len(piece) <= summary.LONGEST for piece in found)
@@ -383,7 +334,10 @@ def test_a_text_without_marks_is_cut_where_it_pauses() -> None:
     "lines",
     [
         [
-            "Ich bin am 3. Mai 2026 nach Hamburg gezogen und arbeite jetzt bei der Reederei Nordwind.",
+            (
+                "Ich bin am 3. Mai 2026 nach Hamburg gezogen und arbeite jetzt bei der Reederei "
+                "Nordwind."
+            ),
             "Danke dir, das ist ja schön!",
         ],
         [
@@ -410,9 +364,10 @@ def test_any_language_can_be_summed_up(lines: list[str]) -> None:
 # For all conversations
 
 WORDS = st.sampled_from(
-    "I we you moved bought Lisbon Ana 2026 3 May last Friday thanks ? ! . \n 。 我去了北京 🎉 ``` | - dog harbour".split(
-        " "
-    )
+    (
+        "I we you moved bought Lisbon Ana 2026 3 May last Friday thanks ? ! . \n 。 我去了北京 🎉 ``` "
+        "| - dog harbour"
+    ).split(" ")
 )
 LINES = st.one_of(
     st.lists(WORDS, max_size=40).map(" ".join),
@@ -444,7 +399,8 @@ TURNS = st.lists(
 def test_every_summary_keeps_its_promises(
     drawn: list[dict[str, Any]], times: int, shuffled: random.Random
 ) -> None:
-    """S3, V8, Q6: whatever was said in whatever order, a summary is short, quotes its own turns exactly, and is the same."""
+    """S3, V8, Q6: whatever was said in whatever order, a summary is short, quotes its own turns
+    exactly, and is the same."""
     turns = [turn(place, **fields) for place, fields in enumerate(drawn * times)]
     made = plan(turns, (), NOW)
     by_id = {item.id: item for item in turns}
@@ -473,7 +429,8 @@ def test_every_summary_keeps_its_promises(
 
 @given(st.one_of(st.text(), st.lists(WORDS).map(" ".join)))
 def test_spans_are_in_order_and_within(content: str) -> None:
-    """S3: the sentences of any text are parts of it, in their order, without overlap, and not blank."""
+    """S3: the sentences of any text are parts of it, in their order, without overlap,
+    and not blank."""
     found = list(spans(content))
     assert all(
         span.start < span.end <= len(content) and content[span.start : span.end].strip()
@@ -482,10 +439,66 @@ def test_spans_are_in_order_and_within(content: str) -> None:
     assert all(before.end <= after.start for before, after in pairwise(found))
 
 
-@pytest.mark.parametrize(
-    "hostile", ["!", "🎉", "a. ", "* ", ".”", "- - ", "```\n", "\u200d", "1. ", '"']
-)
+@every("hostile", ["!", "🎉", "a. ", "* ", ".”", "- - ", "```\n", "\u200d", "1. ", '"'])
 def test_no_text_is_too_much(hostile: str) -> None:
     """S5: a megabyte of marks is read to its limit and leaves nothing behind."""
     turns = talk([("Ana", (hostile * 200_000) + "x")] * 8)
     assert all(len(each.content) <= summary.ROOM for each in plan(turns, (), NOW))
+
+
+def test_a_conversation_is_long_from_eight_turns_and_2000_characters_on() -> None:
+    """S3: with one turn or one character less it is left as it is."""
+
+    def summed_up(turns: int, characters: int) -> bool:
+        told_ = f"I moved to Lisbon on {characters} May 2026. " + "x" * 3000
+        first = told_[: characters - 10 * (turns - 1)]
+        return bool(
+            summary.plan(
+                [turn(1, first), *(turn(2 + number, "0123456789") for number in range(turns - 1))],
+                (),
+                LATER,
+            )
+        )
+
+    assert summed_up(8, 2000)
+    assert not summed_up(7, 2000)
+    assert not summed_up(8, 1999)
+
+
+def test_the_oldest_conversation_is_summed_up_first() -> None:
+    """S3, Q6: by when it ended, whatever order the turns came in."""
+    late, early = talk(first=500, session="late"), talk(first=1, session="early")
+    assert [made.session for made in summary.plan([*late, *early], (), LATER)] == ["early", "late"]
+
+
+def test_a_summary_is_known_by_what_it_keeps() -> None:
+    """S3: its origin and its sentences; one of the two is not enough. It keeps who took part."""
+    (made,) = summary.plan(talk(), (), LATER)
+    assert set(made.metadata) == {"origin", "participants", "sentences"}
+    assert made.metadata["participants"] == ["Ana", "Ben"]
+    assert len(made.sentences) <= 12
+    assert summary.is_summary(record(1, made.metadata))
+    for name in ("origin", "sentences"):
+        assert not summary.is_summary(
+            record(1, {key: value for key, value in made.metadata.items() if key != name})
+        )
+
+
+@pytest.mark.parametrize("fence_", ["```", "~~~"])
+def test_code_holds_no_sentence(fence_: str) -> None:
+    """S3: between fences of either kind; what stands around them does."""
+    content = f"Look at this.\n{fence_}\nprint(1). exit().\n{fence_}\nIt works."
+    assert [content[one.start : one.end] for one in summary.spans(content)] == [
+        "Look at this.",
+        "It works.",
+    ]
+
+
+@every("word", "Mr Mrs Ms Dr Prof St vs e.g i.e approx Inc".split())
+def test_a_short_form_ends_no_sentence(word: str) -> None:
+    """S3: a point behind it belongs to the word."""
+    content = f"We met {word}. Smith today. It rained."
+    assert [content[one.start : one.end] for one in summary.spans(content)] == [
+        f"We met {word}. Smith today.",
+        "It rained.",
+    ]

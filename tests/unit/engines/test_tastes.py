@@ -1,42 +1,17 @@
-"""Promises of tastes: which keys of a profile are proposed from what people said that they like, and which are not."""
+"""Promises of tastes: which keys of a profile are proposed from what people said that they like,
+and which are not."""
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
-import msgspec
 import pytest
 
 from lamina.engines import tastes
 from lamina.engines.facts import Fact
 from lamina.model.record import Record, State, Trust
 from tests.conftest import START
-
-from .test_profile import record
-
-
-def fact(number: int, attribute: str = "likes", value: str = "tea", **fields: Any) -> Fact:
-    """Something that Ana said, a day later than what she said before."""
-    when = START + timedelta(days=number)
-    made = Fact(
-        *(
-            f"fact{number}",
-            "ana",
-            "Ana",
-            attribute,
-            value,
-            False,
-            State.ACTIVE,
-            when,
-            None,
-            when,
-            0.8,
-            Trust.AGENT,
-        ),
-        *((f"turn{number}",), ("ana",), (when,)),
-    )
-    return msgspec.structs.replace(made, **fields)
+from tests.unit.engines.samples import fact, record
 
 
 def profile(seq: int, key: str, value: Any, user: str | None = "ana", **more: Any) -> Record:
@@ -50,7 +25,8 @@ def told(
 
 
 def test_a_taste_is_proposed_with_its_sources() -> None:
-    """S3, V8: a list of all that holds, in the order in which it was said, trusted as little as the least of it."""
+    """S3, V8: a list of all that holds, in the order in which it was said, trusted as little as the
+    least of it."""
     (made,) = tastes.plan([fact(2, value="jazz", trust=Trust.EXTERNAL), fact(1)], [], [])
     assert (made.user, made.key, made.value) == ("ana", "likes", ["tea", "jazz"])
     assert (made.evidence, made.trust, made.replaces) == (("turn2", "turn1"), Trust.EXTERNAL, ())
@@ -69,7 +45,8 @@ def test_what_does_not_hold_is_not_proposed(fields: dict[str, Any]) -> None:
 
 
 def test_one_favourite_is_the_newest() -> None:
-    """S2, S3: of a thing with one value the last one counts, and of two at once the later record."""
+    """S2, S3: of a thing with one value the last one counts, and of two at once
+    the later record."""
     assert told(fact(1, "favourite:sea food", "cod"), fact(3, "favourite:sea food", "hake")) == {
         "favourite_sea_food": "hake"
     }
@@ -80,7 +57,8 @@ def test_one_favourite_is_the_newest() -> None:
 
 
 def test_a_list_grows_from_what_the_profile_has() -> None:
-    """S3: what a person confirmed stays, each thing once, in the spelling that was there; what is new comes last."""
+    """S3: what a person confirmed stays, each thing once, in the spelling that was there; what is
+    new comes last."""
     known = profile(1, "Likes", ["rain", "TEA"])
     assert told(fact(1), fact(2, value="jazz"), profiles=(known,)) == {
         "likes": ["rain", "TEA", "jazz"]
@@ -113,7 +91,8 @@ def test_a_new_proposal_takes_the_place_of_those_made_here() -> None:
 
 
 def test_tastes_of_others_have_their_name() -> None:
-    """S3, R12: the profile is about its user, or whom it names; what Ben likes stands under his name."""
+    """S3, R12: the profile is about its user, or whom it names; what Ben likes stands
+    under his name."""
     ben = {"subject": "Ben Big"}
     assert told(fact(1, **ben)) == {"ben-big.likes": ["tea"]}
     assert told(fact(1, **ben), profiles=(profile(1, "Name", "ben  BIG"),)) == {"likes": ["tea"]}

@@ -1,4 +1,5 @@
-"""The fail-safe: what its files hold, what they survive, and what a handle does while its store is away."""
+"""The fail-safe: what its files hold, what they survive, and what a handle does while its
+store is away."""
 
 from __future__ import annotations
 
@@ -7,13 +8,10 @@ import os
 import resource
 import stat
 import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,48 +19,9 @@ from hypothesis import strategies as st
 from lamina import Conflict, Corrupt, InvalidInput, Memory, NotFound, Refused, StoreUnavailable
 from lamina.failsafe.line import Item, Line, decoded, encoded
 from lamina.failsafe.spool import LONG, REJECTED, SHORT, Spool
-from lamina.model.record import Actor, Draft, Layer, Role, Trust, iso
+from lamina.model.record import Draft, Layer, Trust, iso
 from tests.conftest import START, Desk, contents
-
-ACTOR = Actor(Role.AGENT, "sky", "test")
-AWAY = {"store.busy_timeout_ms": 0, "store.retry_ms": 0}
-
-
-@contextmanager
-def outage(home: Path, agent: str = "sky") -> Iterator[None]:
-    """Another program holds the store: it can be read, and not written."""
-    with closing(apsw.Connection(str(home / "agents" / agent / "memory.db"))) as holder:
-        holder.execute("BEGIN IMMEDIATE")
-        yield
-        holder.execute("ROLLBACK")
-
-
-@contextmanager
-def damage(home: Path, agent: str = "sky") -> Iterator[None]:
-    """The store is damaged, until a copy comes back."""
-    path = home / "agents" / agent / "memory.db"
-    aside = path.with_name("aside")
-    path.rename(aside)
-    path.write_bytes(b"no database" * 1000)
-    yield
-    aside.replace(path)
-
-
-def item(number: int, layer: Layer = Layer.SHORT_TERM, **fields: Any) -> Item:
-    return Item(f"{number:026d}", Draft(f"memory {number}", Trust.AGENT, layer=layer, **fields))
-
-
-def keep(spool: Spool, *items: Item, **more: Any) -> list[Line]:
-    return spool.keep(items, START, "remember", ACTOR, **more)
-
-
-def folder_of(desk: Desk) -> Path:
-    return desk.folder() / "failsafe"
-
-
-def waiting(spool: Spool) -> list[str]:
-    return [line.payload.content for line in spool.contents().lines if line.payload]
-
+from tests.unit.failsafe.outages import ACTOR, AWAY, damage, folder_of, item, keep, outage, waiting
 
 # Files
 
@@ -138,7 +97,8 @@ def test_a_key_is_one_memory(tmp_path: Path) -> None:
 
 
 def test_a_batch_that_does_not_fit_leaves_nothing(tmp_path: Path) -> None:
-    """B4: all or nothing, also when the disk is full in the middle of it; what was there before stays."""
+    """B4: all or nothing, also when the disk is full in the middle of it; what was
+    there before stays."""
     spool = Spool(tmp_path)
     keep(spool, item(1))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -153,7 +113,8 @@ def test_a_batch_that_does_not_fit_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_torn_end_is_known(tmp_path: Path) -> None:
-    """B4: a line without an end was never acknowledged; it is told with file and line, and the next line stands alone."""
+    """B4: a line without an end was never acknowledged; it is told with file and line, and the next
+    line stands alone."""
     spool = Spool(tmp_path)
     keep(spool, item(1))
     with (tmp_path / SHORT).open("ab") as file:
@@ -178,7 +139,8 @@ def test_a_batch_without_its_other_half_was_never_told(tmp_path: Path) -> None:
 def test_an_edited_byte_is_noticed(
     tmp_path_factory: pytest.TempPathFactory, place: int, change: int
 ) -> None:
-    """B4: whichever byte is changed, no line is taken for what it was not; each is whole or told as broken."""
+    """B4: whichever byte is changed, no line is taken for what it was not; each is whole or
+    told as broken."""
     folder = tmp_path_factory.mktemp("spool")
     for number in range(3):
         keep(Spool(folder), item(number))
@@ -262,7 +224,8 @@ def test_a_spool_is_read_where_nothing_can_be_written(tmp_path: Path) -> None:
 
 
 def test_what_is_erased_leaves_only_its_place(tmp_path: Path) -> None:
-    """P5: a line that waits is emptied, so that its batch stays whole; one that was laid aside is removed."""
+    """P5: a line that waits is emptied, so that its batch stays whole; one that was laid
+    aside is removed."""
     spool = Spool(tmp_path)
     keep(spool, item(1), item(2, Layer.EPISODIC))
     (tmp_path / REJECTED).write_bytes(b'{"text":"memory 1"}\n{"text":"other"}\n')
@@ -298,7 +261,8 @@ def mem(desk: Desk) -> Memory:
 
 
 def test_a_write_without_the_store_is_kept(desk: Desk, mem: Memory) -> None:
-    """B4: the record says where it is, can be read at once, and is in the store under the same id afterwards."""
+    """B4: the record says where it is, can be read at once, and is in the store under the
+    same id afterwards."""
     before = mem.remember("before")
     assert before.stored_in == "store"
     assert "stored_in" not in before.to_dict()
@@ -328,7 +292,8 @@ def test_a_write_without_the_store_is_kept(desk: Desk, mem: Memory) -> None:
 
 
 def test_every_verb_that_remembers_is_taken(desk: Desk, mem: Memory) -> None:
-    """B4: remember, remember_short, remember_many, conversations and notes go to the fail-safe; all others say why not."""
+    """B4: remember, remember_short, remember_many, conversations and notes go to the fail-safe; all
+    others say why not."""
     run = mem.run("a task")
     with outage(desk.home):
         many = mem.remember_many([{"content": "one"}, {"content": "two", "layer": "episodic"}])
@@ -378,7 +343,8 @@ def test_without_the_failsafe_it_is_an_error(desk: Desk) -> None:
 
 
 def test_a_handle_opens_without_its_store(desk: Desk, mem: Memory) -> None:
-    """B4: a damaged store can be opened: writes are kept, reads answer from what is there and say so; then it comes back."""
+    """B4: a damaged store can be opened: writes are kept, reads answer from what is there and say
+    so; then it comes back."""
     stored = mem.remember("in the store")
     mem.close()
     with damage(desk.home):
@@ -417,7 +383,8 @@ def test_opening_replays(desk: Desk, mem: Memory) -> None:
 
 
 def test_a_store_that_is_away_is_left_alone_for_a_moment(desk: Desk) -> None:
-    """B4: after a failure writes go to the fail-safe at once, without waiting for the store each time."""
+    """B4: after a failure writes go to the fail-safe at once, without waiting for the
+    store each time."""
     mem = desk.agent(settings={"store.busy_timeout_ms": 0, "store.retry_ms": 3_600_000})
     with outage(desk.home):
         mem.remember("one")
@@ -471,7 +438,8 @@ def test_closed_handles_keep_nothing(desk: Desk, mem: Memory) -> None:
 
 
 def test_no_room_at_all_is_an_error(desk: Desk, mem: Memory) -> None:
-    """B4: when neither the store nor the fail-safe can be written, nothing is acknowledged, and both are named."""
+    """B4: when neither the store nor the fail-safe can be written, nothing is acknowledged, and
+    both are named."""
     folder_of(desk).parent.mkdir(exist_ok=True)
     folder_of(desk).write_text("in the way")
     with outage(desk.home), pytest.raises(StoreUnavailable, match=r"holds the store.*failsafe"):

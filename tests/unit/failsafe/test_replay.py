@@ -1,4 +1,5 @@
-"""Replay: everything that waits comes into the store once and in its order, and what cannot be believed waits for a person."""
+"""Replay: everything that waits comes into the store once and in its order, and what cannot be
+believed waits for a person."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from lamina.failsafe.spool import LONG, REJECTED, SHORT, Spool
 from lamina.model.clock import agent_tag
 from lamina.model.record import Actor, Draft, Layer, Role, State, Trust
 from tests.conftest import FULL, START, Desk, Ticking, contents, verified
-from tests.unit.failsafe.test_outage import AWAY, folder_of, outage
+from tests.unit.failsafe.outages import AWAY, folder_of, outage
 
 AGENT = Actor(Role.AGENT, "sky", "test")
 OWN = "0" * 10 + agent_tag("sky") + "0" * 12
@@ -41,7 +42,8 @@ def replay(handle: Memory) -> dict[str, Any]:
 
 
 def test_the_event_tells_of_the_write(desk: Desk, mem: Memory, op: Operator) -> None:
-    """B4, P4: the audit event is written at replay, by who remembered, with the time of the write; the chain verifies."""
+    """B4, P4: the audit event is written at replay, by who remembered, with the time of the write;
+    the chain verifies."""
     with outage(desk.home):
         kept = mem.remember("x")
         batch = mem.remember_many([{"content": "a"}, {"content": "b"}])
@@ -81,7 +83,8 @@ def test_replaying_again_changes_nothing(desk: Desk, mem: Memory, op: Operator) 
 
 @pytest.mark.parametrize("names", [(SHORT,), (LONG,), (LONG, SHORT)])
 def test_empty_files_are_nothing_to_replay(desk: Desk, mem: Memory, names: tuple[str, ...]) -> None:
-    """B4: a disk that was full may leave a file with nothing in it; it is cleared away, and nothing waits for ever."""
+    """B4: a disk that was full may leave a file with nothing in it; it is cleared away, and nothing
+    waits for ever."""
     with outage(desk.home):
         mem.remember("x")
     for name in names:
@@ -91,7 +94,8 @@ def test_empty_files_are_nothing_to_replay(desk: Desk, mem: Memory, names: tuple
 
 
 def test_a_key_is_stored_once(desk: Desk, mem: Memory) -> None:
-    """B4, L1: a key that the store knows by now with the same text is the same memory; with another it waits constrained."""
+    """B4, L1: a key that the store knows by now with the same text is the same memory; with another
+    it waits constrained."""
     with outage(desk.home):
         mem.remember("same", key="one")
         other = mem.remember("later", key="two")
@@ -137,7 +141,8 @@ def test_trust_is_no_higher_than_what_it_rests_on(desk: Desk, mem: Memory) -> No
 
 
 def test_a_note_of_a_closed_run_is_not_lost(desk: Desk, mem: Memory) -> None:
-    """B4, R5: a note that comes too late for its run waits constrained, and does not open the run again."""
+    """B4, R5: a note that comes too late for its run waits constrained, and does not open
+    the run again."""
     run = mem.run("task")
     with outage(desk.home):
         note = run.note("found something")
@@ -193,7 +198,8 @@ def forged(desk: Desk, draft: Draft, **more: Any) -> Line:
     ],
 )
 def test_what_cannot_be_a_record_is_laid_aside(desk: Desk, mem: Memory, draft: Draft) -> None:
-    """B4: a payload that the rules cannot take is kept in `rejected.jsonl`, with file, line and reason, and told."""
+    """B4: a payload that the rules cannot take is kept in `rejected.jsonl`, with file, line and
+    reason, and told."""
     forged(desk, draft)
     assert replay(mem)["rejected"] == 1
     (told,) = (folder_of(desk) / REJECTED).read_text("utf-8").splitlines()
@@ -210,7 +216,8 @@ def test_no_line_raises_trust(desk: Desk, mem: Memory) -> None:
 
 
 def test_edited_and_torn_lines_are_kept_aside(desk: Desk, mem: Memory) -> None:
-    """B4: an edited line is never stored; it is reported with its file and line, and what is whole is stored."""
+    """B4: an edited line is never stored; it is reported with its file and line, and what is whole
+    is stored."""
     with outage(desk.home):
         for number in range(3):
             mem.remember(f"memory {number}")
@@ -235,7 +242,8 @@ def test_edited_and_torn_lines_are_kept_aside(desk: Desk, mem: Memory) -> None:
 
 
 def test_a_commit_that_nobody_heard_of_counts_once(desk: Desk, mem: Memory) -> None:
-    """B4: a write whose end was not heard is not stored again if the trail holds its event, and is if it does not."""
+    """B4: a write whose end was not heard is not stored again if the trail holds its event, and is
+    if it does not."""
     stored = mem.remember("it did happen")
     head = mem._scope.store.head()
     spool = Spool(folder_of(desk))
@@ -252,7 +260,8 @@ def test_a_commit_that_nobody_heard_of_counts_once(desk: Desk, mem: Memory) -> N
 
 
 def test_what_was_rejected_does_not_come_back(desk: Desk, op: Operator) -> None:
-    """V4, B4: a value that a person has rejected meanwhile is not believed because it was said in an outage."""
+    """V4, B4: a value that a person has rejected meanwhile is not believed because it was said in
+    an outage."""
     fields: dict[str, Any] = {
         "layer": "profile",
         "metadata": {"profile_key": "drink", "value": "tea", "reason": "said so"},
@@ -269,7 +278,8 @@ def test_what_was_rejected_does_not_come_back(desk: Desk, op: Operator) -> None:
 
 
 def test_the_archive_is_erased_too(desk: Desk, mem: Memory, op: Operator) -> None:
-    """P5: after an erasure the text is in no file of the home: not in the spool, not in its archive, not laid aside."""
+    """P5: after an erasure the text is in no file of the home: not in the spool, not in its
+    archive, not laid aside."""
     with outage(desk.home):
         secret = mem.remember("the marker is Zanzibarquux", metadata={"note": "line\nQuuxzanzi"})
         mem.remember("something else")
@@ -330,7 +340,8 @@ def test_what_comes_during_a_replay_is_replayed(desk: Desk, mem: Memory) -> None
 
 
 class Machine(RuleBasedStateMachine):
-    """Writes, outages, crashes and replays in any order: everything acknowledged is there once, and in its order."""
+    """Writes, outages, crashes and replays in any order: everything acknowledged is there once, and
+    in its order."""
 
     def __init__(self) -> None:
         super().__init__()

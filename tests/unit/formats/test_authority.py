@@ -1,4 +1,5 @@
-"""Promises about authority: no file gives itself any, whatever it says; only an operator who trusts it does."""
+"""Promises about authority: no file gives itself any, whatever it says; only an operator who trusts
+it does."""
 
 from __future__ import annotations
 
@@ -17,14 +18,15 @@ from lamina.model.record import Layer, Record, State, Trust
 from lamina.model.rules import BELIEVED
 from lamina.store.upkeep.erase_plan import CERTIFICATES
 from tests.conftest import CONTRACTS, Desk, verified
-from tests.unit.formats.test_native import load
+from tests.unit.formats.exports import load
 
 # Sentences of three words and more: erasing bars these, and not what anybody might say.
 PRIVATE = "the diary lies under the third stair"
 
 
 def ruled(desk: Desk) -> Operator:
-    """A store with everything that is a decision: trust, confirmed and rejected values, a grant, keys, superseded facts."""
+    """A store with everything that is a decision: trust, confirmed and rejected values, a grant,
+    keys, superseded facts."""
     op = desk.operator()
     said = op.remember("Ana said that she drinks tea", key="k1")
     op.confirm(op.propose_profile("drink", "tea", "said so", evidence=[said.id]).id)
@@ -56,7 +58,8 @@ def everything(op: Operator) -> list[Record]:
 
 
 def test_an_empty_store_believes_no_file(desk: Desk, file: Path) -> None:
-    """H5, V7, V8: without trust an export of the same agent is a foreign file, also for a store that has nothing yet."""
+    """H5, V7, V8: without trust an export of the same agent is a foreign file, also for a store
+    that has nothing yet."""
     op = desk.operator(store_id=None)
     report = op.import_(file)
     assert (report["mode"], report["taken"]) == ("merged", len(load(file)["records"]))
@@ -71,7 +74,8 @@ def test_an_empty_store_believes_no_file(desk: Desk, file: Path) -> None:
 
 
 def test_no_grant_comes_from_a_file(desk: Desk, file: Path) -> None:
-    """P3, H5: nobody reads what is written later because a file says so; the report counts the grants that it left out."""
+    """P3, H5: nobody reads what is written later because a file says so; the report counts the
+    grants that it left out."""
     op = desk.operator(store_id=None)
     report = op.import_(file)
     assert op.grants(include_ended=True) == []
@@ -81,7 +85,8 @@ def test_no_grant_comes_from_a_file(desk: Desk, file: Path) -> None:
 
 
 def test_the_report_says_what_was_not_believed(desk: Desk, file: Path) -> None:
-    """H5: how many records are external, what was left out, and that trust would have restored everything."""
+    """H5: how many records are external, what was left out, and that trust would
+    have restored everything."""
     op = desk.operator(store_id=None)
     rehearsed = op.import_(file, dry_run=True)
     report = op.import_(file)
@@ -93,7 +98,8 @@ def test_the_report_says_what_was_not_believed(desk: Desk, file: Path) -> None:
 
 
 def test_trust_restores_everything(desk: Desk, file: Path) -> None:
-    """H5: an operator who trusts the file gets the same bytes, and is told of the grants that hold again."""
+    """H5: an operator who trusts the file gets the same bytes, and is told of the grants
+    that hold again."""
     op = desk.operator(store_id=None)
     report = op.import_(file, trust=True)
     assert report == {
@@ -107,7 +113,8 @@ def test_trust_restores_everything(desk: Desk, file: Path) -> None:
 
 
 def test_keys_and_decisions_stay_behind(desk: Desk, file: Path) -> None:
-    """L1, V6: a file without trust answers no retry, rejects nothing here, and lifts nothing that is rejected here."""
+    """L1, V6: a file without trust answers no retry, rejects nothing here, and lifts nothing that
+    is rejected here."""
     op = desk.operator(store_id=None)
     op.reject(op.propose_profile("drink", "tea", "I say so").id, "she does not")
     op.import_(file)
@@ -120,7 +127,8 @@ def test_keys_and_decisions_stay_behind(desk: Desk, file: Path) -> None:
 
 
 def test_nothing_was_believed_in_the_past_either(desk: Desk, file: Path) -> None:
-    """V8, Q10: a fact that a file calls superseded answers no question about the time when it held."""
+    """V8, Q10: a fact that a file calls superseded answers no question about the time
+    when it held."""
     op = desk.operator(store_id=None)
     op.import_(file)
     assert "Ana lives in Rome" in [one.content for one in everything(op)]
@@ -132,7 +140,8 @@ def test_nothing_was_believed_in_the_past_either(desk: Desk, file: Path) -> None
 def test_no_file_changes_what_is_more_trusted(
     desk: Desk, file: Path, tmp_path: Path, policy: str
 ) -> None:
-    """H5, V8: neither merging nor replacing reaches an operator's or an agent's record without trust; it is refused by id."""
+    """H5, V8: neither merging nor replacing reaches an operator's or an agent's record without
+    trust; it is refused by id."""
     op = desk.operator(store_id=None)
     op.import_(file, trust=True)
     before = everything(op)
@@ -249,7 +258,8 @@ def test_trust_is_yes_or_no(op: Operator, file: Path, trust: Any) -> None:
 
 
 def test_trust_that_comes_late(desk: Desk, file: Path) -> None:
-    """V8, H5: records keep the trust that they came with, which is told; replacing them by the trusted file is a decision."""
+    """V8, H5: records keep the trust that they came with, which is told; replacing them by the
+    trusted file is a decision."""
     op = desk.operator(store_id=None)
     op.import_(file)
     (said,) = [one for one in everything(op) if one.content == "Ana said that she drinks tea"]

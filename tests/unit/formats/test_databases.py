@@ -1,4 +1,5 @@
-"""Databases of other programs: their plain tables are read, and nothing that they bring along is believed or run."""
+"""Databases of other programs: their plain tables are read, and nothing that they bring along is
+believed or run."""
 
 from __future__ import annotations
 
@@ -56,7 +57,10 @@ HOSTILE: dict[str, list[str]] = {
         "CREATE VIEW episodes AS SELECT * FROM x",
     ],
     "a view that never ends": [
-        "CREATE VIEW episodes AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id FROM n"
+        (
+            "CREATE VIEW episodes AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+            "FROM n) SELECT i AS id FROM n"
+        )
     ],
     "a virtual table": ["CREATE VIRTUAL TABLE episodes USING fts5 (id)"],
     "a value that is too large": [
@@ -73,7 +77,10 @@ HOSTILE: dict[str, list[str]] = {
     ],
     "values that stand once and are read often": [
         "CREATE TABLE episodes (id TEXT)",
-        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO episodes SELECT i FROM n",
+        (
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) "
+            "INSERT INTO episodes SELECT i FROM n"
+        ),
         f"ALTER TABLE episodes ADD COLUMN summary TEXT DEFAULT '{'x' * 100_000}'",
     ],
     "another program's tables": ["CREATE TABLE bookmarks (id TEXT)"],
@@ -82,7 +89,8 @@ HOSTILE: dict[str, list[str]] = {
 
 @pytest.mark.parametrize("how", HOSTILE)
 def test_a_hostile_schema_is_an_error(op: Operator, path: Path, how: str) -> None:
-    """H5: nothing of the file's own is run, the error is typed, the file and the store are as before."""
+    """H5: nothing of the file's own is run, the error is typed, the file and the store
+    are as before."""
     made(path, *HOSTILE[how])
     before = digest(path)
     with pytest.raises(InvalidInput):
@@ -95,7 +103,8 @@ def test_a_hostile_schema_is_an_error(op: Operator, path: Path, how: str) -> Non
 
 
 def test_endless_work_ends(path: Path) -> None:
-    """H5: a statement that works on and on without an answer is ended; reading a large table is not."""
+    """H5: a statement that works on and on without an answer is ended; reading a large
+    table is not."""
     rows = [(f"e{number}", "t", "s", "[]", "[]", None, 0.5) for number in range(2000)]
     foreign.write(path, {foreign.EPISODES: rows})
     assert len(list(foreign.rows(path, "episodes"))) == len(rows)
@@ -107,7 +116,8 @@ def test_endless_work_ends(path: Path) -> None:
 
 
 def test_large_memories_are_read(op: Operator, path: Path) -> None:
-    """H5: a text as long as a memory may be passes, with all that stands beside it and odd names of columns."""
+    """H5: a text as long as a memory may be passes, with all that stands beside it and odd
+    names of columns."""
     text = "x" * rules.MAX_CONTENT_BYTES
     foreign.write(
         path,
@@ -124,7 +134,10 @@ def test_large_memories_are_read(op: Operator, path: Path) -> None:
 
 def test_triggers_do_not_run(op: Operator, path: Path) -> None:
     """H5: reading is no occasion for a trigger, and triggers change nothing that is taken."""
-    fire = "CREATE TRIGGER fire AFTER INSERT ON episodes BEGIN UPDATE episodes SET summary = 'fired'; END"
+    fire = (
+        "CREATE TRIGGER fire AFTER INSERT ON episodes BEGIN UPDATE episodes SET summary = "
+        "'fired'; END"
+    )
     foreign.write(
         path,
         {foreign.EPISODES: [("e1", "2026-01-01T00:00:00Z", "went out", "[]", "[]", None, 0.5)]},
@@ -157,7 +170,8 @@ def test_a_damaged_database_is_an_error(op: Operator, path: Path, how: str) -> N
 
 
 def test_a_database_in_use_is_not_half_read(op: Operator, path: Path) -> None:
-    """H5: what is still in a log beside the file would be missing, so it is an error that says what to do."""
+    """H5: what is still in a log beside the file would be missing, so it is an error that says what
+    to do."""
     foreign.write(path, {foreign.EPISODES: []})
     connection = apsw.Connection(str(path))
     connection.pragma("journal_mode", "wal")
@@ -169,7 +183,8 @@ def test_a_database_in_use_is_not_half_read(op: Operator, path: Path) -> None:
 
 
 def test_our_own_store_is_exported_first(desk: Desk, op: Operator) -> None:
-    """H5: a store of Lamina is no file to import, although it has those tables as views; the error says what to do."""
+    """H5: a store of Lamina is no file to import, although it has those tables as views; the error
+    says what to do."""
     op.remember("tea")
     op.close()
     with pytest.raises(InvalidInput, match="lamina export"):

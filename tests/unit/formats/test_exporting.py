@@ -19,9 +19,9 @@ from lamina.store.engine import foreign
 from lamina.store.tables import archived, records
 from lamina.text import words
 from tests.conftest import CONTRACTS, START, Desk, move, size, supersede
-from tests.unit.formats.test_registry import GOLDEN, everything
-from tests.unit.formats.test_sky import LABELS, MOMENTS
-from tests.unit.model.test_hashing import TEXTS
+from tests.unit.formats.golden_files import GOLDEN, everything
+from tests.unit.formats.samples import LABELS, MOMENTS
+from tests.unit.strategies import TEXTS
 
 SUFFIXES = {
     "sky": "jsonl",
@@ -92,7 +92,8 @@ def test_each_form_is_as_it_was(desk: Desk, tmp_path: Path, form: str) -> None:
 
 
 def test_sentinel_is_a_database_with_its_tables(desk: Desk, tmp_path: Path) -> None:
-    """R9, H5: any SQLite tool sees the two tables of the document, with the columns in their order."""
+    """R9, H5: any SQLite tool sees the two tables of the document, with the columns
+    in their order."""
     op = fill(desk)
     report = op.export_as("sentinel", tmp_path / "sentinel.db")
     connection = apsw.Connection(str(tmp_path / "sentinel.db"))
@@ -145,7 +146,8 @@ def test_an_export_is_no_change(desk: Desk, tmp_path: Path, form: str) -> None:
 
 @pytest.mark.parametrize("form", OTHERS)
 def test_a_private_file_goes_into_no_repository(desk: Desk, tmp_path: Path, form: str) -> None:
-    """H5, B6: refused in a work tree unless forced; a file that is there is overwritten only when forced."""
+    """H5, B6: refused in a work tree unless forced; a file that is there is overwritten
+    only when forced."""
     op = fill(desk)
     (tmp_path / "tree" / ".git").mkdir(parents=True)
     with pytest.raises(Refused, match="git work tree"):
@@ -160,7 +162,8 @@ def test_a_private_file_goes_into_no_repository(desk: Desk, tmp_path: Path, form
 
 
 def test_our_own_form_by_its_name(desk: Desk, tmp_path: Path) -> None:
-    """H5: `lamina` is the export that can be restored; an unknown form is an error that lists the known ones."""
+    """H5: `lamina` is the export that can be restored; an unknown form is an error that lists the
+    known ones."""
     op = fill(desk)
     assert op.export_as("lamina", tmp_path / "a.json") == {
         "format": "lamina",
@@ -232,7 +235,8 @@ def stored(op: Operator, items: list[dict[str, Any]]) -> None:
 def test_what_a_form_holds_comes_back(
     tmp_path_factory: pytest.TempPathFactory, form: str, items: list[dict[str, Any]]
 ) -> None:
-    """H5: out and in again, every record that the form has a place for has the same values in the fields that it holds."""
+    """H5: out and in again, every record that the form has a place for has the same values in the
+    fields that it holds."""
     folder = tmp_path_factory.mktemp("round")
     with Desk(folder / "home") as desk:
         op, other = desk.operator(), desk.operator("other")

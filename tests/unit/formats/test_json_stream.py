@@ -61,7 +61,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_list_is_read_as_it_is(
     shared: Path, elements: list[Any], layout: dict[str, Any], window: int
 ) -> None:
-    """H5: whatever the elements hold and wherever a window over the file ends, they are what a parser of the whole finds."""
+    """H5: whatever the elements hold and wherever a window over the file ends, they are what a
+    parser of the whole finds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_stream, "CHUNK", window)
         assert [line.value for line in read(shared, json.dumps(elements, **layout))] == elements
@@ -82,7 +83,8 @@ def test_lists_are_found_by_name(
     layout: dict[str, Any],
     window: int,
 ) -> None:
-    """H5: the elements of the lists with known names, in their order; plain values beside them are of no account."""
+    """H5: the elements of the lists with known names, in their order; plain values beside them are
+    of no account."""
     whole = {"count": beside, "results": first, "next": None, "relations": second}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_stream, "CHUNK", window)
@@ -146,7 +148,8 @@ def test_what_is_wrong_is_said(path: Path, text: str, problem: str) -> None:
     ],
 )
 def test_a_bad_element_spoils_no_other(path: Path, element: str, problem: str) -> None:
-    """H5, B5: an element that no memory can hold says so, with its line; those around it are read."""
+    """H5, B5: an element that no memory can hold says so, with its line; those around
+    it are read."""
     first, bad, last = read(path, '[{"x": 1},\n' + element + ',\n{"y": 2}]')
     assert (first.value, last.value) == ({"x": 1}, {"y": 2})
     assert (bad.value, bad.number) == (None, 2)
@@ -154,7 +157,8 @@ def test_a_bad_element_spoils_no_other(path: Path, element: str, problem: str) -
 
 
 def test_bytes_that_are_no_text(path: Path) -> None:
-    """H5: NUL bytes and wrong encodings are a fault of their element; a byte order mark is none at all."""
+    """H5: NUL bytes and wrong encodings are a fault of their element; a byte order mark is
+    none at all."""
     found = read(path, b'\xef\xbb\xbf[{"a": "\xff"}, {"a": "\0"}, {"a": "b"}]')
     assert [line.value for line in found] == [None, None, {"a": "b"}]
     with pytest.raises(InvalidInput):
@@ -177,7 +181,8 @@ def test_a_strange_list_is_named(path: Path) -> None:
 
 
 def test_a_huge_element_is_passed_in_bounds(path: Path) -> None:
-    """H5: an element of many megabytes is named and not kept in memory, nor is the rest of the document."""
+    """H5: an element of many megabytes is named and not kept in memory, nor is the rest
+    of the document."""
     with path.open("wb") as file:
         file.write(b'[{"a": "')
         for _ in range(50):

@@ -20,15 +20,16 @@ from lamina.formats.importing import Arrivals
 from lamina.formats.rejects import Rejects
 from lamina.model.record import Layer, State, Trust
 from lamina.store.tables import events
+from tests.cases import every
 from tests.conftest import FULL, Desk, contents, move, size, verified
-from tests.unit.formats.test_sky import (
+from tests.unit.formats.samples import (
     AFTER_LONG,
     AFTER_SHORT,
     BEFORE_PROMOTION,
     ESCALATION,
     MORNING_REPORT,
 )
-from tests.unit.mirrors.test_sync import archive
+from tests.unit.mirrors.files import archive
 
 GOOD = '{"ts": 1, "content": "good", "importance": 0.5}\n'
 
@@ -58,7 +59,8 @@ def rejected(source: Path) -> bytes:
 
 
 def test_the_documents_are_taken_in(op: Operator, source: Path) -> None:
-    """B5, R4, R6: both workflows of the schema and both files of the promotion, with kinds, scores, times and metadata."""
+    """B5, R4, R6: both workflows of the schema and both files of the promotion, with kinds, scores,
+    times and metadata."""
     report = read(op, source, MORNING_REPORT + ESCALATION + AFTER_SHORT + AFTER_LONG)
     assert report == {
         "mode": "lines",
@@ -99,8 +101,12 @@ def test_the_documents_are_taken_in(op: Operator, source: Path) -> None:
 
 
 def test_what_was_promoted_keeps_its_place(desk: Desk, source: Path) -> None:
-    """L2, V8: long-term lines go where their kind leads; external text never becomes semantic memory by itself."""
-    line = '{"ts": 1, "content": "likes tea", "score": 9, "committed": true, "tags": ["tea"], "metadata": {"type": "preference"}}'
+    """L2, V8: long-term lines go where their kind leads; external text never becomes semantic
+    memory by itself."""
+    line = (
+        '{"ts": 1, "content": "likes tea", "score": 9, "committed": true, "tags": ["tea"], '
+        '"metadata": {"type": "preference"}}'
+    )
     op = desk.operator()
     read(op, source, line)
     read(other := desk.operator("other"), source, line, trusted=True)
@@ -126,7 +132,8 @@ def test_the_flow_of_the_document_goes_on_here(op: Operator, source: Path) -> No
 
 
 def test_what_is_wrong_is_reported_and_kept(op: Operator, source: Path) -> None:
-    """B5: malformed, foreign, duplicated and torn lines are named and kept raw beside the file; the rest is loaded."""
+    """B5: malformed, foreign, duplicated and torn lines are named and kept raw beside the file; the
+    rest is loaded."""
     bad = [
         b"not json",
         b'{"content": "x", "mood": 1}\r',
@@ -170,7 +177,8 @@ def test_rejects_are_private(op: Operator, source: Path) -> None:
 
 
 def test_a_second_import_adds_nothing(desk: Desk, op: Operator, source: Path) -> None:
-    """B5, L1: importing a file twice stores nothing twice, and keeps nothing aside twice; new lines are taken."""
+    """B5, L1: importing a file twice stores nothing twice, and keeps nothing aside twice; new lines
+    are taken."""
     first = read(op, source, GOOD + "bad\n" + MORNING_REPORT)
     before = size(op), rejected(source)
     again = read(desk.operator(), source)
@@ -223,7 +231,8 @@ def test_what_was_archived_does_not_come_twice(op: Operator, source: Path) -> No
 def test_a_death_before_the_end_of_an_import(
     desk: Desk, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """B5: killed after keeping rejects and before the commit, the next import takes everything and keeps nothing twice."""
+    """B5: killed after keeping rejects and before the commit, the next import takes everything and
+    keeps nothing twice."""
     source.write_text(GOOD + "bad\n")
     child = os.fork()
     if not child:
@@ -269,7 +278,8 @@ def test_a_line_that_is_too_long_is_kept_whole(op: Operator, source: Path) -> No
 
 
 def test_rejects_are_appended_never_overwritten(op: Operator, source: Path) -> None:
-    """B5: what somebody else has in that file stays, and a line that was left without an end gets one."""
+    """B5: what somebody else has in that file stays, and a line that was left without an
+    end gets one."""
     Path(f"{source}.rejected").write_bytes(b"theirs\nhalf")
     read(op, source, "bad\n")
     assert rejected(source) == b"theirs\nhalf\nbad\n"
@@ -311,7 +321,8 @@ def test_a_full_disk_keeps_everything_as_it_was(
 def test_a_failed_import_leaves_no_rejects(
     op: Operator, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """B5: when the store takes nothing, the file of rejects is as before: gone, or as long as it was."""
+    """B5: when the store takes nothing, the file of rejects is as before: gone, or as long
+    as it was."""
 
     def fail(*_: object) -> None:
         raise StoreUnavailable("full")
@@ -341,7 +352,8 @@ def test_a_link_in_the_place_of_rejects_is_refused(
 
 
 def test_our_own_mirror_brings_nothing_new(op: Operator, source: Path) -> None:
-    """B5: a line of a record that is here is skipped; one with another text is reported, and the record stays."""
+    """B5: a line of a record that is here is skipped; one with another text is reported, and the
+    record stays."""
     record = op.remember("tea", kind="fact")
     line = sky.line_of(record)
     assert read(op, source, json.dumps(line))["skipped"] == 1
@@ -351,7 +363,8 @@ def test_our_own_mirror_brings_nothing_new(op: Operator, source: Path) -> None:
 
 
 def test_another_store_keeps_where_it_came_from(desk: Desk, source: Path) -> None:
-    """B5, P1: a record of elsewhere gets an id of its own, and says which one it had; unknown evidence stays as words."""
+    """B5, P1: a record of elsewhere gets an id of its own, and says which one it had; unknown
+    evidence stays as words."""
     op, there = desk.operator(), desk.operator("other")
     first = there.remember("tea")
     second = there.remember("why", evidence=[first.id, "./notes.md"])
@@ -377,7 +390,8 @@ def test_whose_memory_it_is_stays(desk: Desk, source: Path) -> None:
 
 
 def test_own_layers_need_trust(desk: Desk, source: Path) -> None:
-    """V8, R7: an operator who believes a file gets its layers; else everything long-term is what happened."""
+    """V8, R7: an operator who believes a file gets its layers; else everything long-term
+    is what happened."""
     there = desk.operator("other")
     made = there.remember(
         "how", layer="procedural", metadata={"workflow": "tea", "canonical": True}
@@ -397,7 +411,8 @@ def test_own_layers_need_trust(desk: Desk, source: Path) -> None:
 
 
 def test_trust_is_never_raised(op: Operator, source: Path) -> None:
-    """V8: `--trust` believes the operator's file, but a line from the web stays external, and a lower trust stays lower."""
+    """V8: `--trust` believes the operator's file, but a line from the web stays external, and a
+    lower trust stays lower."""
     web = {"record_type": "memory_item", "payload": {"content": "a", "source": "web"}}
     own = {"kind": "fact", "content": "b", "trust": "agent"}
     read(op, source, f"{json.dumps(web)}\n{json.dumps(own)}\n", trusted=True)
@@ -405,7 +420,8 @@ def test_trust_is_never_raised(op: Operator, source: Path) -> None:
 
 
 def test_one_action_in_the_trail(op: Operator, source: Path) -> None:
-    """P4: the import is in the trail under its name, with the file; one that takes nothing leaves nothing."""
+    """P4: the import is in the trail under its name, with the file; one that takes
+    nothing leaves nothing."""
     read(op, source, MORNING_REPORT)
     (event,) = events.latest(op._scope.store.database.reader(), 10)
     assert (event.action, event.note, len(event.changes)) == ("import", {"file": str(source)}, 4)
@@ -443,7 +459,7 @@ def ours(_: Path, op: Operator) -> bytes:
     return op.export().read_bytes()
 
 
-@pytest.mark.parametrize(
+@every(
     ("make", "name", "expected"),
     [
         (ours, "export.json", "ours"),
@@ -482,7 +498,8 @@ def ours(_: Path, op: Operator) -> bytes:
 def test_forms_are_told_apart(
     op: Operator, tmp_path: Path, make: Callable[..., bytes], name: str, expected: str
 ) -> None:
-    """H5, B5: an export of ours is one however it is laid out; a file of lines is one by its lines, or at least its name."""
+    """H5, B5: an export of ours is one however it is laid out; a file of lines is one by its lines,
+    or at least its name."""
     path = tmp_path / name
     path.write_bytes(make(path, op))
     assert jsonl.detect(path) == expected
@@ -542,7 +559,8 @@ PIECES = st.one_of(
 def test_no_line_is_ever_lost(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes], trusted: bool, end: bytes
 ) -> None:
-    """B5: whatever a file holds, each line is a record, was here, or is reported and kept; a second time nothing changes."""
+    """B5: whatever a file holds, each line is a record, was here, or is reported and kept; a second
+    time nothing changes."""
     with Desk(tmp_path_factory.mktemp("home")) as desk:
         op, source = desk.operator(), desk.home.with_name("any.jsonl")
         source.unlink(missing_ok=True)

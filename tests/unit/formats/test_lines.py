@@ -1,4 +1,5 @@
-"""Lines of a JSONL file: every one is read or says what is wrong with it, and none stops the others."""
+"""Lines of a JSONL file: every one is read or says what is wrong with it, and none
+stops the others."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 
 from lamina.errors import InvalidInput, NotFound
 from lamina.formats import lines
-from tests.unit.model.test_hashing import JSON, TEXTS
+from tests.cases import every
+from tests.unit.strategies import JSON, TEXTS
 
 PROBLEMS = [
     (b'{"content": "tea"', "not JSON"),
@@ -58,7 +60,7 @@ def values(path: Path) -> list[Any]:
     return [(line.number, line.value) for line in lines.read(path)]
 
 
-@pytest.mark.parametrize(("raw", "message"), PROBLEMS, ids=range(len(PROBLEMS)))
+@every(("raw", "message"), PROBLEMS)
 def test_what_is_wrong_is_said(tmp_path: Path, raw: bytes, message: str) -> None:
     """B5: a bad line says what is wrong, keeps its bytes, and the lines around it are read."""
     path = written(tmp_path, b'{"n": 1}\n' + raw + b'\n{"n": 3}\n')
@@ -71,7 +73,8 @@ def test_what_is_wrong_is_said(tmp_path: Path, raw: bytes, message: str) -> None
 
 
 def test_numbers_are_those_of_the_file(tmp_path: Path) -> None:
-    """B5: blank lines are skipped and counted; a byte order mark and Windows line ends are no part of a line."""
+    """B5: blank lines are skipped and counted; a byte order mark and Windows line ends are no part
+    of a line."""
     path = written(
         tmp_path, b'\xef\xbb\xbf{"n": 1}\r\n\r\n  \t \n{"n": 4}\r\n\n{"n": "6\xc2\x85\xe2\x80\xa8"}'
     )
@@ -85,7 +88,8 @@ def test_a_mark_elsewhere_is_no_mark(tmp_path: Path) -> None:
 
 
 def test_a_torn_line_is_told_from_a_wrong_one(tmp_path: Path) -> None:
-    """B5: the last line of a file that was cut off says so; a whole one without a line end is read."""
+    """B5: the last line of a file that was cut off says so; a whole one without a line
+    end is read."""
     (_, torn) = lines.read(written(tmp_path, b'{"n": 1}\n{"content": "te'))
     assert "the file ends in the middle of this line" in (torn.problem or "")
     assert values(written(tmp_path, b'{"n": 1}\n{"n": 2}')) == [(1, {"n": 1}), (2, {"n": 2})]
@@ -95,7 +99,8 @@ def test_a_torn_line_is_told_from_a_wrong_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", [b"\n", b""])
 def test_a_line_that_is_too_long(tmp_path: Path, end: bytes) -> None:
-    """B5: a line of more than 4 MiB is reported with its size, whatever its size, in little memory; the next is read."""
+    """B5: a line of more than 4 MiB is reported with its size, whatever its size, in little memory;
+    the next is read."""
     size = 10 * lines.MAX_LINE
     path = written(tmp_path, b'{"n": 1}\n' + b"x" * size + b'\n{"n": 3}' + end)
     tracemalloc.start()

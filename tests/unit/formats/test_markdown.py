@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -13,50 +12,14 @@ from markdown_it.token import Token
 from lamina import Operator
 from lamina.formats import markdown
 from lamina.text import words
+from tests.cases import every, golden
 from tests.conftest import CONTRACTS, Desk
-from tests.unit.formats.test_sky import record
-from tests.unit.model.test_hashing import TEXTS
+from tests.unit.formats.samples import record
+from tests.unit.strategies import TEXTS
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 HARMLESS = {"text", "softbreak", "hardbreak", "text_special"}
-HOSTILE = [
-    "# heading",
-    "a\n# heading\nb",
-    "a\n===\n",
-    "a\n---\n",
-    "- item\n  - nested",
-    "1. one\n2) two",
-    "> quote",
-    "```\ncode\n```",
-    "~~~\ncode",
-    "    indented code",
-    "\tindented code",
-    "a\n\n\n    code after blank lines",
-    "`code` ``more`` `",
-    "**bold** __bold__ *i* _i_ ~~gone~~",
-    "[link](javascript:alert(1)) [ref]: http://evil.example",
-    "![image](http://evil.example/x.png)",
-    "<script>alert(1)</script>",
-    "<img src=x onerror=alert(1)>",
-    "<!-- comment",
-    "</li></ul><h1>out</h1>",
-    "<http://evil.example>",
-    "https://evil.example/path www.evil.example a@evil.example",
-    "&lt;b&gt; &#60; &amp;",
-    "| a | b |\n|---|---|\n| 1 | 2 |",
-    "a  \nb\\\nc\\",
-    "\\# \\* \\\\",
-    "***\n___\n",
-    "[x]: /url 'title'",
-    "a\u2028b\u2029c\x0bd\x85e\r\nf",
-    "\u202ereversed\u200bhidden",
-    "+ plus\n* star\n- minus",
-    ": definition\n: again",
-    "$x$ $$y$$ {{ template }} {% raw %}",
-    "12345678901. not a list",
-    "=",
-    "-",
-]
+HOSTILE = golden("formats/hostile_markdown.jsonl")
 
 
 def flat(tokens: list[Token]) -> str:
@@ -69,7 +32,8 @@ def flat(tokens: list[Token]) -> str:
 
 
 def shown(value: str) -> str:
-    """A text as it should be read: nothing hidden, no blank lines, no space at the end of a line."""
+    """A text as it should be read: nothing hidden, no blank lines, no space at the end
+    of a line."""
     return "\n".join(line.rstrip() for line in words.reveal(value).split("\n") if line.strip())
 
 
@@ -78,7 +42,7 @@ def bare(value: str) -> str:
     return "".join(value.replace("\u00a0", " ").split())
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
+@every("hostile", HOSTILE)
 def test_hostile_texts_stay_text(hostile: str) -> None:
     """H5: each of these is an item of a list with the same words in it, and nothing else."""
     check(hostile)
@@ -126,7 +90,8 @@ def test_names_stay_on_their_line(value: str) -> None:
 
 
 def test_a_document_has_its_sections(desk: Desk, tmp_path: Path) -> None:
-    """H5: profile, facts, projects, procedures, days, world and what waits, each memory once and with its id."""
+    """H5: profile, facts, projects, procedures, days, world and what waits, each memory once and
+    with its id."""
     op = desk.operator()
     ana = desk.operator(user="ana")
     tea = op.remember("prefers tea", kind="preference", tags=["project:kitchen", "goal"])

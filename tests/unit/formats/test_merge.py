@@ -1,4 +1,5 @@
-"""Exports of ours into a store with a history: what is new comes, and what is here stays, grows or is replaced."""
+"""Exports of ours into a store with a history: what is new comes, and what is here stays, grows or
+is replaced."""
 
 from __future__ import annotations
 
@@ -15,14 +16,15 @@ from lamina.errors import Corrupt
 from lamina.model.record import Layer, State
 from lamina.store.tables import records
 from tests.conftest import CONTRACTS, START, Desk, contents, digest, size, verified
-from tests.unit.formats.test_native import fill, load
+from tests.unit.formats.exports import fill, load
 
 Export = dict[str, Any]
 
 
 @pytest.fixture
 def twin(desk: Desk, tmp_path: Path) -> Operator:
-    """A store that was restored from an export and went on, so that it shares ids with the file `export.json`."""
+    """A store that was restored from an export and went on, so that it shares ids with
+    the file `export.json`."""
     with Desk(tmp_path / "source") as other:
         op = other.operator()
         tea = op.remember(
@@ -46,7 +48,8 @@ def altered(tmp_path: Path, number: int, **fields: Any) -> Path:
 
 
 def test_merging_grows_what_is_here(twin: Operator, tmp_path: Path) -> None:
-    """H5, L11: evidence and metadata that the file adds come, nothing else changes, and a second time there is nothing."""
+    """H5, L11: evidence and metadata that the file adds come, nothing else changes, and a second
+    time there is nothing."""
     path = altered(tmp_path, 0, metadata={"a": 2, "b": 3}, evidence=["./more.md"])
     before = twin.list(tags=["drink"])[0]
     assert twin.import_(path)["skipped"] == 3
@@ -70,7 +73,8 @@ def test_merging_grows_what_is_here(twin: Operator, tmp_path: Path) -> None:
 def test_replacing_supersedes_with_lineage(
     twin: Operator, tmp_path: Path, fields: dict[str, Any]
 ) -> None:
-    """H5, R3: what the file says is a new record in the place of the old one, which stays in its lineage; once only."""
+    """H5, R3: what the file says is a new record in the place of the old one, which stays in its
+    lineage; once only."""
     path = altered(tmp_path, 0, **fields)
     (before,) = twin.list(tags=["drink"])
     report = twin.import_(path, trust=True, on_conflict="replace")
@@ -123,7 +127,8 @@ def test_what_one_user_says_changes_no_other(twin: Operator, tmp_path: Path, pol
 
 @pytest.mark.parametrize("trust", [False, True])
 def test_only_the_superseded_have_a_successor(twin: Operator, tmp_path: Path, trust: bool) -> None:
-    """H5, R3: a record that is active there is not succeeded by one of ours, whatever the file says."""
+    """H5, R3: a record that is active there is not succeeded by one of ours, whatever
+    the file says."""
     (mine,) = twin.list(tags=["drink"])
     twin.import_(altered(tmp_path, 1, id="0" * 26, superseded_by=mine.id), trust=trust)
     assert (twin.get("0" * 26).state, twin.get("0" * 26).superseded_by) == (State.ACTIVE, None)
@@ -155,7 +160,8 @@ def test_what_is_not_active_is_not_replaced(twin: Operator, tmp_path: Path) -> N
 
 
 def test_what_was_erased_is_named(twin: Operator, tmp_path: Path) -> None:
-    """P5, H5: an import does not bring back what was erased, and says so where it would have come as new."""
+    """P5, H5: an import does not bring back what was erased, and says so where it would have come
+    as new."""
     twin.remember("a secret of mine")
     twin.erase(twin.list(limit=1)[0].id)
     report = twin.import_(altered(tmp_path, 1, content="a secret of mine", id="0" * 26))
@@ -178,7 +184,8 @@ def test_a_dry_run_of_a_merge(desk: Desk, twin: Operator, tmp_path: Path, policy
 
 
 def test_a_dry_run_of_a_restoration(desk: Desk, tmp_path: Path) -> None:
-    """H5: an empty store stays empty, an altered file is found out, and nothing is left in the home."""
+    """H5: an empty store stays empty, an altered file is found out, and nothing is left
+    in the home."""
     with Desk(tmp_path / "source") as other:
         fill(other).export(tmp_path / "export.json")
     op = desk.operator(store_id=None)
@@ -196,7 +203,8 @@ def test_a_dry_run_of_a_restoration(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_an_export_says_what_it_holds(desk: Desk, tmp_path: Path) -> None:
-    """H5, P4: a manifest with the length of each list and the head of the chain, as `audit head` gives it."""
+    """H5, P4: a manifest with the length of each list and the head of the chain, as `audit head`
+    gives it."""
     op = fill(desk)
     export = load(op.export(tmp_path / "export.json"))
     lists = ("archived", "archives", "events", "grants", "notes", "records")
@@ -220,7 +228,8 @@ MISFITS: dict[str, Callable[[Export], object]] = {
 
 @pytest.mark.parametrize("how", MISFITS)
 def test_a_manifest_that_does_not_fit(desk: Desk, tmp_path: Path, how: str) -> None:
-    """H5, P4: an export that is not what it says is altered, and nothing is imported; one without a manifest is older."""
+    """H5, P4: an export that is not what it says is altered, and nothing is imported; one without a
+    manifest is older."""
     with Desk(tmp_path / "source") as other:
         export = load(fill(other).export(tmp_path / "export.json"))
     whole = json.dumps({name: value for name, value in export.items() if name != "manifest"})
@@ -235,7 +244,8 @@ def test_a_manifest_that_does_not_fit(desk: Desk, tmp_path: Path, how: str) -> N
 
 
 def lived(desk: Desk) -> Operator:
-    """A store of ten thousand memories that has seen everything: all layers and states, sleep, reviews, archive, grants."""
+    """A store of ten thousand memories that has seen everything: all layers and states, sleep,
+    reviews, archive, grants."""
     op, ana = desk.operator(), desk.operator(user="ana")
     layers = list(CONTRACTS)
     keys = [
@@ -291,7 +301,8 @@ def lived(desk: Desk) -> Operator:
 
 
 def test_ten_thousand_memories_of_all_kinds_come_back(desk: Desk, tmp_path: Path) -> None:
-    """H5: export, import and export again are the same bytes, with archive, erasures, grants, reviews and sleep in it."""
+    """H5: export, import and export again are the same bytes, with archive, erasures, grants,
+    reviews and sleep in it."""
     op = lived(desk)
     first = op.export(tmp_path / "first.json")
     with Desk(tmp_path / "other", desk.clock) as other:

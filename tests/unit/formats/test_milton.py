@@ -15,9 +15,10 @@ from lamina.errors import InvalidInput, LaminaError, Refused
 from lamina.formats import entries, jsonl, milton
 from lamina.model import rules
 from lamina.model.record import Layer
+from tests.cases import every
 from tests.conftest import TESTER
-from tests.unit.formats.test_sky import LABELS, MOMENTS, record
-from tests.unit.model.test_hashing import TEXTS
+from tests.unit.formats.samples import LABELS, MOMENTS, record
+from tests.unit.strategies import TEXTS
 
 draft = rules.Drafter(TESTER).draft
 ITEM = {
@@ -63,13 +64,14 @@ def test_a_written_line() -> None:
     assert milton.line_of(record(user="ana"))["payload"]["user"] == "ana"
 
 
-@pytest.mark.parametrize(
+@every(
     "name",
     ["memory_item", "MemoryItem", "memory-item", "short_term", "SHORT_TERM", "long_term", "item"],
 )
-@pytest.mark.parametrize("inline", [True, False])
+@every("inline", [True, False])
 def test_every_spelling_is_read(name: str, inline: bool) -> None:
-    """B5: the names that files have for a memory, its payload wrapped or inline; `type` is the kind."""
+    """B5: the names that files have for a memory, its payload wrapped or inline; `type`
+    is the kind."""
     line = {"record_type": name, **ITEM} if inline else {"record_type": name, "payload": ITEM}
     entry = jsonl.entry_of(line)
     made = draft(entry.item)
@@ -104,7 +106,7 @@ def test_what_it_was_beside_a_memory() -> None:
     assert entry.promoted_at == datetime(2023, 11, 14, 22, 15, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@every(
     ("line", "message"),
     [
         (
@@ -158,7 +160,8 @@ def test_what_makes_no_sense_is_refused(line: dict[str, Any], message: str) -> N
 
 @pytest.mark.parametrize("name", ["user_profile", "UserProfile", "profile"])
 def test_a_profile_needs_a_person(name: str) -> None:
-    """V1: a profile in a file is no memory; it comes in through a proposal that a person confirms."""
+    """V1: a profile in a file is no memory; it comes in through a proposal that
+    a person confirms."""
     with pytest.raises(Refused, match="`lamina profile propose`"):
         milton.entry_of({"record_type": name, "payload": {"name": "Ana", "evidence_ids": ["x"]}})
 

@@ -11,45 +11,11 @@ import pytest
 
 from lamina import Operator
 from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
-from lamina.model import hashing
 from lamina.model.record import Layer, State, Trust
 from lamina.model.rules import BELIEVED
-from tests.conftest import CONTRACTS, TESTER, Desk, contents, move, size, supersede, verified
-
-Export = dict[str, Any]
-STATES = [State.ACTIVE, State.CONSTRAINED, State.SUPERSEDED, State.TOMBSTONED]
-
-
-def fill(desk: Desk) -> Operator:
-    """A store with every layer in every state, with users, keys, evidence, runs, notes and odd values."""
-    op, ana = desk.operator(), desk.operator(user="ana")
-    last = op.remember(
-        "the first", key="k1", tags=["A", "猫"], speaker="Ben", session="s1", source="chat"
-    )
-    for layer, metadata in CONTRACTS.items():
-        for state in STATES:
-            handle = ana if state is State.CONSTRAINED else op
-            at = "1969-12-31T23:59:59.999999Z"
-            record = handle.remember(
-                f"{layer} {state}", layer=layer, metadata=metadata, evidence=[last.id, "./a"], at=at
-            )
-            if state is State.SUPERSEDED:
-                supersede(op, record.id, last.id)
-            elif state is not State.ACTIVE:
-                move(op, record.id, state=state, importance=0.1 + 0.2)
-            last = record
-    ana.remember(
-        "for ana\n\u2028 “quoted” \\ 😀",
-        key="k1",
-        metadata={"n": 1e22, "z": -0.0, "i": 2**62, "ü": [None, True]},
-    )
-    op.run("open run").note("a note", source="web:x")
-    op.run("closed run").close("done")
-    with op._scope.store.change(
-        TESTER, "test", op._scope.clock(), note={"reason": "a reason"}, details={"n": 1}
-    ):
-        pass
-    return op
+from tests.cases import every
+from tests.conftest import TESTER, Desk, contents, size, verified
+from tests.unit.formats.exports import Export, chained, fill, load
 
 
 @pytest.fixture(scope="module")
@@ -67,13 +33,9 @@ def source(tmp_path: Path, exported: bytes) -> Path:
     return path
 
 
-def load(path: Path) -> Export:
-    loaded: Export = json.loads(path.read_bytes())
-    return loaded
-
-
 def test_an_export_comes_back_to_the_byte(desk: Desk, source: Path) -> None:
-    """H5: export → import into an empty store → export gives the same bytes; every layer, state, key and note is there."""
+    """H5: export → import into an empty store → export gives the same bytes; every layer, state,
+    key and note is there."""
     op = desk.operator(store_id=None)
     report = op.import_(source, trust=True)
     exported = load(source)
@@ -136,7 +98,8 @@ def test_an_empty_store_travels_too(desk: Desk, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("trust", [False, True])
 def test_into_another_agent_as_external(desk: Desk, source: Path, trust: bool) -> None:
-    """H5, V8: into another store, records arrive as external and what claims authority waits; --trust keeps both."""
+    """H5, V8: into another store, records arrive as external and what claims authority waits;
+    --trust keeps both."""
     op = desk.operator("milton")
     op.remember("of milton")
     exported = load(source)["records"]
@@ -191,7 +154,8 @@ def test_a_store_merges_with_its_own_export(desk: Desk, source: Path) -> None:
 
 
 def test_unknown_evidence_stays_readable(desk: Desk, tmp_path: Path) -> None:
-    """P1, H5: evidence that does not come along is kept as a reference that no longer claims to resolve."""
+    """P1, H5: evidence that does not come along is kept as a reference that no longer
+    claims to resolve."""
     with Desk(tmp_path / "source") as other:
         op = other.operator()
         first = op.remember("first")
@@ -214,16 +178,6 @@ def test_an_imported_record_is_found(desk: Desk, source: Path) -> None:
     (event,) = op.history(hit.record.id)
     assert event.action == "import"
     assert event.note["agent"] == "sky"
-
-
-# What somebody may have done to a file, and in which way it is then read.
-def chained(export: Export) -> Export:
-    """Make the hashes fit again, as somebody would who knows the format."""
-    last = hashing.chain_seed(export["store"], export["agent"], "events")
-    for event in export["events"]:
-        last = hashing.chain_hash(last, event["body"].encode())
-        event["hash"] = last.hex()
-    return export
 
 
 def record(**fields: Any) -> Callable[[Export], object]:
@@ -299,11 +253,15 @@ FORGED: dict[str, Callable[[Export], object]] = {
 }
 
 
-@pytest.mark.parametrize("how", FORGED)
-def test_an_altered_export_is_not_restored(desk: Desk, source: Path, how: str) -> None:
-    """H5, P4: what does not agree with its own chain is a typed error, and the store stays empty and usable."""
-    export = load(source)
+@every("how", FORGED)
+def test_an_altered_export_is_not_restored(
+    desk: Desk, tmp_path: Path, exported: bytes, how: str
+) -> None:
+    """H5, P4: what does not agree with its own chain is a typed error, and the store stays empty
+    and usable."""
+    export = json.loads(exported)
     FORGED[how](export)
+    source = tmp_path / "export.json"
     source.write_text(json.dumps(export))
     op = desk.operator(store_id=None)
     store_id = op._scope.store.id
@@ -338,13 +296,15 @@ MERGED: dict[str, Callable[[Export], object]] = {
 }
 
 
-@pytest.mark.parametrize("how", MERGED)
+@every("how", MERGED)
 def test_a_record_from_elsewhere_is_checked_like_any_other(
-    desk: Desk, source: Path, how: str
+    desk: Desk, tmp_path: Path, exported: bytes, how: str
 ) -> None:
-    """H5, R4, R5, R7, R8: a record that could not be remembered is a typed error on import too, and nothing is imported."""
-    export = load(source)
+    """H5, R4, R5, R7, R8: a record that could not be remembered is a typed error on import too, and
+    nothing is imported."""
+    export = json.loads(exported)
     MERGED[how](export)
+    source = tmp_path / "export.json"
     source.write_text(json.dumps(export))
     op = desk.operator("milton")
     with pytest.raises((InvalidInput, Corrupt)):
@@ -372,7 +332,8 @@ ODD: dict[str, Callable[[Export], object]] = {
 
 @pytest.mark.parametrize("how", ODD)
 def test_an_odd_file_is_taken_or_named_as_odd(desk: Desk, source: Path, how: str) -> None:
-    """H5: records in a strange relation are taken and verify, or the file is at fault; the store is never `unavailable`."""
+    """H5: records in a strange relation are taken and verify, or the file is at fault; the store is
+    never `unavailable`."""
     export = load(source)
     ODD[how](export)
     source.write_text(json.dumps(export))
@@ -385,7 +346,8 @@ def test_an_odd_file_is_taken_or_named_as_odd(desk: Desk, source: Path, how: str
 
 
 def test_tags_from_elsewhere_are_normal(desk: Desk, source: Path) -> None:
-    """R8, H5: tags that come with an import are stripped, lower-cased and deduplicated like all tags."""
+    """R8, H5: tags that come with an import are stripped, lower-cased and deduplicated
+    like all tags."""
     export = load(source)
     export["records"][0]["tags"] = [" Tea ", "TEA", "b"]
     source.write_text(json.dumps(export))
@@ -410,7 +372,8 @@ def test_all_of_a_large_import_or_none(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_a_long_run_travels(desk: Desk, tmp_path: Path) -> None:
-    """H5, L10: the ending of a run with more than a thousand notes can be imported like any record of ours."""
+    """H5, L10: the ending of a run with more than a thousand notes can be imported like any record
+    of ours."""
     with Desk(tmp_path / "source") as other:
         op = other.operator()
         run = op.run("task")
@@ -465,13 +428,15 @@ RAW: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("how", RAW)
-@pytest.mark.parametrize("agent", ["sky", "milton"])
-def test_what_is_no_export_is_an_error(desk: Desk, source: Path, agent: str, how: str) -> None:
+@every("how", RAW)
+@every("agent", ["sky", "milton"])
+def test_what_is_no_export_is_an_error(
+    desk: Desk, tmp_path: Path, exported: bytes, agent: str, how: str
+) -> None:
     """H5: truncated, foreign, deep or absurd files are a typed error, and nothing is imported."""
-    good = source.read_bytes()
-    source.write_bytes(RAW[how](good))
-    assert source.read_bytes() != good
+    source = tmp_path / "export.json"
+    source.write_bytes(RAW[how](exported))
+    assert source.read_bytes() != exported
     op = desk.operator(agent, store_id=None)
     with pytest.raises((InvalidInput, Corrupt)):
         op.import_(source)
@@ -494,7 +459,8 @@ def test_every_truncation_is_noticed(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_read(op: Operator, tmp_path: Path) -> None:
-    """H5: no file is NotFound, a folder is InvalidInput, and a path that cannot exist is one of the two."""
+    """H5: no file is NotFound, a folder is InvalidInput, and a path that cannot exist is one
+    of the two."""
     with pytest.raises(NotFound):
         op.import_(tmp_path / "none.json")
     with pytest.raises(InvalidInput):
@@ -517,7 +483,8 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_no_export_into_a_repository(op: Operator, tree: Path, tmp_path: Path) -> None:
-    """H5, B6: a private export into a git work tree is refused, also through a link, and nothing is written."""
+    """H5, B6: a private export into a git work tree is refused, also through a link, and
+    nothing is written."""
     op.remember("x")
     (tmp_path / "link").symlink_to(tree)
     for target in (tree / "x.json", tree / "new" / "x.json", tmp_path / "link" / "x.json"):
@@ -568,7 +535,8 @@ def test_the_default_place_is_private(desk: Desk, op: Operator) -> None:
 
 
 def test_a_public_export_says_nothing_about_people(desk: Desk, tmp_path: Path) -> None:
-    """H5: only active memories of nobody in particular, without profiles, raw metadata, session, source or events."""
+    """H5: only active memories of nobody in particular, without profiles, raw metadata, session,
+    source or events."""
     op = fill(desk)
     op.remember("said by Ben", speaker="Ben")
     desk.operator(user="ana").remember("Ana has diabetes")
@@ -607,7 +575,8 @@ def test_progress_ends_with_everything(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_another_open_handle_follows_an_import(desk: Desk, source: Path) -> None:
-    """H5, P4: a handle that was open while the store became another one still verifies it and writes to it."""
+    """H5, P4: a handle that was open while the store became another one still verifies it and
+    writes to it."""
     op, other = desk.operator(store_id=None), desk.operator()
     op.import_(source, trust=True)
     other.remember("from the other handle")
@@ -616,7 +585,8 @@ def test_another_open_handle_follows_an_import(desk: Desk, source: Path) -> None
 
 
 def test_an_import_is_in_a_trail(desk: Desk, source: Path) -> None:
-    """P4: a restore by import leaves the imported trail as it was and is said among the reads; a merge is an event."""
+    """P4: a restore by import leaves the imported trail as it was and is said among the reads; a
+    merge is an event."""
     op = desk.operator(store_id=None)
     op.import_(source, trust=True)
     assert [(read.action, read.note["path"]) for read in op.audit_reads()] == [
@@ -628,7 +598,8 @@ def test_an_import_is_in_a_trail(desk: Desk, source: Path) -> None:
 
 
 def test_external_text_waits_for_an_operator(desk: Desk, source: Path) -> None:
-    """V8: what comes from elsewhere is found as memory, but no fact, procedure, profile or tool of it is active."""
+    """V8: what comes from elsewhere is found as memory, but no fact, procedure, profile or tool of
+    it is active."""
     op = desk.operator("milton")
     op.import_(source)
     active = op.list(limit=1000)

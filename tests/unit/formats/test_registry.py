@@ -1,9 +1,9 @@
-"""Files of other programs: known by what they hold, taken as their documents mean them, and each thing once."""
+"""Files of other programs: known by what they hold, taken as their documents mean them, and each
+thing once."""
 
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -19,36 +19,10 @@ from hypothesis import strategies as st
 from lamina import Operator
 from lamina.errors import InvalidInput, LaminaError, NotFound
 from lamina.formats import mcp_memory, mem0, milton, registry, sentinel, sky, skylattice
-from lamina.model.record import Layer, Record, State, Trust
+from lamina.model.record import Layer, State, Trust
+from tests.cases import every
 from tests.conftest import CONTRACTS, Desk, contents, digest, size, verified
-
-GOLDEN = Path(__file__).parents[2] / "golden" / "formats"
-FILES = {
-    "sky.jsonl": "lines",
-    "milton.jsonl": "lines",
-    "skylattice.json": "skylattice",
-    "sentinel.db": "sentinel",
-    "mem0.json": "mem0",
-    "mem0_history.json": "mem0",
-    "mcp-memory.jsonl": "mcp-memory",
-}
-
-
-def golden(folder: Path, name: str) -> Path:
-    """A copy of a golden file that an import may put its rejects beside."""
-    path = folder / name
-    if name == "sentinel.db":
-        connection = apsw.Connection(str(path))
-        connection.execute((GOLDEN / "sentinel.sql").read_text("utf-8"))
-        connection.close()
-    else:
-        shutil.copyfile(GOLDEN / name, path)
-    return path
-
-
-def everything(op: Operator) -> list[Record]:
-    """All records, oldest first."""
-    return sorted(op.list(states=None, limit=10_000), key=lambda record: record.seq)
+from tests.unit.formats.golden_files import FILES, GOLDEN, everything, golden
 
 
 def when(
@@ -65,10 +39,11 @@ def test_files_are_told_apart(tmp_path: Path, name: str, form: str) -> None:
     assert registry.detect(path.rename(tmp_path / "memories.txt")) == form
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("trust", [False, True])
+@every("name", FILES)
+@every("trust", [False, True])
 def test_a_second_import_takes_nothing(desk: Desk, tmp_path: Path, name: str, trust: bool) -> None:
-    """H5, L1: what was taken is here; the second time it is skipped, what was rejected is rejected again, and all verifies."""
+    """H5, L1: what was taken is here; the second time it is skipped, what was rejected is rejected
+    again, and all verifies."""
     op, path = desk.operator(), golden(tmp_path, name)
     first = op.import_(path, trust=trust)
     before = size(op), everything(op)
@@ -82,7 +57,8 @@ def test_a_second_import_takes_nothing(desk: Desk, tmp_path: Path, name: str, tr
 
 @pytest.mark.parametrize("name", FILES)
 def test_nothing_foreign_is_believed(desk: Desk, tmp_path: Path, name: str) -> None:
-    """V8: without trust all is external, and nothing of it is active semantic, procedural or profile memory."""
+    """V8: without trust all is external, and nothing of it is active semantic, procedural or
+    profile memory."""
     op = desk.operator()
     report = op.import_(golden(tmp_path, name))
     found = everything(op)
@@ -98,12 +74,13 @@ def test_nothing_foreign_is_believed(desk: Desk, tmp_path: Path, name: str) -> N
     ]
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("trust", [False, True])
+@every("name", FILES)
+@every("trust", [False, True])
 def test_a_dry_run_reports_and_changes_nothing(
     desk: Desk, tmp_path: Path, name: str, trust: bool
 ) -> None:
-    """H5: the same report as the import, and neither a record nor an event nor a file of rejects."""
+    """H5: the same report as the import, and neither a record nor an event nor a
+    file of rejects."""
     op, path = desk.operator(), golden(tmp_path, name)
     op.remember("here")
     before, files = (size(op), digest(path)), sorted(tmp_path.iterdir())
@@ -115,7 +92,8 @@ def test_a_dry_run_reports_and_changes_nothing(
 
 
 def test_skylattice_keeps_layers_states_and_lineage(desk: Desk, tmp_path: Path) -> None:
-    """H5, R3: trusted, each record is in its layer and state, what superseded what is known, and working memory is refused."""
+    """H5, R3: trusted, each record is in its layer and state, what superseded what is known, and
+    working memory is refused."""
     op = desk.operator()
     report = op.import_(golden(tmp_path, "skylattice.json"), trust=True)
     new, old, episode, radar, procedure = everything(op)
@@ -148,13 +126,15 @@ def test_skylattice_keeps_layers_states_and_lineage(desk: Desk, tmp_path: Path) 
 
 
 def test_skylattice_as_lines_and_as_a_database(desk: Desk, tmp_path: Path) -> None:
-    """H5: the same records as JSONL, as a plain list and as the table of its store are the same memories."""
+    """H5: the same records as JSONL, as a plain list and as the table of its store are
+    the same memories."""
     records = json.loads((GOLDEN / "skylattice.json").read_text("utf-8"))["records"]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
     (tmp_path / "b.json").write_text(json.dumps(records))
     connection = apsw.Connection(str(tmp_path / "c.db"))
     connection.execute(
-        "CREATE TABLE memory_records (record_id, run_id, layer, summary, source_refs_json, metadata_json, confidence, status,"
+        "CREATE TABLE memory_records (record_id, run_id, layer, summary, source_refs_json, "
+        "metadata_json, confidence, status,"
         " supersedes, created_at, updated_at)"
     )
     for one in records:
@@ -185,7 +165,8 @@ def test_skylattice_as_lines_and_as_a_database(desk: Desk, tmp_path: Path) -> No
 
 
 def test_sentinel_keeps_episodes_and_facts(desk: Desk, tmp_path: Path) -> None:
-    """R9, H5: episodes with participants and hash, facts with source, confidence and what superseded them; the views agree."""
+    """R9, H5: episodes with participants and hash, facts with source, confidence and what
+    superseded them; the views agree."""
     op = desk.operator()
     op.import_(golden(tmp_path, "sentinel.db"), trust=True)
     train, moved, lisbon, porto = everything(op)
@@ -221,7 +202,8 @@ def test_a_profile_of_sentinel_needs_a_person(op: Operator, tmp_path: Path) -> N
 
 
 def test_mem0_keeps_people_times_and_categories(desk: Desk, tmp_path: Path) -> None:
-    """H5, R12: a memory is its user's, with its times, run, speaker and categories; what has no field is in the metadata."""
+    """H5, R12: a memory is its user's, with its times, run, speaker and categories; what has no
+    field is in the metadata."""
     op = desk.operator()
     report = op.import_(golden(tmp_path, "mem0.json"), trust=True)
     hiking, nuts, relation = everything(op)
@@ -263,7 +245,8 @@ def test_mem0_history_is_told_again(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_mem0_history_does_not_reach_what_is_trusted(desk: Desk, tmp_path: Path) -> None:
-    """V8: a file that nobody vouches for neither replaces nor removes what an operator has taken in with trust."""
+    """V8: a file that nobody vouches for neither replaces nor removes what an operator has taken in
+    with trust."""
     op = desk.operator()
     history = json.loads((GOLDEN / "mem0_history.json").read_text("utf-8"))
     (tmp_path / "a.json").write_text(json.dumps(history[:2]))
@@ -275,7 +258,8 @@ def test_mem0_history_does_not_reach_what_is_trusted(desk: Desk, tmp_path: Path)
 
 
 def test_a_graph_is_memories_about_entities(desk: Desk, tmp_path: Path) -> None:
-    """H5: each observation is one, with its entity; a relation is one; an entity that grew brings only what is new."""
+    """H5: each observation is one, with its entity; a relation is one; an entity that grew brings
+    only what is new."""
     op, path = desk.operator(), golden(tmp_path, "mcp-memory.jsonl")
     op.import_(path)
     assert contents(everything(op)) == [
@@ -300,7 +284,8 @@ def test_a_graph_is_memories_about_entities(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_an_observation_says_of_whom_and_comes_back_as_it_was(desk: Desk, tmp_path: Path) -> None:
-    """H5: a search for Mary finds what was observed of her; an export has the observations of the file."""
+    """H5: a search for Mary finds what was observed of her; an export has the observations
+    of the file."""
     said = [
         "Speaks fluent French",
         "Mary is kind",
@@ -329,7 +314,8 @@ def test_an_observation_says_of_whom_and_comes_back_as_it_was(desk: Desk, tmp_pa
 
 
 def test_what_is_wrong_on_one_line_is_told_apart(op: Operator, tmp_path: Path) -> None:
-    """H5, B5: a document may be all on one line; each memory that is not taken is named by its number in the file."""
+    """H5, B5: a document may be all on one line; each memory that is not taken is named by its
+    number in the file."""
     edge = {"source": "a", "relationship": "knows", "target": "b"}
     path = tmp_path / "mem0.json"
     path.write_text(
@@ -348,7 +334,8 @@ def test_what_is_wrong_on_one_line_is_told_apart(op: Operator, tmp_path: Path) -
 
 
 def test_one_bad_observation_spoils_no_other(op: Operator, tmp_path: Path) -> None:
-    """B5: what cannot be a memory is named, and its line is kept once; the other observations are taken."""
+    """B5: what cannot be a memory is named, and its line is kept once; the other
+    observations are taken."""
     entity = {
         "type": "entity",
         "name": "a",
@@ -374,7 +361,8 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_another_text_is_refused_unless_it_may_replace(desk: Desk, file: Path) -> None:
-    """H5: skip and merge leave a text as it is and name the line; replace supersedes it with lineage, once."""
+    """H5: skip and merge leave a text as it is and name the line; replace supersedes it with
+    lineage, once."""
     op = desk.operator()
     file.write_text(milton_line())
     op.import_(file)
@@ -409,7 +397,8 @@ def test_two_assistants_may_count_alike(op: Operator, file: Path) -> None:
 
 
 def test_merging_only_grows(desk: Desk, file: Path) -> None:
-    """H5, L11: evidence and metadata grow, neither shrinks or changes, and tags, which never change, are named as lost."""
+    """H5, L11: evidence and metadata grow, neither shrinks or changes, and tags, which never
+    change, are named as lost."""
     op = desk.operator()
     file.write_text(milton_line(evidence=["./a"], request_id="r1"))
     op.import_(file)
@@ -431,7 +420,8 @@ def test_merging_only_grows(desk: Desk, file: Path) -> None:
 def test_a_file_without_trust_changes_nothing_that_is_trusted(
     desk: Desk, file: Path, policy: str
 ) -> None:
-    """V8: neither growing nor replacing reaches a memory that is more trusted than the file; --trust does."""
+    """V8: neither growing nor replacing reaches a memory that is more trusted than the file;
+    --trust does."""
     op = desk.operator()
     mine = op.remember("tea", kind="fact")
     line = {
@@ -452,7 +442,8 @@ def test_a_file_without_trust_changes_nothing_that_is_trusted(
 
 
 def test_a_taken_place_is_replaced_only_with_trust(desk: Desk, tmp_path: Path) -> None:
-    """V1, V8: one key of the profile has one value; a trusted file may replace it, and a rollback brings it back."""
+    """V1, V8: one key of the profile has one value; a trusted file may replace it, and a rollback
+    brings it back."""
     op = desk.operator()
     mine = op.remember("likes tea", layer="profile", metadata=CONTRACTS["profile"])
     theirs = {
@@ -528,12 +519,13 @@ WRONG: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-@pytest.mark.parametrize("form", [None, *registry.NAMES])
+@every("name", WRONG)
+@every("form", [None, *registry.NAMES])
 def test_a_wrong_file_leaves_no_trace(
     op: Operator, tmp_path: Path, name: str, form: str | None
 ) -> None:
-    """H5: whatever it is taken for, it is a typed error or a report in which nothing was taken; the store is as before."""
+    """H5: whatever it is taken for, it is a typed error or a report in which nothing was taken; the
+    store is as before."""
     (tmp_path / name).write_bytes(WRONG[name])
     with suppress(LaminaError):
         report = op.import_(tmp_path / name, format=form)
@@ -544,7 +536,8 @@ def test_a_wrong_file_leaves_no_trace(
 
 
 def test_a_truncated_document_is_an_error_of_the_whole(op: Operator, tmp_path: Path) -> None:
-    """H5: the first half of a document is not imported as if it were all, and no file of rejects is left."""
+    """H5: the first half of a document is not imported as if it were all, and no file of
+    rejects is left."""
     path = tmp_path / "mem0.json"
     for name in ("cut.json", "cut-list.json"):
         path.write_bytes(WRONG[name])
@@ -626,7 +619,8 @@ ODD = st.sampled_from(
 
 @given(st.sampled_from(sorted(FORMS)), st.dictionaries(st.sampled_from(NAMES), ODD, max_size=9))
 def test_any_line_is_read_or_refused(name: str, line: Mapping[str, Any]) -> None:
-    """H5, B5: whatever values stand under the names of a form, they are entries or a typed error."""
+    """H5, B5: whatever values stand under the names of a form, they are entries or
+    a typed error."""
     module: Any = FORMS[name]
     with suppress(LaminaError):
         found = (
@@ -643,7 +637,8 @@ def test_any_line_is_read_or_refused(name: str, line: Mapping[str, Any]) -> None
 def test_any_file_of_lines_is_taken_or_kept(
     tmp_path_factory: pytest.TempPathFactory, found: list[Any], trust: bool, form: str
 ) -> None:
-    """H5, B5: a file of such lines in any form never fails as a whole, and what it leaves verifies."""
+    """H5, B5: a file of such lines in any form never fails as a whole, and what
+    it leaves verifies."""
     folder = tmp_path_factory.mktemp("any")
     with Desk(folder / "home") as desk:
         op, path = desk.operator(), folder / "any.jsonl"
@@ -654,7 +649,8 @@ def test_any_file_of_lines_is_taken_or_kept(
 
 
 def damaged(random: Random, data: bytes) -> bytes:
-    """A file to which something has happened: bytes changed, lost, put in between, or the end cut off."""
+    """A file to which something has happened: bytes changed, lost, put in between, or the
+    end cut off."""
     found = bytearray(data)
     for _ in range(random.randint(1, 6)):
         place, how = random.randrange(len(found)), random.randrange(4)
@@ -673,7 +669,8 @@ def damaged(random: Random, data: bytes) -> bytes:
 
 
 def test_damaged_files_leave_a_sound_store(desk: Desk, tmp_path: Path) -> None:
-    """H5: whatever happens to a file of any form, the import is a report or a typed error, and the store verifies."""
+    """H5: whatever happens to a file of any form, the import is a report or a typed error, and the
+    store verifies."""
     op, random = desk.operator(), Random(7)
     whole = {name: golden(tmp_path, name).read_bytes() for name in FILES}
     for _ in range(200):

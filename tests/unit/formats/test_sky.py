@@ -1,4 +1,5 @@
-"""Sky's lines: every one of its two documents is read as it stands, and what is written says the same in both spellings."""
+"""Sky's lines: every one of its two documents is read as it stands, and what is written says the
+same in both spellings."""
 
 from __future__ import annotations
 
@@ -10,15 +11,26 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import structs
 
 from lamina.errors import InvalidInput, LaminaError
 from lamina.formats import entries, jsonl, sky
 from lamina.formats.entries import Entry
 from lamina.model import rules
-from lamina.model.record import Draft, Layer, Record, State, Trust, iso, score_of
+from lamina.model.record import Draft, Layer, iso, score_of
+from tests.cases import every, golden
 from tests.conftest import TESTER
-from tests.unit.model.test_hashing import JSON, TEXTS
+from tests.unit.formats.samples import (
+    AFTER_LONG,
+    AFTER_SHORT,
+    BEFORE_PROMOTION,
+    ESCALATION,
+    LABELS,
+    MOMENTS,
+    MORNING_REPORT,
+    NOW,
+    record,
+)
+from tests.unit.strategies import JSON, TEXTS
 
 # The documents, word for word.
 SHORT_ENTRY = """{
@@ -42,17 +54,6 @@ LONG_ENTRY = """{
   },
   "committed": true
 }"""
-MORNING_REPORT = """\
-{"timestamp": "2025-11-08T07:00:00Z", "content": "Morning report workflow initiated", "score": 2, "metadata": {"type": "action", "workflow": "morning_briefing"}}
-{"timestamp": "2025-11-08T07:00:05Z", "content": "Garmin sleep data retrieved: 7h 23m", "score": 4, "metadata": {"type": "data", "source": "garmin"}}
-{"timestamp": "2025-11-08T07:00:10Z", "content": "Morning report generated successfully", "score": 3, "metadata": {"type": "action", "tool": "morning_reporter"}}
-{"timestamp": "2025-11-08T07:00:15Z", "content": "TTS audio rendered", "score": 2, "metadata": {"type": "action", "tool": "tts_morning_cli"}}
-"""
-ESCALATION = """\
-{"timestamp": "2025-11-08T07:00:00Z", "content": "Garmin downloader failed: connection timeout", "score": 6, "metadata": {"type": "error", "tool": "garmin_sleep_downloader"}}
-{"timestamp": "2025-11-08T07:00:05Z", "content": "Retry attempt 1 failed", "score": 7, "metadata": {"type": "error", "retry": 1}}
-{"timestamp": "2025-11-08T07:00:10Z", "content": "Escalated Garmin failure to Aegis", "score": 9, "metadata": {"type": "escalation", "escalated_to": "Aegis"}}
-"""
 PIPELINE_ENTRY = """{
      "ts": 1699999999.123,
      "type": "short",
@@ -60,26 +61,12 @@ PIPELINE_ENTRY = """{
      "tags": ["garmin", "sleep"],
      "importance": 0.85
    }"""
-BEFORE_PROMOTION = """\
-{"ts": 1699999990, "type": "short", "content": "trivial note", "importance": 0.3}
-{"ts": 1699999995, "type": "short", "content": "important insight", "importance": 0.85}
-{"ts": 1700000000, "type": "short", "content": "critical decision", "importance": 0.92}
-"""
-AFTER_SHORT = """\
-{"ts": 1699999990, "type": "short", "content": "trivial note", "importance": 0.3}
-"""
-AFTER_LONG = """\
-{"ts": 1699999995, "type": "long", "content": "important insight", "importance": 0.85, "promoted_at": 1700000100}
-{"ts": 1700000000, "type": "long", "content": "critical decision", "importance": 0.92, "promoted_at": 1700000100}
-"""
 BLOCKS = (MORNING_REPORT, ESCALATION, BEFORE_PROMOTION, AFTER_SHORT, AFTER_LONG)
 DOCUMENTS = [
     *map(json.loads, (SHORT_ENTRY, LONG_ENTRY, PIPELINE_ENTRY)),
     *(json.loads(line) for block in BLOCKS for line in block.splitlines()),
 ]
 
-MOMENTS = st.datetimes(datetime(1000, 1, 1), datetime(2999, 12, 31), timezones=st.just(UTC))
-LABELS = st.text(st.characters(categories=("Ll", "N")), min_size=1, max_size=8)
 draft = rules.Drafter(TESTER).draft
 
 
@@ -87,40 +74,10 @@ def stored(entry: Entry) -> Draft:
     return draft(entry.item)
 
 
-NOW = datetime(2026, 5, 1, tzinfo=UTC)
-# A record with everything at its default that a line does not tell.
-PLAIN = Record(
-    id="0" * 26,
-    seq=1,
-    agent="sky",
-    user=None,
-    layer=Layer.SHORT_TERM,
-    state=State.ACTIVE,
-    kind="crumb",
-    content="tea",
-    importance=0.5,
-    confidence=1.0,
-    trust=Trust.AGENT,
-    source=None,
-    tags=(),
-    metadata={},
-    evidence=(),
-    speaker=None,
-    session=None,
-    run_id=None,
-    occurred_at=NOW,
-    created_at=NOW,
-    updated_at=NOW,
-)
-
-
-def record(**fields: Any) -> Record:
-    return structs.replace(PLAIN, **fields)
-
-
-@pytest.mark.parametrize("line", DOCUMENTS, ids=[line["content"] for line in DOCUMENTS])
+@every("line", DOCUMENTS)
 def test_every_line_of_the_documents_is_read(line: dict[str, Any]) -> None:
-    """B5, R4, R5, R6: content, time, score, kind, tags and tier of every line as the documents mean them."""
+    """B5, R4, R5, R6: content, time, score, kind, tags and tier of every line as the
+    documents mean them."""
     entry = jsonl.entry_of(line)
     made = stored(entry)
     assert made.content == line["content"]
@@ -161,59 +118,24 @@ def test_times_are_exact() -> None:
     ],
 )
 def test_the_tier(more: dict[str, Any], expected: bool) -> None:
-    """B5: `type` is the tier; without it a line is short-term unless it was committed or promoted."""
+    """B5: `type` is the tier; without it a line is short-term unless it was
+    committed or promoted."""
     assert sky.entry_of({"content": "x", **more}).long is expected
 
 
-@pytest.mark.parametrize(
+@every(
     ("more", "message"),
-    [
-        (
-            {"score": 3, "importance": 0.9},
-            "score 3 and importance 0.9 disagree: 0.9 is a score of 9",
-        ),
-        ({"score": 11}, "score 11 is not between 0 and 10"),
-        ({"score": True}, "score True is not a number"),
-        ({"score": "7"}, "score '7' is not a number"),
-        ({"importance": 7}, "importance 7 is not between 0 and 1"),
-        ({"importance": "high"}, "importance 'high' is not a number"),
-        ({"type": "medium"}, "type 'medium' is neither short nor long"),
-        ({"type": ["long"]}, "is neither short nor long"),
-        ({"committed": "yes"}, "committed 'yes' is neither true nor false"),
-        (
-            {"type": "short", "committed": True},
-            "both short-term and long-term: type 'short', committed True",
-        ),
-        ({"type": "short", "promoted_at": 5}, "both short-term and long-term"),
-        ({"type": "long", "committed": False}, "both short-term and long-term"),
-        ({"metadata": {"type": "dream"}}, "unknown kind 'dream'; known are fact, preference"),
-        ({"metadata": {"type": 5}}, "unknown kind 5"),
-        ({"metadata": [1]}, "metadata [1] is not an object"),
-        ({"tags": "garmin"}, "tags 'garmin' is not a list"),
-        ({"metadata": {"tags": [""]}}, "tag '' is empty"),
-        ({"timestamp": "yesterday"}, "timestamp 'yesterday' is not an ISO-8601 time"),
-        ({"ts": "soon"}, "ts 'soon' is not an ISO-8601 time"),
-        ({"ts": True}, "ts True is neither"),
-        ({"ts": 1e300}, "lies outside the years"),
-        ({"promoted_at": "later"}, "promoted_at 'later'"),
-        ({"timestamp": "2025-11-08T07:00:00Z", "ts": 0}, "and ts 0 are not the same time"),
-        ({"mood": "good"}, "a line of Sky has no field 'mood'; known are timestamp, ts"),
-        ({"content": None}, "content is missing"),
-        ({"content": " "}, "content is empty"),
-        ({"content": 5}, "content is a int"),
-        ({"id": 5}, "id 5 is a int"),
-    ],
+    golden("formats/sky_refused.jsonl"),
 )
 def test_what_makes_no_sense_is_refused(more: dict[str, Any], message: str) -> None:
-    """R4, R5, B5: a line that contradicts itself or says what nobody knows is an error that names the value."""
+    """R4, R5, B5: a line that contradicts itself or says what nobody knows is an error that names
+    the value."""
     with pytest.raises(LaminaError) as caught:
         stored(sky.entry_of({"content": "x", **more}))
     assert message in caught.value.message
 
 
-@pytest.mark.parametrize(
-    "importance", [0.0, 0.05, 0.1, 0.29, 0.3, 0.57, 0.58, 0.7, 0.699, 0.85, 1.0]
-)
+@every("importance", [0.0, 0.05, 0.1, 0.29, 0.3, 0.57, 0.58, 0.7, 0.699, 0.85, 1.0])
 def test_both_spellings_of_importance(importance: float) -> None:
     """R4: score 0–10 and importance 0–1 are one number; both are accepted when they agree."""
     entry = sky.entry_of({"content": "x", "score": score_of(importance), "importance": importance})
@@ -227,7 +149,8 @@ def test_both_spellings_of_importance(importance: float) -> None:
 
 
 def test_a_time_without_a_zone_is_in_utc() -> None:
-    """R4: the document says that times are UTC, so one without a zone is too; another zone is honoured."""
+    """R4: the document says that times are UTC, so one without a zone is too; another
+    zone is honoured."""
     for text in ("2025-11-08T12:00:00", "2025-11-08T12:00:00Z", "2025-11-08 13:00:00+01:00"):
         assert stored(sky.entry_of({"content": "x", "timestamp": text})).occurred_at == datetime(
             2025, 11, 8, 12, tzinfo=UTC
@@ -296,7 +219,8 @@ RECORDS = st.fixed_dictionaries(
         "tags": st.lists(LABELS, max_size=3, unique=True).map(lambda tags: rules.tags(tags)),
         "metadata": st.dictionaries(TEXTS.filter(lambda name: name != "tags"), JSON, max_size=3),
         "occurred_at": MOMENTS,
-        # Seconds are a number of double precision, which is exact to the microsecond until the year 2242.
+        # Seconds are a number of double precision, which is exact to the microsecond until the year
+        # 2242.
         "promoted_at": st.datetimes(
             datetime(1800, 1, 1), datetime(2242, 1, 1), timezones=st.just(UTC)
         ),
@@ -308,7 +232,8 @@ RECORDS = st.fixed_dictionaries(
 
 @given(RECORDS)
 def test_any_record_comes_back(fields: Mapping[str, Any]) -> None:
-    """B5, R4, R6: whatever is written is read as the same memory, to the microsecond and the last digit."""
+    """B5, R4, R6: whatever is written is read as the same memory, to the microsecond and
+    the last digit."""
     original = record(**fields)
     line = json.loads(json.dumps(sky.line_of(original)))
     assert jsonl.entry_of(line) == sky.entry_of(line)
@@ -338,7 +263,8 @@ LINES = st.fixed_dictionaries(
 
 @given(LINES)
 def test_any_line_comes_back(line: Mapping[str, Any]) -> None:
-    """B5, R6: what a line of Sky says, a line that is written for it says too; its metadata to the letter."""
+    """B5, R6: what a line of Sky says, a line that is written for it says too; its metadata
+    to the letter."""
     made = stored(sky.entry_of(line))
     layer = Layer.EPISODIC if sky.entry_of(line).long else Layer.SHORT_TERM
     names = ("content", "kind", "importance", "tags", "metadata")

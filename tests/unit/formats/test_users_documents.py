@@ -16,7 +16,7 @@ from lamina.mirrors.jsonl import JsonlMirror
 from lamina.mirrors.sync import sync
 from lamina.model.record import Layer
 from tests.conftest import START, Desk, contents, verified
-from tests.unit.formats.test_sky import (
+from tests.unit.formats.samples import (
     AFTER_LONG,
     AFTER_SHORT,
     BEFORE_PROMOTION,
@@ -68,7 +68,8 @@ def written(desk: Desk, mem: Memory, like: str) -> dict[str, list[dict[str, Any]
 
 
 def test_the_example_promotion_flow(desk: Desk) -> None:
-    """L2, L5: the three entries of the document at 0.70: what both files hold before and after, and `promoted_at`."""
+    """L2, L5: the three entries of the document at 0.70: what both files hold before and
+    after, and `promoted_at`."""
     desk.clock.step *= 0
     desk.clock.set(datetime.fromtimestamp(1700000050, UTC))
     mem = desk.agent()
@@ -106,7 +107,8 @@ def test_what_was_promoted_is_embedded(mem: Memory) -> None:
 
 
 def test_the_status_file_of_the_document(desk: Desk) -> None:
-    """L5: `status/sky_last_action.json` has exactly the document's fields, with values of the same types."""
+    """L5: `status/sky_last_action.json` has exactly the document's fields, with values of
+    the same types."""
     mem = desk.agent()
     take(mem, BEFORE_PROMOTION)
     desk.clock.step *= 0
@@ -138,7 +140,8 @@ def test_the_morning_report_workflow(desk: Desk) -> None:
 
 
 def test_the_escalation_workflow(desk: Desk) -> None:
-    """L2, R4, R6: of the second workflow 7 and 9 are promoted, 6 is not; what metadata says stays as it was."""
+    """L2, R4, R6: of the second workflow 7 and 9 are promoted, 6 is not; what metadata says stays
+    as it was."""
     mem = desk.agent(settings={"preset": "sky"})
     take(mem, ESCALATION)
     assert mem.run_once()["promoted"] == 2
@@ -158,7 +161,8 @@ def test_the_escalation_workflow(desk: Desk) -> None:
 
 @pytest.mark.parametrize("place", [0, 50, 100])
 def test_101_entries_under_the_preset_sky(desk: Desk, place: int) -> None:
-    """L2, L3: the one entry of score 7 is promoted before pruning, wherever it stands; then a hundred remain, none pruned."""
+    """L2, L3: the one entry of score 7 is promoted before pruning, wherever it stands; then a
+    hundred remain, none pruned."""
     mem = desk.agent(settings={"preset": "sky"})
     mem.remember_many(
         [{"content": f"entry {n}", "score": 7 if n == place else 6} for n in range(101)]
@@ -175,7 +179,8 @@ def test_101_entries_under_the_preset_sky(desk: Desk, place: int) -> None:
 
 
 def test_above_a_hundred_the_oldest_are_pruned(desk: Desk) -> None:
-    """L3: under the preset `sky`, first in first out into `memory/short_term_archive_{timestamp}.jsonl`, and not away."""
+    """L3: under the preset `sky`, first in first out into
+    `memory/short_term_archive_{timestamp}.jsonl`, and not away."""
     op = desk.operator(settings={"preset": "sky"})
     op.remember_many([{"content": f"entry {n}", "score": 7 if n == 1 else 2} for n in range(104)])
     assert op.run_once() == {
@@ -198,7 +203,8 @@ def test_above_a_hundred_the_oldest_are_pruned(desk: Desk) -> None:
 
 @pytest.mark.skipif(GREP is None, reason="there is no grep here")
 def test_grep_and_archive_search_find_the_same_lines(desk: Desk) -> None:
-    """L4: `grep -i garmin` over the archives finds what `search_archive("garmin")` finds, file by file, line by line."""
+    """L4: `grep -i garmin` over the archives finds what `search_archive("garmin")` finds, file by
+    file, line by line."""
     op = desk.operator(settings={"preset": "sky"})
     words = (
         "Garmin sleep data",
@@ -244,7 +250,8 @@ def test_grep_and_archive_search_find_the_same_lines(desk: Desk) -> None:
 
 
 def test_an_archive_is_searched_by_time(desk: Desk) -> None:
-    """L4: the archive search that the document promises for later versions also takes a span of time."""
+    """L4: the archive search that the document promises for later versions also takes a
+    span of time."""
     op = desk.operator()
     take(op, MORNING_REPORT)
     op.remember("Garmin again", score=1, at=START)

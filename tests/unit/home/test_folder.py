@@ -13,12 +13,13 @@ from lamina.errors import InvalidInput, LaminaError, NotFound, Refused, StoreUna
 from lamina.home import folder
 from lamina.home.folder import Home
 from lamina.model.record import Actor, Role
+from tests.cases import every
 from tests.conftest import START, Desk
 
 INTRUDER = Actor(Role.AGENT, "sky", "test")
 
 
-@pytest.mark.parametrize(
+@every(
     "name", ["a", "0", "sky", "sky-2", "sky_2", "a-", "x" * 64, "com", "com10", "console", "lpt"]
 )
 def test_plain_names_are_allowed(name: str) -> None:
@@ -30,11 +31,12 @@ def test_plain_names_are_allowed(name: str) -> None:
     "name", ["Ana", "ana@example.org", "Ána Müller", "安娜", "../x", "a/b", "x" * 128]
 )
 def test_users_have_names_of_every_script(name: str) -> None:
-    """R12: a user's name is a value, never part of a path, so that it may be anything that can be read."""
+    """R12: a user's name is a value, never part of a path, so that it may be anything that
+    can be read."""
     assert folder.user_name(name) == name
 
 
-@pytest.mark.parametrize(
+@every(
     "name",
     [
         "",
@@ -53,7 +55,8 @@ def test_users_have_names_of_every_script(name: str) -> None:
     ],
 )
 def test_unreadable_users_are_refused(name: object) -> None:
-    """R12: two users must not look like one: no outer spaces, nothing invisible, no control characters."""
+    """R12: two users must not look like one: no outer spaces, nothing invisible,
+    no control characters."""
     with pytest.raises(InvalidInput, match="user name"):
         folder.user_name(name)
 
@@ -71,7 +74,8 @@ def test_unreadable_users_are_refused(name: object) -> None:
     ids=ascii,
 )
 def test_a_name_has_one_form(name: str, expected: str) -> None:
-    """R12: a name in other widths or with accents apart is the same name; case and accents tell names apart."""
+    """R12: a name in other widths or with accents apart is the same name; case and accents tell
+    names apart."""
     assert folder.user_name(name) == expected
 
 
@@ -97,13 +101,13 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES)
 def test_names_of_people_are_taken(name: str) -> None:
     """R12: whatever the script, and also when words of two scripts stand beside each other."""
     assert stored(name, "somebody", "else") == name
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "letter"),
     [
         *(
@@ -124,10 +128,10 @@ def test_names_of_people_are_taken(name: str) -> None:
             ("хena", "х"),
         ),
     ],
-    ids=ascii,
 )
 def test_a_new_name_with_letters_of_another_script_is_refused(name: str, letter: str) -> None:
-    """R12, P2: a letter that only looks like the others is named, and the name is read where it was stored before."""
+    """R12, P2: a letter that only looks like the others is named, and the name is read where it was
+    stored before."""
     with pytest.raises(
         InvalidInput, match=f"U\\+{ord(letter):04X}, .*; write each word in one script"
     ):
@@ -148,7 +152,8 @@ def test_a_new_name_with_letters_of_another_script_is_refused(name: str, letter:
     ids=ascii,
 )
 def test_a_new_name_that_looks_like_a_users_is_refused(name: str, taken: str) -> None:
-    """R12, P2: a name all of whose letters look Latin is taken unless somebody has the name that it looks like."""
+    """R12, P2: a name all of whose letters look Latin is taken unless somebody has the name that it
+    looks like."""
     assert stored(name) == name
     with pytest.raises(InvalidInput, match="another user here has a name that looks the same"):
         stored(name, "x", taken)
@@ -157,7 +162,8 @@ def test_a_new_name_that_looks_like_a_users_is_refused(name: str, taken: str) ->
 
 @pytest.mark.parametrize("name", ["Jose\u0301", "ａna", "ﬁona"], ids=ascii)
 def test_a_name_that_is_stored_keeps_its_spelling(name: str) -> None:
-    """R12: memories under a name that was stored before names had one form are still reached by it."""
+    """R12: memories under a name that was stored before names had one form are still
+    reached by it."""
     assert stored(name, name) == name
     assert stored(name) == folder.user_name(name)
 
@@ -173,7 +179,8 @@ def test_a_handle_for_such_a_user_is_not_opened(desk: Desk, name: str) -> None:
 def test_the_environment_names_home_agent_and_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """I, B1: LAMINA_HOME, LAMINA_AGENT and LAMINA_USER are the defaults; arguments come first, and `default` last."""
+    """I, B1: LAMINA_HOME, LAMINA_AGENT and LAMINA_USER are the defaults; arguments come first, and
+    `default` last."""
     monkeypatch.setenv("LAMINA_HOME", str(tmp_path / "h"))
     with Desk(tmp_path) as desk:
         assert desk.agent(None, home=None).agent == "default"
@@ -236,7 +243,8 @@ def test_a_private_file_is_made_once(tmp_path: Path) -> None:
 def test_a_violation_is_one_line_of_json(
     tmp_path_factory: pytest.TempPathFactory, value: object
 ) -> None:
-    """P2: whatever was tried, it is logged as one line of valid JSON that shows everything and is short."""
+    """P2: whatever was tried, it is logged as one line of valid JSON that shows everything
+    and is short."""
     home = Home(tmp_path_factory.mktemp("home"))
     home.log_violation(START, INTRUDER, "test", value)
     home.log_violation(START, INTRUDER, "test", value)
@@ -254,7 +262,8 @@ def test_a_violation_is_one_line_of_json(
     ids=["LS", "NEL", "CSI", "half", "bidi", "LF"],
 )
 def test_the_whole_line_is_printable(desk: Desk, name: str) -> None:
-    """P2: an agent's name that ends lines or steers terminals does neither in the log, in no field of it."""
+    """P2: an agent's name that ends lines or steers terminals does neither in the log, in no field
+    of it."""
     desk.home.mkdir()
     with pytest.raises(InvalidInput):
         desk.agent(name)
@@ -279,7 +288,8 @@ def test_no_home_no_log(tmp_path: Path) -> None:
 
 
 def test_violations_are_counted(desk: Desk) -> None:
-    """P2: the operator's status says how many attempts there were; an agent's would tell it what exists."""
+    """P2: the operator's status says how many attempts there were; an agent's would tell
+    it what exists."""
     mem, op = desk.agent(), desk.operator()
     assert op.status()["violations"] == 0
     with pytest.raises(NotFound):

@@ -11,13 +11,14 @@ import pytest
 from lamina.errors import InvalidInput, Refused
 from lamina.home import ownership
 from lamina.home.ownership import VARIABLE, Fault, fault
+from tests.cases import every
 
 ME, OTHER, ROOT = 1000, 1001, 0
 STAFF, USERS = 50, 100
 OTHERS, GROUP, FOREIGN = Fault.OTHERS_WRITE, Fault.GROUP_WRITES, Fault.FOREIGN
 
 
-@pytest.mark.parametrize(
+@every(
     ("mode", "uid", "gid", "me", "group", "expected"),
     [
         (0o700, ME, USERS, ME, None, None),
@@ -68,7 +69,8 @@ def test_what_is_missing_is_left_to_its_reader(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o606, 0o620, 0o666])
 def test_a_file_that_somebody_else_may_write_is_not_opened(tmp_path: Path, mode: int) -> None:
-    """B6: the error names the path, its mode and the command that mends it, and after that command it is opened."""
+    """B6: the error names the path, its mode and the command that mends it, and after that command
+    it is opened."""
     path = tmp_path / "a b.toml"
     path.write_bytes(b"x")
     path.chmod(mode)
@@ -95,7 +97,8 @@ def test_the_folder_counts_as_much_as_the_file(tmp_path: Path) -> None:
 def test_a_group_is_trusted_by_name_or_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """B6: LAMINA_SHARED_GROUP lets the group write that it names, and no other; the error says what to set."""
+    """B6: LAMINA_SHARED_GROUP lets the group write that it names, and no other; the error says what
+    to set."""
     tmp_path.chmod(0o770)
     gid = tmp_path.stat().st_gid
     with pytest.raises(Refused) as refused:
@@ -137,7 +140,8 @@ def test_a_file_of_somebody_else_is_told_with_its_owner(tmp_path: Path, uid: int
 
 
 def test_a_sticky_folder_above_is_in_order(tmp_path: Path) -> None:
-    """B6: in /tmp nobody can rename the home of somebody else; in a folder that all may write, everybody can."""
+    """B6: in /tmp nobody can rename the home of somebody else; in a folder that all may write,
+    everybody can."""
     tmp_path.chmod(0o1777)
     assert ownership.problem_above(tmp_path, tmp_path.stat()) is None
     tmp_path.chmod(0o777)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lamina.errors import InvalidInput
 from lamina.home.retention import FILE_NAME, PRESETS, Retention, Rules
+from tests.cases import every
 
 # The file of the promotion document, as it stands there.
 DOCUMENT = """\
@@ -49,7 +50,8 @@ def test_the_documents_file_is_complete(tmp_path: Path) -> None:
 
 
 def test_every_rule_is_a_key(tmp_path: Path) -> None:
-    """L7: decay, tags, deduplication and expiry are each a key; tags are kept as memories have them (R8)."""
+    """L7: decay, tags, deduplication and expiry are each a key; tags are kept as memories
+    have them (R8)."""
     write(tmp_path, ALL)
     assert Rules(tmp_path).current() == Retention(
         0.8, 200, ("critical", "user_goal"), 0.01, 0.4, 0.95, 90.0, 0.2
@@ -57,7 +59,8 @@ def test_every_rule_is_a_key(tmp_path: Path) -> None:
 
 
 def test_beyond_the_document_all_is_off() -> None:
-    """L7: without a word in the file nothing decays, nothing is joined, nothing expires and no tag promotes."""
+    """L7: without a word in the file nothing decays, nothing is joined, nothing expires and
+    no tag promotes."""
     rules = Retention()
     assert (
         rules.promote_tags,
@@ -86,7 +89,8 @@ def test_beyond_the_document_all_is_off() -> None:
     ],
 )
 def test_presets_are_those_of_the_documents(name: str, lines: int, paths: dict[str, str]) -> None:
-    """L3, R4, B7: each document's limits and places; score ≥ 7 and importance ≥ 0.70 are one threshold everywhere."""
+    """L3, R4, B7: each document's limits and places; score ≥ 7 and importance ≥ 0.70 are one
+    threshold everywhere."""
     preset = PRESETS[name]
     assert preset.retention == Retention(short_term_max_lines=lines)
     assert preset.retention.promote_threshold == 7 / 10
@@ -102,7 +106,7 @@ def test_the_file_changes_a_preset_key_by_key(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@every(
     ("body", "message"),
     [
         (
@@ -141,7 +145,8 @@ def test_the_file_changes_a_preset_key_by_key(tmp_path: Path) -> None:
 def test_an_absurd_rule_is_told_with_file_line_and_value(
     tmp_path: Path, body: str, message: str
 ) -> None:
-    """L6, L7: negative, endless or absurd limits and scores in the place of shares are refused, and nothing runs by them."""
+    """L6, L7: negative, endless or absurd limits and scores in the place of shares are refused, and
+    nothing runs by them."""
     path = write(tmp_path, f"# ours\n\n{body}\n")
     with pytest.raises(InvalidInput) as caught:
         Rules(tmp_path).current()
@@ -153,7 +158,8 @@ def test_an_absurd_rule_is_told_with_file_line_and_value(
     "body", ["promote_threshold: 7", "promote_threshold: [", "short_term_max_lines: -1"]
 )
 def test_a_bad_file_keeps_the_old_rules_running(tmp_path: Path, body: str) -> None:
-    """L6: a mistake in the file does not change how memories are kept; the problem is there for `status`."""
+    """L6: a mistake in the file does not change how memories are kept; the problem is
+    there for `status`."""
     path = write(tmp_path, "promote_threshold: 0.6")
     rules = Rules(tmp_path)
     assert rules.current().promote_threshold == 0.6
@@ -182,7 +188,8 @@ SHARE = st.floats(0, 1)
 def test_a_threshold_never_rises_with_age(
     threshold: float, floor: float, decay: float, ages: Any
 ) -> None:
-    """L7: whatever the settings, older memories need no more, young ones what the document says, none less than the floor."""
+    """L7: whatever the settings, older memories need no more, young ones what the document says,
+    none less than the floor."""
     rules = Retention(promote_threshold=threshold, time_decay_floor=floor, time_decay_per_day=decay)
     young, old = (rules.threshold(age) for age in sorted(ages))
     assert old <= young <= round(threshold, 9)

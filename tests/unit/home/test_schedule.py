@@ -13,6 +13,7 @@ from msgspec import structs
 from lamina.errors import InvalidInput
 from lamina.home import schedule
 from lamina.home.schedule import FILE_NAME, KNOWN, Job, Last, Schedule, Timetable
+from tests.cases import every
 from tests.conftest import START
 
 # The file of the promotion document, as it stands there.
@@ -56,7 +57,8 @@ def test_without_a_file_the_jobs_run_as_documented(tmp_path: Path) -> None:
 
 
 def test_the_documents_file_is_read(tmp_path: Path) -> None:
-    """L6: the file in the form of the document says how often; jobs that it does not name run as ever."""
+    """L6: the file in the form of the document says how often; jobs that it does not name
+    run as ever."""
     write(tmp_path, DOCUMENT)
     assert Timetable(tmp_path).current() == schedule.DEFAULT
     write(tmp_path, DOCUMENT.replace("10", "3") + "  - {name: expiry, minutes: 0}\n")
@@ -67,7 +69,7 @@ def test_the_documents_file_is_read(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
+@every(
     ("body", "line", "message"),
     [
         (
@@ -112,7 +114,8 @@ def test_the_documents_file_is_read(tmp_path: Path) -> None:
 def test_a_wrong_schedule_is_told_with_file_line_and_value(
     tmp_path: Path, body: str, line: int, message: str
 ) -> None:
-    """L6: unknown and repeated jobs and absurd times are errors that name the place, and the known jobs."""
+    """L6: unknown and repeated jobs and absurd times are errors that name the place, and
+    the known jobs."""
     path = write(tmp_path, body)
     with pytest.raises(InvalidInput) as caught:
         Timetable(tmp_path).current()
@@ -138,7 +141,8 @@ def test_a_job_that_never_ran_is_due_unless_it_is_off() -> None:
 
 
 def test_ticks_are_the_same_for_everybody() -> None:
-    """L6: a moment belongs to one tick, whoever asks: they begin at full ten minutes, not when a process started."""
+    """L6: a moment belongs to one tick, whoever asks: they begin at full ten minutes, not when a
+    process started."""
     assert schedule.tick(CHECK, START + 7 * MINUTE) == START
     assert schedule.tick(CHECK, START + 10 * MINUTE) == START + 10 * MINUTE
     assert schedule.tick(CHECK, datetime(1960, 1, 1, 0, 13, tzinfo=START.tzinfo)).minute == 10
@@ -162,7 +166,8 @@ def test_after_a_long_pause_a_job_runs_once() -> None:
 
 @pytest.mark.parametrize("minutes", [1, 10, 60, 1440, schedule.YEAR])
 def test_a_clock_that_is_set_back_stops_nothing(minutes: int) -> None:
-    """L6: a last run in the future is no reason to wait; a correction by seconds is no reason to run again."""
+    """L6: a last run in the future is no reason to wait; a correction by seconds is no reason to
+    run again."""
     job = Job("expiry", minutes)
     last = ran(job, START + HOUR)
     assert is_due(job, last, START)
@@ -171,7 +176,8 @@ def test_a_clock_that_is_set_back_stops_nothing(minutes: int) -> None:
 
 
 def test_a_changed_interval_takes_effect() -> None:
-    """L6: a job that is to run more often or less often does so from its next tick on, whatever it did before."""
+    """L6: a job that is to run more often or less often does so from its next tick on, whatever it
+    did before."""
     last = ran(CHECK, START + 50 * MINUTE)
     assert is_due(Job(CHECK.name, 1), last, START + 51 * MINUTE)
     hourly = Job(CHECK.name, 60)
@@ -181,7 +187,8 @@ def test_a_changed_interval_takes_effect() -> None:
 
 
 def test_a_job_that_died_is_due_at_once_a_few_times() -> None:
-    """L6: a run that never ended is tried again in the same tick, but not for ever: then the next tick has to come."""
+    """L6: a run that never ended is tried again in the same tick, but not for ever: then the next
+    tick has to come."""
     died = structs.replace(ran(CHECK, START), finished_at=None)
     assert is_due(CHECK, died, START + MINUTE)
     often = structs.replace(died, failures=schedule.DEATHS)
@@ -190,7 +197,8 @@ def test_a_job_that_died_is_due_at_once_a_few_times() -> None:
 
 
 def test_a_job_is_overdue_when_nobody_runs_it() -> None:
-    """L6: after more than two intervals without a run; one that never ran counts from when it could have."""
+    """L6: after more than two intervals without a run; one that never ran counts from when
+    it could have."""
     last = ran(CHECK, START)
     assert not schedule.is_overdue(CHECK, last, START + 20 * MINUTE)
     assert schedule.is_overdue(CHECK, last, START + 21 * MINUTE)
@@ -207,8 +215,8 @@ STEPS = st.one_of(
 
 @given(minutes=st.sampled_from([1, 5, 10, 60, 1440]), steps=st.lists(STEPS, max_size=60))
 def test_jobs_keep_running_whatever_the_clock_does(minutes: int, steps: list[int]) -> None:
-    """L6: over any history of a clock, a job runs at most once in a tick while time goes on, and never waits for longer
-    than its interval and a minute after the clock was set back."""
+    """L6: over any history of a clock, a job runs at most once in a tick while time goes on, and
+    never waits for longer than its interval and a minute after the clock was set back."""
     job, now, last = Job("expiry", minutes), START, None
     for step in steps:
         now += timedelta(seconds=step)

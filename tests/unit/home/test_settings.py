@@ -9,6 +9,7 @@ import pytest
 
 from lamina.errors import InvalidInput
 from lamina.home import settings
+from tests.cases import every
 from tests.conftest import Desk
 
 
@@ -29,7 +30,8 @@ def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
 
 
 def test_argument_over_environment_over_file(tmp_path: Path) -> None:
-    """H1: an argument beats the environment, which beats the file, which beats the default; each says where it is from."""
+    """H1: an argument beats the environment, which beats the file, which beats the default; each
+    says where it is from."""
     path = write(
         tmp_path, '[audit]\nreads = "strict"\n[store]\nbusy_timeout_ms = 1\ncheckpoint_pages = 1\n'
     )
@@ -83,13 +85,14 @@ def test_the_environment_is_read_as_the_settings_type(
     ],
 )
 def test_a_wrong_variable_is_named(tmp_path: Path, name: str, text: str) -> None:
-    """H1: a wrong value is a typed error that names the variable, never ignored and never a crash."""
+    """H1: a wrong value is a typed error that names the variable, never ignored and
+    never a crash."""
     variable = settings.TABLE[name].variable
     with pytest.raises(InvalidInput, match=f"^{variable}: {name}"):
         settings.load(tmp_path, None, {variable: text})
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "value"),
     [
         ("audit.reads", "never"),
@@ -130,7 +133,8 @@ def test_a_wrong_argument_is_named(tmp_path: Path, name: str, value: object) -> 
     ids=["near", "table", "far", "type", "deeper", "syntax", "nul", "nesting", "empty-table"],
 )
 def test_a_wrong_file_is_named(tmp_path: Path, body: str, message: str) -> None:
-    """H1: an unknown key suggests the nearest one, bad TOML says so, and the file is named; nothing is ignored."""
+    """H1: an unknown key suggests the nearest one, bad TOML says so, and the file is named; nothing
+    is ignored."""
     path = write(tmp_path, body)
     with pytest.raises(InvalidInput, match=message) as caught:
         settings.load(tmp_path, None, {})
@@ -186,14 +190,16 @@ def test_an_unknown_argument_is_named(tmp_path: Path, arguments: dict[Any, Any])
 def test_a_wrong_word_is_told_in_words(
     tmp_path: Path, name: str, value: object, message: str
 ) -> None:
-    """H1: what would be right is said without a pattern, with the word that was perhaps meant; a password is not shown."""
+    """H1: what would be right is said without a pattern, with the word that was perhaps meant; a
+    password is not shown."""
     with pytest.raises(InvalidInput, match=message) as caught:
         settings.load(tmp_path, {name: value}, {})
     assert "secret" not in caught.value.message
 
 
 def test_a_preset_says_what_it_sets(tmp_path: Path) -> None:
-    """B4, H1: under the preset `milton` a Weaviate is required, and the setting tells why; whoever says otherwise is heard."""
+    """B4, H1: under the preset `milton` a Weaviate is required, and the setting tells why; whoever
+    says otherwise is heard."""
     given = {"preset": "milton", "mirrors.weaviate": "http://localhost:8080"}
     required = settings.load(tmp_path, given, {}).values["mirrors.weaviate_required"]
     assert (required.value, required.origin) == (True, "preset milton")
@@ -211,7 +217,8 @@ def test_a_wrong_setting_opens_nothing(desk: Desk) -> None:
 
 
 def test_settings_reach_the_handle(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R5, R8: kinds and limits of the home, the environment and the call take effect in the handle."""
+    """R5, R8: kinds and limits of the home, the environment and the call take effect
+    in the handle."""
     write(desk.home, "[kinds]\nextra = ['recipe']\n")
     monkeypatch.setenv("LAMINA_CONTENT_MAX_BYTES", "4")
     mem = desk.agent()

@@ -1,4 +1,5 @@
-"""Promises of the tokens: they open what they say and until when, and nothing of them is kept that would open anything."""
+"""Promises of the tokens: they open what they say and until when, and nothing of them is kept that
+would open anything."""
 
 from __future__ import annotations
 
@@ -16,7 +17,10 @@ from lamina.errors import Corrupt, InvalidInput, NotFound, Refused
 from lamina.home.tokens import FILE_NAME, Access, Token
 from tests.conftest import START
 
-CREATE = "import sys; from pathlib import Path; from lamina.home.tokens import Access; from tests.conftest import START; "
+CREATE = (
+    "import sys; from pathlib import Path; from lamina.home.tokens import Access; from "
+    "tests.conftest import START; "
+)
 CREATE += "[Access(Path(sys.argv[1])).create('sky', None, START) for _ in range(5)]"
 
 

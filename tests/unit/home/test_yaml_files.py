@@ -1,4 +1,5 @@
-"""Settings in YAML: what a file says, what is told about a wrong one, and which value stays in force."""
+"""Settings in YAML: what a file says, what is told about a wrong one, and which value
+stays in force."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from lamina.errors import InvalidInput
 from lamina.home import yaml_files
+from tests.cases import every
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,7 +51,10 @@ def loaded(path: Path, body: str | bytes, base: Thing | None = None) -> Thing:
 
 def test_a_file_changes_what_it_names(path: Path) -> None:
     """L6: every type is read, and what the file does not name stays as it was."""
-    body = "share: 1\ncount: 7\nlabel: tea\nopen: true\nwords: [a, b]\nparts:\n  - {name: x, weight: 2}\n"
+    body = (
+        "share: 1\ncount: 7\nlabel: tea\nopen: true\nwords: [a, b]\nparts:\n  - {name: x, "
+        "weight: 2}\n"
+    )
     assert loaded(path, body) == Thing(1.0, 7, "tea", True, ("a", "b"), (Part("x", 2),))
     assert loaded(path, "count: 4", Thing(share=0.25)) == Thing(share=0.25, count=4)
 
@@ -119,13 +124,12 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("body", "line", "message"), WRONG, ids=[message[:40] for _, _, message in WRONG]
-)
+@every(("body", "line", "message"), WRONG)
 def test_a_wrong_file_is_told_with_line_and_value(
     path: Path, body: str | bytes, line: int, message: str
 ) -> None:
-    """L6: a wrong value, an unknown or repeated key and bad YAML are typed errors with file, line and value."""
+    """L6: a wrong value, an unknown or repeated key and bad YAML are typed errors with file, line
+    and value."""
     with pytest.raises(InvalidInput) as caught:
         loaded(path, body)
     assert caught.value.message.startswith(f"{path}, line {line}: ")
@@ -163,7 +167,8 @@ def test_aliases_cannot_grow(path: Path, body: str) -> None:
 
 
 def test_a_file_that_is_none_is_refused(tmp_path: Path, path: Path) -> None:
-    """L6: a folder, a pipe, a file without end and one that may not be read are typed errors; none is waited for."""
+    """L6: a folder, a pipe, a file without end and one that may not be read are typed errors; none
+    is waited for."""
     path.write_bytes(b"#" * (yaml_files.MOST_BYTES + 1))
     with pytest.raises(InvalidInput, match="too long for settings"):
         yaml_files.load(path, Thing())
@@ -186,7 +191,8 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, path: Path) -> None:
 def test_any_bytes_are_a_value_or_a_typed_error(
     tmp_path_factory: pytest.TempPathFactory, body: bytes
 ) -> None:
-    """L6: whatever a file holds, reading it gives a value or an `InvalidInput` that names the file."""
+    """L6: whatever a file holds, reading it gives a value or an `InvalidInput` that
+    names the file."""
     _settle(tmp_path_factory.getbasetemp() / "any.yaml", body)
 
 
@@ -234,7 +240,8 @@ def watched(path: Path) -> yaml_files.Watched[Thing]:
 
 
 def test_a_changed_file_is_read_again(path: Path) -> None:
-    """L6: a change takes effect at the next look, also back to nothing; an unchanged file is not read twice."""
+    """L6: a change takes effect at the next look, also back to nothing; an unchanged file is not
+    read twice."""
     reads = []
 
     def read(path: Path) -> Thing:
@@ -255,7 +262,8 @@ def test_a_changed_file_is_read_again(path: Path) -> None:
 def test_a_bad_file_leaves_the_old_values_in_force(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """L6: after a bad change the former values stay, the problem is kept to be told and logged once, until it is mended."""
+    """L6: after a bad change the former values stay, the problem is kept to be told and logged
+    once, until it is mended."""
     holder = watched(path)
     loaded(path, "count: 4")
     holder.current()
@@ -272,7 +280,8 @@ def test_a_bad_file_leaves_the_old_values_in_force(
 
 
 def test_a_file_that_was_never_good_is_an_error(path: Path) -> None:
-    """L6: without any good value there is nothing to run with, so each look raises until the file is mended."""
+    """L6: without any good value there is nothing to run with, so each look raises until the file
+    is mended."""
     holder = watched(path)
     path.write_text("count: many", "utf-8")
     for _ in range(2):

@@ -17,8 +17,9 @@ from lamina.errors import Conflict, InvalidInput, LaminaError, NotFound, Refused
 from lamina.model import rules
 from lamina.model.clock import Ids
 from lamina.model.record import Layer, State, Trust
+from tests.cases import every
 from tests.conftest import CONTRACTS, START, STORE_ID, Desk, Ticking, contents, move, size, verified
-from tests.unit.model.test_hashing import JSON, TEXTS
+from tests.unit.strategies import JSON, TEXTS
 
 UNKNOWN = "0" * 26
 
@@ -31,7 +32,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 
 
 def test_a_memory_with_everything(desk: Desk, clock: Ticking) -> None:
-    """R1, R2: each given field is in the record, the others have their defaults, and times come from the clock."""
+    """R1, R2: each given field is in the record, the others have their defaults, and times come
+    from the clock."""
     mem = desk.agent(user="ana")
     first = mem.remember("first")
     clock.set(START + timedelta(days=1))
@@ -84,7 +86,8 @@ def test_a_memory_with_everything(desk: Desk, clock: Ticking) -> None:
 
 
 def test_a_memory_with_nothing(mem: Memory) -> None:
-    """R2, R5: without anything else, a text is an active short-term crumb of importance 0.5 that happened now."""
+    """R2, R5: without anything else, a text is an active short-term crumb of importance 0.5 that
+    happened now."""
     record = mem.remember("x")
     assert (record.layer, record.state, record.kind, record.importance) == (
         Layer.SHORT_TERM,
@@ -108,7 +111,7 @@ def test_remember_short(mem: Memory) -> None:
     assert mem.remember_short("x", key="k") == record
 
 
-@pytest.mark.parametrize("score", range(11))
+@every("score", range(11))
 def test_a_score_is_stored_as_importance(mem: Memory, score: int) -> None:
     """R4: a score comes back as the same score beside the exact importance."""
     record = mem.get(mem.remember("x", score=score).id)
@@ -117,7 +120,8 @@ def test_a_score_is_stored_as_importance(mem: Memory, score: int) -> None:
 
 @pytest.mark.parametrize("layer", [layer for layer in CONTRACTS if layer != "short_term"])
 def test_who_may_write_long_term_memory(desk: Desk, layer: str) -> None:
-    """R2, R7, V7: an operator writes every layer with its contract; an agent writes episodes, and is refused the rest."""
+    """R2, R7, V7: an operator writes every layer with its contract; an agent writes episodes, and
+    is refused the rest."""
     assert desk.operator().remember("x", layer=layer, metadata=CONTRACTS[layer]).layer == layer
     mem = desk.agent()
     if layer == "episodic":
@@ -150,7 +154,8 @@ def test_metadata_comes_back_as_given(shelf: Memory, metadata: dict[str, Any]) -
 
 
 def test_common_metadata_comes_back(mem: Memory) -> None:
-    """R6: category, tags, tool, status, escalated_to, workflow, retry and source round-trip as given."""
+    """R6: category, tags, tool, status, escalated_to, workflow, retry and source
+    round-trip as given."""
     given_: dict[str, Any] = {
         "category": "A",
         "tags": ["B", "B "],
@@ -169,7 +174,8 @@ class Word(str):
 
 
 def test_a_text_of_another_class_is_a_text(mem: Memory) -> None:
-    """R1: texts that other libraries return, such as numpy's or markupsafe's, are stored like any text."""
+    """R1: texts that other libraries return, such as numpy's or markupsafe's, are stored
+    like any text."""
     record = mem.remember(
         Word("x"), key=Word("k"), source=Word("chat"), speaker=Word("Ana"), tags=[Word("t")]
     )
@@ -242,18 +248,20 @@ def bin_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         yield mem
 
 
-@pytest.mark.parametrize("name", BAD)
+@every("name", BAD)
 def test_bad_input_stores_nothing(bin_: Memory, name: str) -> None:
-    """R4, R8, I: each bad call is a typed error, and not one record or event more is in the store."""
+    """R4, R8, I: each bad call is a typed error, and not one record or event more is
+    in the store."""
     before = size(bin_)
     with pytest.raises(LaminaError):
         bin_.remember(**{"content": "x", **BAD[name]})
     assert size(bin_) == before
 
 
-@pytest.mark.parametrize("name", BAD)
+@every("name", BAD)
 def test_one_bad_item_stores_none(bin_: Memory, name: str) -> None:
-    """R4, I: a bad item in the middle of many is a typed error that names it, and none of them is stored."""
+    """R4, I: a bad item in the middle of many is a typed error that names it, and none of
+    them is stored."""
     before = size(bin_)
     with pytest.raises(LaminaError) as caught:
         bin_.remember_many([{"content": "a"}, {"content": "x", **BAD[name]}, {"content": "b"}])
@@ -307,22 +315,25 @@ READS: dict[str, Callable[[Memory], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", READS)
+@every("name", READS)
 def test_bad_questions_are_typed_errors(bin_: Memory, name: str) -> None:
-    """Q7, I: a question that makes no sense is InvalidInput or NotFound, never a crash or `unavailable`."""
+    """Q7, I: a question that makes no sense is InvalidInput or NotFound, never a
+    crash or `unavailable`."""
     with pytest.raises((InvalidInput, NotFound)):
         READS[name](bin_)
 
 
 def test_a_filter_that_repeats_itself_is_answered(bin_: Memory) -> None:
-    """Q3: a filter says which values; how often it says one makes no difference, and no limit of SQLite shows."""
+    """Q3: a filter says which values; how often it says one makes no difference, and no limit of
+    SQLite shows."""
     assert contents(bin_.list(kinds=["crumb"] * 40_000, layers=["short_term"] * 40_000)) == [
         "first"
     ]
 
 
 def test_the_same_key_stores_once(desk: Desk, mem: Memory) -> None:
-    """L1: a retry with the same key and text returns the same record, makes no event, and works from another handle."""
+    """L1: a retry with the same key and text returns the same record, makes no event, and works
+    from another handle."""
     first = mem.remember("x", key="k", tags=["a"])
     before = size(mem)
     assert mem.remember("x", key="k") == first
@@ -349,7 +360,8 @@ def test_keys_are_each_users_own(desk: Desk) -> None:
 
 
 def test_a_key_twice_in_one_batch(mem: Memory) -> None:
-    """L1: within one batch the second use of a key returns the first's record; with another text nothing is stored."""
+    """L1: within one batch the second use of a key returns the first's record; with another text
+    nothing is stored."""
     items = [{"content": "x", "key": "k"}, {"content": "y"}, {"content": "x", "key": "k"}]
     first, other, again = mem.remember_many(items)
     assert (first, other.content) == (again, "y")
@@ -367,8 +379,8 @@ def test_a_batch_that_is_retried(mem: Memory) -> None:
     assert size(mem) == (6, 2)
 
 
-@pytest.mark.parametrize("keys", [False, True], ids=["without keys", "with keys"])
-@pytest.mark.parametrize("number", [0, 1, 499, 500, 501, 1001])
+@every("keys", [False, True])
+@every("number", [0, 1, 499, 500, 501, 1001])
 def test_many_are_one_transaction(op: Operator, number: int, keys: bool) -> None:
     """R1, P4: many memories have rising sequences, and as many events as their size needs."""
     items = [{"content": f"m {n}", **({"key": str(n)} if keys else {})} for n in range(number)]
@@ -380,7 +392,8 @@ def test_many_are_one_transaction(op: Operator, number: int, keys: bool) -> None
 
 
 def test_each_change_is_an_event(op: Operator, clock: Ticking) -> None:
-    """P4, V5: an event says what was done, by whom, when, through which surface, with values before and after."""
+    """P4, V5: an event says what was done, by whom, when, through which surface, with values before
+    and after."""
     record = op.remember("x", importance=0.3)
     move(op, record.id, importance=0.4)
     move(op, record.id, state=State.TOMBSTONED)
@@ -408,9 +421,9 @@ def test_history_tells_only_of_its_record(mem: Memory) -> None:
         assert change.record == record.id
 
 
-@pytest.mark.parametrize("trust", [None, *Trust])
-@pytest.mark.parametrize("source", [None, "chat", "web:https://example.org", "tool"])
-@pytest.mark.parametrize("role", ["agent", "operator"])
+@every("trust", [None, *Trust])
+@every("source", [None, "chat", "web:https://example.org", "tool"])
+@every("role", ["agent", "operator"])
 def test_trust_is_the_handles(desk: Desk, role: str, source: str | None, trust: str | None) -> None:
     """V8: trust comes from the handle and the source; what the caller says can only lower it."""
     record = getattr(desk, role)().remember("x", source=source, trust=trust)
@@ -432,7 +445,8 @@ def test_actor_and_surface_come_from_the_handle(desk: Desk) -> None:
     "actor", ["\ud800", "a\0b", "x" * 10_000], ids=["half pair", "nul", "long"]
 )
 def test_a_strange_actor_is_kept_or_refused(desk: Desk, actor: str) -> None:
-    """P4, I: a name that cannot be written into the trail is a typed error, not a crash of the first write."""
+    """P4, I: a name that cannot be written into the trail is a typed error, not a crash of the
+    first write."""
     try:
         op = desk.operator(actor=actor)
         record = op.remember("x")
@@ -443,7 +457,8 @@ def test_a_strange_actor_is_kept_or_refused(desk: Desk, actor: str) -> None:
 
 
 def test_list_is_newest_first_and_filtered(desk: Desk, clock: Ticking) -> None:
-    """I, Q3: newest first by when it happened; layers, states, kinds, any of the tags, since ≤ t < until, and a limit."""
+    """I, Q3: newest first by when it happened; layers, states, kinds, any of the tags, since ≤ t <
+    until, and a limit."""
     op = desk.operator()
     days = [START + timedelta(days=n) for n in range(4)]
     made = op.remember_many(
@@ -489,7 +504,8 @@ def test_a_reopened_store_goes_on(desk: Desk) -> None:
 
 
 def test_a_closed_handle_says_so(desk: Desk) -> None:
-    """I: a handle is a context manager; afterwards it is a typed error to use it, and closing again is none."""
+    """I: a handle is a context manager; afterwards it is a typed error to use it, and closing again
+    is none."""
     with desk.operator() as op:
         record = op.remember("x")
     op.close()
@@ -529,7 +545,7 @@ LOOKS: dict[str, Callable[[Operator, str], object]] = {
 }
 
 
-@pytest.mark.parametrize("verb", LOOKS)
+@every("verb", LOOKS)
 def test_no_look_freezes_the_view(desk: Desk, op: Operator, verb: str) -> None:
     """L1, Q6: whatever was looked at before, a handle sees what it and others write afterwards."""
     record = op.remember("x", key="k")
@@ -564,7 +580,8 @@ def test_status_counts(desk: Desk, op: Operator) -> None:
 
 
 def test_the_public_door(desk: Desk) -> None:
-    """I: lamina.open and lamina.operator take agent, user, home and clock in this order, and settings by name."""
+    """I: lamina.open and lamina.operator take agent, user, home and clock in this order, and
+    settings by name."""
     with (
         lamina.open(
             "sky", "ana", desk.home, desk.clock, settings={"kinds.extra": ["recipe"]}
@@ -579,7 +596,8 @@ def test_the_public_door(desk: Desk) -> None:
 
 
 def test_verbs_of_operators_are_told_to_agents(desk: Desk) -> None:
-    """H2: a verb that only operators have says where it is; to programs that ask, the handle of an agent does not have it."""
+    """H2: a verb that only operators have says where it is; to programs that ask, the handle of an
+    agent does not have it."""
     agent = desk.agent()
     with pytest.raises(
         AttributeError,

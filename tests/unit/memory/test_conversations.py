@@ -22,6 +22,7 @@ from lamina.errors import Conflict, InvalidInput, LaminaError, Refused
 from lamina.model.clock import moment
 from lamina.model.record import Layer
 from lamina.text import fence
+from tests.cases import every
 from tests.conftest import START, STORE_ID, Desk, Ticking, contents, size, verified
 
 TALK: list[dict[str, Any]] = [
@@ -43,7 +44,8 @@ def files(handle: Memory) -> list[Path]:
 
 
 def test_turns_become_records_in_their_order(mem: Memory) -> None:
-    """R2, I: every turn is an episodic record with its own fields, in the order of the conversation, beside one episode."""
+    """R2, I: every turn is an episodic record with its own fields, in the order of the
+    conversation, beside one episode."""
     made = mem.remember_conversation(TALK, session="s1")
     assert contents(made) == ["Shall we have tea?", "Yes, green tea.", "Good."]
     assert [record.speaker for record in made] == ["Ana", "Ben", "Ana"]
@@ -66,7 +68,8 @@ def test_turns_become_records_in_their_order(mem: Memory) -> None:
 
 
 def test_the_episode(mem: Memory) -> None:
-    """R9: it says who took part, when it began, which turns it is made of, and the hash of the whole."""
+    """R9: it says who took part, when it began, which turns it is made of, and the hash
+    of the whole."""
     made = mem.remember_conversation(TALK, session="s1")
     episode = made.episode
     assert episode.evidence == tuple(record.id for record in made)
@@ -94,12 +97,16 @@ def test_participants(mem: Memory, given: Any, expected: list[str]) -> None:
 
 
 def test_the_view_shows_the_episode(desk: Desk, mem: Memory) -> None:
-    """R9: any SQLite tool sees the episode in the view `episodes`, with its participants and its hash."""
+    """R9: any SQLite tool sees the episode in the view `episodes`, with its participants
+    and its hash."""
     made = mem.remember_conversation(TALK, session="s1")
     with closing(
         apsw.Connection(str(desk.folder() / "memory.db"), flags=apsw.SQLITE_OPEN_READONLY)
     ) as connection:
-        query = "SELECT id, timestamp, summary, participants, tags, raw_hash, importance FROM episodes WHERE raw_hash NOT NULL"
+        query = (
+            "SELECT id, timestamp, summary, participants, tags, raw_hash, importance FROM "
+            "episodes WHERE raw_hash NOT NULL"
+        )
         (row,) = connection.execute(query).fetchall()
         number = connection.execute("SELECT count(*) FROM episodes").get
     assert row[0] == made.episode.id
@@ -136,7 +143,8 @@ def told(number: int, fail_at: int = -1) -> Iterator[dict[str, Any]]:
 
 
 def test_turns_may_come_from_anywhere(mem: Memory) -> None:
-    """I: a generator, a tuple or a list; one that breaks leaves nothing behind, and its own error comes through."""
+    """I: a generator, a tuple or a list; one that breaks leaves nothing behind, and its own error
+    comes through."""
     assert len(mem.remember_conversation(told(3), "s")) == 3
     assert len(mem.remember_conversation(tuple(told(3)), "s")) == 3
     before = size(mem)
@@ -156,7 +164,8 @@ def test_what_was_given_is_not_changed(mem: Memory) -> None:
 
 
 def test_a_retry_gives_the_same_records(mem: Memory) -> None:
-    """L1: the same conversation with the same key is stored once, and the retry returns what is there."""
+    """L1: the same conversation with the same key is stored once, and the retry returns
+    what is there."""
     first = mem.remember_conversation(TALK, "s1", key="k", keep_raw=True)
     before, kept = size(mem)[0], {path: path.read_bytes() for path in files(mem) if path.is_file()}
     again = mem.remember_conversation(TALK, "s1", key="k", keep_raw=True)
@@ -188,7 +197,8 @@ def test_a_key_is_of_one_user(desk: Desk) -> None:
     ids=["other text", "one more", "one less", "other order"],
 )
 def test_a_key_of_another_conversation(mem: Memory, changed: list[dict[str, Any]]) -> None:
-    """L1: the same key with another conversation is a conflict; nothing is stored, not even the turns that are new."""
+    """L1: the same key with another conversation is a conflict; nothing is stored, not even the
+    turns that are new."""
     mem.remember_conversation(TALK, "s1", key="k", keep_raw=True)
     before, kept = size(mem), files(mem)
     with pytest.raises(Conflict, match="key"):
@@ -205,7 +215,8 @@ def test_a_key_of_another_conversation(mem: Memory, changed: list[dict[str, Any]
     ids=str,
 )
 def test_a_key_of_the_same_words_of_somebody_else(mem: Memory, changed: dict[str, Any]) -> None:
-    """L1, R9: the same texts by another speaker or at another time are another conversation; the kept file stays."""
+    """L1, R9: the same texts by another speaker or at another time are another conversation; the
+    kept file stays."""
     first = mem.remember_conversation(
         [{"text": "hi", "speaker": "Ana"}], "s", key="k", keep_raw=True
     )
@@ -226,7 +237,8 @@ def test_a_retry_brings_the_file(mem: Memory) -> None:
 
 
 def test_the_whole_is_kept_when_asked_for(mem: Memory) -> None:
-    """R9, B6: the file lies under the day of the episode, only its owner can read it, and its hash is `raw_hash`."""
+    """R9, B6: the file lies under the day of the episode, only its owner can read it, and its hash
+    is `raw_hash`."""
     made = mem.remember_conversation(TALK, session="s1", keep_raw=True)
     path = mem._scope.store.folder / "episodes" / "2026-05-01" / f"{made.episode.id}.json"
     assert files(mem) == [path.parent, path]
@@ -245,7 +257,8 @@ def test_the_whole_is_kept_when_asked_for(mem: Memory) -> None:
 
 
 def test_the_day_is_that_of_the_conversation(mem: Memory) -> None:
-    """R9: the folder is the day in UTC on which the conversation began, not that on which it was stored."""
+    """R9: the folder is the day in UTC on which the conversation began, not that on which
+    it was stored."""
     late = datetime.fromisoformat("2024-02-29T23:30:00-05:00")
     made = mem.remember_conversation([{"text": "tea", "at": late}], "s", keep_raw=True)
     assert made.episode.occurred_at == datetime(2024, 3, 1, 4, 30, tzinfo=UTC)
@@ -263,7 +276,8 @@ def test_without_being_asked_no_file_is_written(mem: Memory) -> None:
 
 
 def test_the_hash_depends_on_what_was_said_alone(tmp_path: Path) -> None:
-    """R9, Q6: the same conversation has the same hash in every process, however its times and tags are spelled."""
+    """R9, Q6: the same conversation has the same hash in every process, however its times and tags
+    are spelled."""
     code = """
 import sys
 from datetime import UTC, datetime
@@ -291,7 +305,8 @@ with connect(Role.AGENT, "sky", None, sys.argv[1], lambda: now, store_id=sys.arg
 def test_no_file_is_written_through_a_link(
     desk: Desk, mem: Memory, tmp_path: Path, part: str
 ) -> None:
-    """P2, R9: a link in the place of a folder is refused, and then the conversation is not stored either."""
+    """P2, R9: a link in the place of a folder is refused, and then the conversation is
+    not stored either."""
     outside = tmp_path / "outside"
     outside.mkdir()
     place = desk.folder() / part
@@ -346,10 +361,11 @@ BAD_TURNS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_TURNS)
-@pytest.mark.parametrize("place", [0, 1])
+@every("name", BAD_TURNS)
+@every("place", [0, 1])
 def test_one_bad_turn_and_nothing_is_stored(mem: Memory, name: str, place: int) -> None:
-    """R4, R8, L1: a turn that cannot be stored is an error that says which; no turn, episode or file is left behind."""
+    """R4, R8, L1: a turn that cannot be stored is an error that says which; no turn, episode or
+    file is left behind."""
     turns = BAD_TURNS[name]
     if place:
         if not isinstance(turns, list) or not turns:
@@ -365,7 +381,7 @@ def test_one_bad_turn_and_nothing_is_stored(mem: Memory, name: str, place: int) 
     assert mem.remember_conversation(TALK, "s1", key="k", keep_raw=True).episode.seq == 4
 
 
-@pytest.mark.parametrize(
+@every(
     "given",
     [
         {"session": None},
@@ -384,7 +400,6 @@ def test_one_bad_turn_and_nothing_is_stored(mem: Memory, name: str, place: int) 
         {"key": "x" * 257},
         {"key": "a\0"},
     ],
-    ids=str,
 )
 def test_bad_words_around_it(mem: Memory, given: dict[str, Any]) -> None:
     """R4, L1: a session, participant or key that is none is an error, and nothing is stored."""
@@ -396,7 +411,8 @@ def test_bad_words_around_it(mem: Memory, given: dict[str, Any]) -> None:
 
 
 def test_who_said_it_does_not_raise_trust(desk: Desk) -> None:
-    """V8: a turn that came from elsewhere is external, the others are the agent's, whoever speaks in them."""
+    """V8: a turn that came from elsewhere is external, the others are the agent's, whoever speaks
+    in them."""
     made = desk.agent().remember_conversation(
         [{"text": "a", "speaker": "operator"}, {"text": "b", "source": "web"}], "s"
     )
@@ -420,7 +436,8 @@ def test_turns_are_found_with_their_neighbours(mem: Memory) -> None:
 
 
 def test_recalled_memories_are_not_remembered_again(mem: Memory) -> None:
-    """Q9: what stands in our fence is left out, also a turn that is nothing else; a conversation of nothing else is refused."""
+    """Q9: what stands in our fence is left out, also a turn that is nothing else; a conversation of
+    nothing else is refused."""
     recalled = fence.fenced("Ana drinks tea")
     made = mem.remember_conversation(
         [{"text": "a"}, {"text": recalled}, {"text": f"b {recalled}"}], "s", key="k", keep_raw=True

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import lamina
+from lamina import Operator
 from lamina.home.folder import Home
 from lamina.memory import doctor
 from tests.conftest import Desk
@@ -44,7 +45,8 @@ def test_the_file_system_of_a_path_is_that_of_its_nearest_mount(path: str, kind:
 
 @pytest.mark.parametrize("name", ["Dropbox", "OneDrive - Company", "Google Drive", "Nextcloud"])
 def test_a_folder_of_a_synchronising_service_is_named(tmp_path: Path, name: str) -> None:
-    """B1: a home inside a synchronised folder is named, since copying a live database tears it apart."""
+    """B1: a home inside a synchronised folder is named, since copying a live database
+    tears it apart."""
     assert doctor.synchronised(tmp_path / name / "memories") == name
 
 
@@ -87,7 +89,8 @@ def test_a_damaged_store_is_a_finding_not_a_crash(tmp_path: Path) -> None:
 
 
 def test_an_index_that_lost_an_entry_is_noticed_and_made_anew(tmp_path: Path) -> None:
-    """Q3: a record that is missing from the full-text index is noticed, and `reindex` brings it back."""
+    """Q3: a record that is missing from the full-text index is noticed, and `reindex`
+    brings it back."""
     with lamina.operator("sky", home=tmp_path) as operator:
         operator.remember("green tea")
         with operator._scope.store.database.atomic() as transaction:
@@ -100,7 +103,8 @@ def test_an_index_that_lost_an_entry_is_noticed_and_made_anew(tmp_path: Path) ->
 
 
 def test_an_index_with_other_words_is_noticed(tmp_path: Path) -> None:
-    """Q3: an index that was filled with other words is noticed, although it has an entry for every record."""
+    """Q3: an index that was filled with other words is noticed, although it has an entry
+    for every record."""
     with lamina.operator("sky", home=tmp_path) as operator:
         operator.remember("green tea", tags=["drink"])
         operator.remember("日本語のテキスト")
@@ -169,7 +173,8 @@ def test_mirrors_are_looked_at(
     settings: dict[str, str],
     expected: tuple[str, str, str],
 ) -> None:
-    """B2, B3: a mirror that is down, behind or missing is found, and so are settings that contradict each other."""
+    """B2, B3: a mirror that is down, behind or missing is found, and so are settings that
+    contradict each other."""
     with lamina.open("sky", home=tmp_path) as memory:
         memory.remember("x")
     for name, value in settings.items():
@@ -206,7 +211,8 @@ def test_one_file_is_one(tmp_path: Path) -> None:
     ],
 )
 def test_the_home_itself_is_looked_at(tmp_path: Path, mode: int, level: str, said: str) -> None:
-    """B6: a home that others may write is wrong, and nothing in it is looked at; one that they may read is told."""
+    """B6: a home that others may write is wrong, and nothing in it is looked at; one that they may
+    read is told."""
     home = tmp_path / "home"
     with lamina.open("sky", home=home) as memory:
         memory.remember("x")
@@ -220,7 +226,8 @@ def test_the_home_itself_is_looked_at(tmp_path: Path, mode: int, level: str, sai
 
 
 def test_a_folder_above_the_home_is_looked_at(tmp_path: Path) -> None:
-    """B6: where others may rename the home away, doctor says so; a sticky folder such as /tmp keeps them from it."""
+    """B6: where others may rename the home away, doctor says so; a sticky folder such as /tmp keeps
+    them from it."""
     with lamina.open("sky", home=tmp_path / "all" / "home") as memory:
         memory.remember("x")
     for mode, expected in ((0o777, ["warn", "ok"]), (0o1777, ["ok"])):
@@ -235,7 +242,8 @@ def test_a_folder_above_the_home_is_looked_at(tmp_path: Path) -> None:
 
 
 def test_a_shared_home_is_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """B6: what the group may do that the operator names is no finding, and a group that is none is one."""
+    """B6: what the group may do that the operator names is no finding, and a group that is
+    none is one."""
     home = tmp_path / "home"
     with lamina.open("sky", home=home) as memory:
         memory.remember("x")
@@ -249,7 +257,8 @@ def test_a_shared_home_is_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def read_only_home() -> Iterator[Path]:
-    """A home of somebody who may not write there; pytest's own folders are private, and modes do not stop root."""
+    """A home of somebody who may not write there; pytest's own folders are private, and modes do
+    not stop root."""
     with tempfile.TemporaryDirectory() as name:
         home = Path(name) / "home"
         with lamina.open("sky", home=home) as memory:
@@ -263,7 +272,8 @@ def read_only_home() -> Iterator[Path]:
 
 
 def test_a_home_that_cannot_be_written_is_told(read_only_home: Path) -> None:
-    """B1, V1: doctor and status say so, and the store itself is found in order, since it can be read."""
+    """B1, V1: doctor and status say so, and the store itself is found in order, since it
+    can be read."""
     code = """if True:
         import json, os, sys, tempfile, lamina
         from lamina.memory import doctor
@@ -289,3 +299,35 @@ def test_a_home_that_cannot_be_written_is_told(read_only_home: Path) -> None:
     assert f"{read_only_home} cannot be written" in failed["home"]
     assert {"trail", "index"} <= {one["check"] for one in findings if one["level"] == "ok"}
     assert [problem for problem in problems if "cannot be written" in problem]
+
+
+@pytest.mark.parametrize("name", ["retention_rules.yaml", "schedule.yaml"])
+def test_a_bad_file_is_told_by_status_and_doctor(desk: Desk, op: Operator, name: str) -> None:
+    """L6: file and line, before any job fails by it."""
+    (desk.home / name).write_text("nonsense: 1\n")
+    assert any(f"{name}, line 1" in problem for problem in op.status()["problems"])
+    found = [
+        finding for finding in doctor.examine(Home(desk.home), "sky") if finding.level == "fail"
+    ]
+    assert [f"{name}, line 1" in finding.message for finding in found] == [True]
+
+
+def test_doctor_sees_the_archive(desk: Desk) -> None:
+    """P4: files that were altered, and files that no index knows."""
+    with desk.operator() as op:
+        op.remember("tea")
+        op.prune(layers=["short_term"])
+    (file,) = (desk.folder() / "archive").iterdir()
+    assert doctored(desk, "archive") == ["ok"]
+    (file.parent / "short_term_archive_1.jsonl").write_text("")
+    assert doctored(desk, "archive") == ["warn"]
+    file.write_text("{}")
+    assert doctored(desk, "archive") == ["fail", "warn"]
+
+
+def doctored(desk: Desk, check: str) -> list[str]:
+    return [
+        finding.level
+        for finding in doctor.examine(Home(desk.home), "sky")
+        if finding.check == check
+    ]

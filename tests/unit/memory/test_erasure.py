@@ -47,7 +47,8 @@ def test_an_erased_record_is_a_stub(operator: Operator) -> None:
 
 
 def test_the_certificate_is_kept_and_in_the_trail(operator: Operator, desk: Desk) -> None:
-    """P5: what was erased, by whom and when; a file, a row, and a hash in the chain that say the same."""
+    """P5: what was erased, by whom and when; a file, a row, and a hash in the chain that
+    say the same."""
     gone = operator.remember("Ana has diabetes")
     certificate = operator.erase(gone.id)
     assert operator.erasures() == [certificate]
@@ -58,7 +59,8 @@ def test_the_certificate_is_kept_and_in_the_trail(operator: Operator, desk: Desk
 
 
 def test_what_was_made_of_it_goes_with_it(operator: Operator) -> None:
-    """P5: a proposal, what was confirmed of it and what rests on that alone; the preview names each with its reason."""
+    """P5: a proposal, what was confirmed of it and what rests on that alone; the preview names each
+    with its reason."""
     said = operator.remember("Ana drinks oolong")
     proposal = operator.propose_profile("drink", "oolong", "she said so", [said.id])
     preview = operator.erasable(said.id)
@@ -82,7 +84,8 @@ def test_what_rests_on_others_too_and_says_nothing_of_it_stays(operator: Operato
 
 
 def test_what_it_was_taken_from_stays_and_is_told(operator: Operator) -> None:
-    """P5: the preview and the certificate of a fact name the turns that it rests on, as far as there are any left."""
+    """P5: the preview and the certificate of a fact name the turns that it rests on, as far as
+    there are any left."""
     first, second, gone = (
         operator.remember(f"Ana lives in {town}", layer="episodic")
         for town in ("Porto", "Rome", "Lima")
@@ -137,7 +140,8 @@ def test_a_session_and_a_source(operator: Operator) -> None:
 
 
 def test_facts_are_made_again_from_what_is_left(operator: Operator) -> None:
-    """S2, P5: a fact that two turns told goes with one of them, and comes back from the other at the next sleep."""
+    """S2, P5: a fact that two turns told goes with one of them, and comes back from the other at
+    the next sleep."""
     first = operator.remember_conversation(
         [{"speaker": "Ana", "text": "I live in Rome."}], session="s1"
     )
@@ -184,7 +188,8 @@ def test_an_export_keeps_the_stubs(operator: Operator, desk: Desk, tmp_path: Pat
 
 
 def test_nothing_can_be_done_with_a_stub(operator: Operator, desk: Desk) -> None:
-    """P5: it is neither evidence for something new, nor corrected, forgotten, restored or erased again."""
+    """P5: it is neither evidence for something new, nor corrected, forgotten, restored
+    or erased again."""
     gone = operator.remember("it rained")
     operator.erase(gone.id)
     for verb in (
@@ -267,7 +272,8 @@ def test_only_operators_erase(desk: Desk) -> None:
 
 
 def test_backups_can_be_kept(operator: Operator) -> None:
-    """P5: who keeps backups is told that they hold it still; else there is always one, without it."""
+    """P5: who keeps backups is told that they hold it still; else there is always
+    one, without it."""
     gone = operator.remember("the wombat ate it")
     old = operator.backup()
     kept = operator.erase(gone.id, keep_backups=True)

@@ -1,4 +1,5 @@
-"""Knowledge that changes (S2, Q10): after a night the newest value is the active fact, and the old one is found by its time."""
+"""Knowledge that changes (S2, Q10): after a night the newest value is the active fact, and the old
+one is found by its time."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ def holds(op: Operator, case: Mapping[str, Any], as_of: str | None = None) -> li
 
 
 def agree(case: Mapping[str, Any], found: list[str], wanted: Any) -> bool:
-    """Whether the facts say what a reader would: for one value that one, for many all of them and no other."""
+    """Whether the facts say what a reader would: for one value that one, for many all of them and
+    no other."""
     values = wanted if isinstance(wanted, list) else [wanted] if wanted is not None else []
     is_many = attributes.of(case["attribute"]).many
     named = all(any(_same(case["attribute"], one, value) for one in found) for value in values)
@@ -76,7 +78,8 @@ def failing(op: Operator) -> list[str]:
 
 
 def test_the_newest_value_is_the_active_fact(slept: tuple[Desk, Operator]) -> None:
-    """S2: in at least 95 of 100 cases of change, return, denial, correction and somebody else's values."""
+    """S2: in at least 95 of 100 cases of change, return, denial, correction and
+    somebody else's values."""
     wrong = failing(slept[1])
     assert len(wrong) <= (1 - SHARE) * len(CASES), wrong
 

@@ -1,4 +1,5 @@
-"""Requests to forget: an agent asks, a person does it or declines, and nothing is forgotten meanwhile."""
+"""Requests to forget: an agent asks, a person does it or declines, and nothing
+is forgotten meanwhile."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from tests.conftest import Desk, contents, size, verified
 
 
 def test_a_request_waits_and_forgets_nothing(mem: Memory, op: Operator) -> None:
-    """H3, V7: it stands in the queue with the commands that a person may run; the memory is found as before."""
+    """H3, V7: it stands in the queue with the commands that a person may run; the memory is found
+    as before."""
     record = mem.remember("Ana lives in Lisbon")
     request = mem.request_forget(record.id, "she moved")
     assert (request.state, request.kind, request.evidence) == (
@@ -32,7 +34,8 @@ def test_a_request_waits_and_forgets_nothing(mem: Memory, op: Operator) -> None:
 
 
 def test_a_request_cannot_be_confirmed(mem: Memory, op: Operator) -> None:
-    """V7: confirming all that waits forgets nothing; whoever wants that says so with the verb, for one record."""
+    """V7: confirming all that waits forgets nothing; whoever wants that says so with the verb, for
+    one record."""
     record = mem.remember("Ana lives in Lisbon")
     request = mem.request_forget(record.id, "she moved")
     before = size(op)
@@ -43,7 +46,8 @@ def test_a_request_cannot_be_confirmed(mem: Memory, op: Operator) -> None:
 
 
 def test_forgetting_closes_the_request_and_can_be_undone(mem: Memory, op: Operator) -> None:
-    """V4, V9: once it is forgotten nothing waits, and undoing it brings the memory back and asks for nothing."""
+    """V4, V9: once it is forgotten nothing waits, and undoing it brings the memory back and asks
+    for nothing."""
     record, other = mem.remember("Ana lives in Lisbon"), mem.remember("Ana likes tea")
     mem.request_forget(record.id, "she moved")
     kept = mem.request_forget(other.id, "she said so")
@@ -86,7 +90,8 @@ def test_what_was_declined_is_not_asked_again(mem: Memory, op: Operator) -> None
 
 
 def test_a_request_that_nobody_decides_lapses(desk: Desk) -> None:
-    """V9: like every proposal it expires, and may be made again; what was machine-made is capped per day."""
+    """V9: like every proposal it expires, and may be made again; what was machine-made is capped
+    per day."""
     mem, op = desk.agent(settings={"review.per_day": 2}), desk.operator()
     records = [mem.remember(f"note {number}") for number in range(3)]
     first = mem.request_forget(records[0].id, "old")
@@ -101,7 +106,8 @@ def test_a_request_that_nobody_decides_lapses(desk: Desk) -> None:
 
 
 def test_nothing_out_of_reach_can_be_asked_about(desk: Desk) -> None:
-    """P2, R12: another user's record looks like none, and the attempt is noted; a reason is needed."""
+    """P2, R12: another user's record looks like none, and the attempt is noted; a
+    reason is needed."""
     ana, ben = desk.agent(user="ana"), desk.agent(user="ben")
     record = ana.remember("Ana's secret plan")
     with pytest.raises(NotFound):
@@ -115,7 +121,8 @@ def test_nothing_out_of_reach_can_be_asked_about(desk: Desk) -> None:
 
 
 def test_a_request_belongs_to_the_user_of_its_record(desk: Desk) -> None:
-    """R12: whoever asks, only who may see the memory sees the request; it is trusted no more than what it is about."""
+    """R12: whoever asks, only who may see the memory sees the request; it is trusted no more than
+    what it is about."""
     ana, ben = desk.agent(user="ana"), desk.agent(user="ben")
     record = ana.remember("Ana's plan", source="web")
     request = desk.agent().request_forget(record.id, "it was wrong")

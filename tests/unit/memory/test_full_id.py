@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lamina import InvalidInput, Memory, NotFound, Operator
+from tests.cases import every
 from tests.conftest import Desk, Ticking
 
 
@@ -21,7 +22,8 @@ def test_both_ends_stand_for_the_id(mem: Memory, clock: Ticking, length: int) ->
 
 
 def test_ends_differ_within_one_moment(desk: Desk) -> None:
-    """H1: ids of one moment begin alike; their last six characters still tell thousands of them apart."""
+    """H1: ids of one moment begin alike; their last six characters still tell thousands
+    of them apart."""
     mem = desk.agent(clock=Ticking(step=timedelta(0)))
     made = mem.remember_many({"content": f"memory {number}"} for number in range(3000))
     assert len({record.id[:14] for record in made}) == 1
@@ -34,7 +36,7 @@ def test_a_whole_id_comes_back(mem: Memory) -> None:
     assert mem.full_id("0" * 26) == "0" * 26
 
 
-@pytest.mark.parametrize(
+@every(
     "given", ["", "12345", "%%%%%%", "______", "no id!", "0" * 27, None, 7, b"abcdef", ["abcdef"]]
 )
 def test_what_is_no_part_of_an_id(mem: Memory, given: Any) -> None:
@@ -45,7 +47,8 @@ def test_what_is_no_part_of_an_id(mem: Memory, given: Any) -> None:
 
 
 def test_several_are_named_with_what_they_say(mem: Memory, op: Operator) -> None:
-    """H1, P6, P4: what fits several is an error with some of them, bounded, without secrets, and in the trail of reads."""
+    """H1, P6, P4: what fits several is an error with some of them, bounded, without secrets, and in
+    the trail of reads."""
     made = [mem.remember(f"memory {number} " + "long " * 50) for number in range(11)]
     key = mem.remember("the key is sk-proj-" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY" * 2)
     with pytest.raises(InvalidInput, match="and others") as caught:
@@ -63,7 +66,8 @@ def test_several_are_named_with_what_they_say(mem: Memory, op: Operator) -> None
 
 
 def test_nobody_elses_records_count(desk: Desk) -> None:
-    """P2, R12: another user's records make no part ambiguous, and are found by none; the same for another agent's."""
+    """P2, R12: another user's records make no part ambiguous, and are found by none; the same for
+    another agent's."""
     everybody, ana, ben = desk.operator(), desk.agent(user="ana"), desk.agent(user="ben")
     hers, his, common = (
         ana.remember("Ana likes tea"),
@@ -89,7 +93,8 @@ def test_nobody_elses_records_count(desk: Desk) -> None:
 
 
 def test_archived_erased_and_hidden_ones_count(op: Operator, clock: Ticking) -> None:
-    """H1, L3, P5: what has left for the archive, was erased, was put aside or belongs to a run is still called by its end."""
+    """H1, L3, P5: what has left for the archive, was erased, was put aside or belongs to a run is
+    still called by its end."""
     old, gone, hidden = (
         op.remember("an old memory"),
         op.remember("a wrong memory"),

@@ -1,7 +1,9 @@
-"""The orchestrator: each job once in its tick, whoever runs; failures told, deaths seen, and a clean stop."""
+"""The orchestrator: each job once in its tick, whoever runs; failures told, deaths seen, and a
+clean stop."""
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import threading
@@ -14,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from lamina import Operator, Refused
 from lamina.errors import InvalidInput, NotFound
 from lamina.home import schedule
 from lamina.home.schedule import FILE_NAME, KNOWN, Job, Timetable
@@ -21,8 +24,9 @@ from lamina.memory import jobs as module
 from lamina.memory.jobs import LEASE, LEAST, MOST, Orchestrator, Ran
 from lamina.model.record import Role
 from lamina.store.tables import jobs
-from tests.conftest import START, Ticking
-from tests.unit.store.test_jobs import scratch
+from tests.conftest import START, Desk, Ticking
+from tests.unit.memory.homes import ruled
+from tests.unit.store.scratch import scratch
 
 TICK = timedelta(minutes=10)
 MINUTE = timedelta(minutes=1)
@@ -78,7 +82,8 @@ def names(done: list[Ran]) -> list[str]:
 
 
 def test_two_orchestrators_run_each_job_once_in_a_tick(house: House) -> None:
-    """L6: over 1,000 ticks of one clock, two orchestrators on one store run every job exactly once in each of its ticks."""
+    """L6: over 1,000 ticks of one clock, two orchestrators on one store run every job exactly once
+    in each of its ticks."""
     pair = [house.open(), house.open()]
     for number in range(1000):
         house.clock.set(START + number * timedelta(minutes=5))
@@ -115,7 +120,8 @@ def test_threads_share_the_work(house: House) -> None:
 
 
 def test_a_run_is_recorded_reported_and_told(house: House) -> None:
-    """L5, L6: the outcome is in the store, in the report, and in what `tick` returns; the lease is free afterwards."""
+    """L5, L6: the outcome is in the store, in the report, and in what `tick` returns; the lease is
+    free afterwards."""
     one = house.open("memory_rotate_check")
     told: list[Ran] = []
     (ran,) = one.tick(tell=told.append)
@@ -150,7 +156,8 @@ def test_the_scheduler_is_the_system() -> None:
 def test_a_failing_job_stops_no_other(
     house: House, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """L6: a failure, expected or not, is recorded with its message and logged; the others run; the next tick tries again."""
+    """L6: a failure, expected or not, is recorded with its message and logged; the others run; the
+    next tick tries again."""
 
     def fail() -> Mapping[str, Any]:
         house.ran.append(("expiry", house.clock()))
@@ -187,7 +194,8 @@ def test_a_job_that_says_that_it_failed_has_failed(house: House) -> None:
 def test_an_interrupted_job_is_seen_and_run_again(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """L6: what ends a process in the middle of a job leaves it unfinished; another orchestrator runs it, and says so."""
+    """L6: what ends a process in the middle of a job leaves it unfinished; another orchestrator
+    runs it, and says so."""
 
     def interrupt() -> Mapping[str, Any]:
         raise KeyboardInterrupt
@@ -203,7 +211,8 @@ def test_an_interrupted_job_is_seen_and_run_again(
 
 
 def test_a_job_at_work_elsewhere_is_left_alone(house: House) -> None:
-    """L6: while one works, another runs nothing and nothing waits for it; the table says that it is running."""
+    """L6: while one works, another runs nothing and nothing waits for it; the table says that
+    it is running."""
     other = house.open("expiry", "embedding")
     seen: list[Any] = []
 
@@ -219,7 +228,8 @@ def test_a_job_at_work_elsewhere_is_left_alone(house: House) -> None:
 
 
 def test_a_long_job_keeps_its_lease(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """L6: while a job works, however long, the lease is renewed, so that nobody takes its process for dead."""
+    """L6: while a job works, however long, the lease is renewed, so that nobody takes its process
+    for dead."""
     monkeypatch.setattr(module, "LEASE", 0.04)
     renewed, looks = threading.Event(), []
 
@@ -246,7 +256,8 @@ def test_a_long_job_keeps_its_lease(house: House, monkeypatch: pytest.MonkeyPatc
 def test_a_job_that_outlives_its_lease_does_not_overwrite(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """L6: when another has taken a sleeping process for dead, what that one says later is not recorded, but logged."""
+    """L6: when another has taken a sleeping process for dead, what that one says later is not
+    recorded, but logged."""
     other = house.open("embedding")
 
     def sleep() -> Mapping[str, Any]:
@@ -263,7 +274,8 @@ def test_a_job_that_outlives_its_lease_does_not_overwrite(
 def test_a_report_that_cannot_be_written_is_not_hidden(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """L5: a status folder that cannot be written stops no job, and is in the outcome and in the log."""
+    """L5: a status folder that cannot be written stops no job, and is in the outcome and
+    in the log."""
 
     house.report = lambda job, outcome: "status cannot be written: Permission denied"  # type: ignore[method-assign]
     (ran,) = house.open("embedding").tick()
@@ -273,7 +285,8 @@ def test_a_report_that_cannot_be_written_is_not_hidden(
 
 
 def test_jobs_without_work_and_jobs_that_are_off_do_not_run(house: House) -> None:
-    """L6: what there is nothing to run for is not in the table; what the file turns off does not run."""
+    """L6: what there is nothing to run for is not in the table; what the file turns off
+    does not run."""
     house.write(ONE)
     one = house.open("memory_rotate_check", "expiry")
     assert names(one.tick()) == ["memory_rotate_check"]
@@ -306,7 +319,8 @@ def test_a_changed_schedule_takes_effect_while_it_runs(house: House) -> None:
 
 
 def test_a_clock_that_jumps_stops_nothing(house: House) -> None:
-    """L6: an hour back, ten years on, ten years back: every job runs once at each, and then as ever."""
+    """L6: an hour back, ten years on, ten years back: every job runs once at each, and
+    then as ever."""
     one = house.open()
     assert names(one.tick()) == list(KNOWN)
     for jump in (timedelta(hours=-1), timedelta(days=3653), timedelta(days=-3653)):
@@ -336,7 +350,8 @@ def test_the_loop_runs_until_it_is_stopped(house: House) -> None:
 
 
 def test_a_stop_finishes_the_job_at_hand_and_begins_no_other(house: House) -> None:
-    """L6: told to stop in the middle of a job, it finishes and records that one, and leaves the rest for later."""
+    """L6: told to stop in the middle of a job, it finishes and records that one, and leaves the
+    rest for later."""
     stop = threading.Event()
 
     def told() -> Mapping[str, Any]:
@@ -354,7 +369,8 @@ def test_a_stop_finishes_the_job_at_hand_and_begins_no_other(house: House) -> No
 def test_a_store_that_is_away_for_a_while_is_waited_for(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """L6, B4: when the store cannot be written the loop says so and tries again later, instead of ending."""
+    """L6, B4: when the store cannot be written the loop says so and tries again later,
+    instead of ending."""
     one, stop = house.open("embedding"), threading.Event()
     one._database.close()
     one.run(stop, lambda seconds: stop.set() if seconds == MOST else None)
@@ -381,7 +397,8 @@ def test_the_wait_is_neither_too_short_nor_too_long(house: House) -> None:
 
 
 def test_jobs_that_nobody_runs_are_overdue(house: House) -> None:
-    """L6: after two intervals without a run a job is overdue, and one that never ran since then too."""
+    """L6: after two intervals without a run a job is overdue, and one that never ran
+    since then too."""
     one = house.open("memory_rotate_check", "consolidation", is_idle=lambda: False)
     one.tick()
     house.clock.jump(timedelta(hours=3))
@@ -392,7 +409,8 @@ def test_jobs_that_nobody_runs_are_overdue(house: House) -> None:
 
 
 def test_a_job_learns_that_it_should_stop(house: House) -> None:
-    """L6: a job at work is told when the process should end, and when another process may have begun it again."""
+    """L6: a job at work is told when the process should end, and when another process may have
+    begun it again."""
     stop, seen = threading.Event(), []
 
     def told() -> Mapping[str, Any]:
@@ -418,7 +436,8 @@ def test_a_job_learns_that_it_should_stop(house: House) -> None:
 
 
 def test_a_child_does_not_give_away_the_lease_of_its_parent(house: House) -> None:
-    """L6: a process that was forked within a job and leaves it has neither released nor renewed anything."""
+    """L6: a process that was forked within a job and leaves it has neither released
+    nor renewed anything."""
     held = []
 
     def fork() -> Mapping[str, Any]:
@@ -437,3 +456,46 @@ def test_a_child_does_not_give_away_the_lease_of_its_parent(house: House) -> Non
         if os.getpid() != parent:
             os._exit(0)
     assert [lease.holder for lease in held if lease is not None] == [one.holder]
+
+
+def test_jobs_run_and_are_told(desk: Desk, clock: Ticking) -> None:
+    """L6, L12: every job runs once, says what came of it, leaves its files, and `status`
+    has the table."""
+    op = desk.operator()
+    op.remember("Book a table", kind="request", importance=0.9)
+    ran = op.orchestrator().tick()
+    assert {one.job: one.ok for one in ran} == dict.fromkeys(
+        ("memory_rotate_check", "expiry", "embedding", "awareness", "mirror_sync"), True
+    )
+    assert op.orchestrator().tick() == []
+    assert len(json.loads((desk.home / "status" / "sky_pending.json").read_text())) == 1
+    assert {job["job"] for job in op.status()["jobs"] if job["last_run"]} == {
+        one.job for one in ran
+    }
+    clock.jump(timedelta(hours=2))
+    assert "consolidation" in [one.job for one in op.orchestrator().tick()]
+
+
+def test_jobs_concern_all_users(desk: Desk) -> None:
+    """R12: a handle for one user does not run them."""
+    with pytest.raises(Refused, match="all users"):
+        desk.agent(user="ana").orchestrator()
+
+
+def test_a_job_that_fails_leaves_word(desk: Desk, op: Operator) -> None:
+    """L5, L6: all five fields and the error; the next tick tries again."""
+    ruled(desk, "promote_threshold: 7\n")
+    (failed,) = [one for one in op.orchestrator().tick() if one.job == "memory_rotate_check"]
+    assert not failed.ok
+    told = json.loads((desk.home / "status" / "sky_last_action.json").read_text())
+    assert {"ok", "promoted", "rotated", "remaining", "threshold"} <= told["detail"].keys()
+    assert not told["detail"]["ok"]
+
+
+def test_word_that_could_not_be_left_of_a_good_job_is_told(desk: Desk, op: Operator) -> None:
+    """L5: where `status/` cannot be written, a rotation that went well says so in its outcome, for
+    whoever looks later."""
+    (desk.home / "status").write_text("a file in the place of a folder")
+    (told,) = [one for one in op.orchestrator().tick() if one.job == "memory_rotate_check"]
+    assert told.ok
+    assert "status" in told.outcome["unreported"]

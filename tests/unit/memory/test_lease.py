@@ -20,7 +20,8 @@ PATIENCE = 60  # for a thread that works within milliseconds
 
 
 class Store:
-    """Where a lease is renewed: every time is told, and what is to be raised or said comes from the test."""
+    """Where a lease is renewed: every time is told, and what is to be raised or said comes
+    from the test."""
 
     def __init__(self) -> None:
         self.renewed: queue.Queue[datetime] = queue.Queue()
@@ -33,7 +34,8 @@ class Store:
             self.renewed.put(now)
 
     def wait(self, times: int = 2) -> datetime:
-        """Until the lease has been renewed so often from now on. One renewal may be under way, so that two are sure."""
+        """Until the lease has been renewed so often from now on. One renewal may be under way, so
+        that two are sure."""
         while not self.renewed.empty():
             self.renewed.get_nowait()
         return [self.renewed.get(timeout=PATIENCE) for _ in range(times)][-1]
@@ -54,7 +56,8 @@ def _keepers() -> list[threading.Thread]:
 
 
 def test_a_lease_does_not_lapse_while_its_holder_is_busy(store: Store, clock: Ticking) -> None:
-    """L6: while the holder does nothing but wait, ten times as long as the lease holds, it is renewed in time."""
+    """L6: while the holder does nothing but wait, ten times as long as the lease holds, it is
+    renewed in time."""
     with Lease(store.renew, clock, SECONDS) as lease:
         for _ in range(10 * RENEWALS):
             clock.jump(LATE / RENEWALS)
@@ -67,7 +70,8 @@ def test_a_lease_does_not_lapse_while_its_holder_is_busy(store: Store, clock: Ti
 def test_a_renewal_that_fails_is_told_and_tried_again(
     store: Store, clock: Ticking, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """L6: a store that cannot be written does not end the renewing; the holder is told why, and when it is too late."""
+    """L6: a store that cannot be written does not end the renewing; the holder is told why, and
+    when it is too late."""
 
     def fail() -> bool:
         raise StoreUnavailable("the disk is full")
@@ -89,7 +93,8 @@ def test_a_renewal_that_fails_is_told_and_tried_again(
 def test_no_error_ends_the_renewing(
     store: Store, clock: Ticking, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """L6: an error that nobody expects is logged in full and told to the holder, and the lease is still renewed."""
+    """L6: an error that nobody expects is logged in full and told to the holder, and the lease is
+    still renewed."""
 
     def fail() -> bool:
         raise ZeroDivisionError("a bug")
@@ -105,7 +110,8 @@ def test_no_error_ends_the_renewing(
 
 
 def test_a_lease_that_another_took_is_lost(store: Store, clock: Ticking) -> None:
-    """L6: once another has it, it is not asked for again, and the holder learns it at its next look."""
+    """L6: once another has it, it is not asked for again, and the holder learns it at
+    its next look."""
     with Lease(store.renew, clock, SECONDS) as lease:
         store.answer = lambda: False
         store.renewed.get(timeout=PATIENCE)

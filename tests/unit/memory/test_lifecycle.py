@@ -27,7 +27,8 @@ from tests.conftest import (
     size,
     verified,
 )
-from tests.unit.store.test_archive import files, kept
+from tests.unit.memory.homes import ruled
+from tests.unit.store.archives import files, kept
 
 FIELDS = ["ok", "promoted", "rotated", "remaining", "threshold"]
 RADAR = {"origin": "radar", "topic_tags": ["x"]}
@@ -41,12 +42,6 @@ RADAR_FULL = {
 }
 
 
-def ruled(desk: Desk, text: str) -> None:
-    """The rules of a home, from now on."""
-    desk.home.mkdir(parents=True, exist_ok=True)
-    (desk.home / "retention_rules.yaml").write_text(text, "utf-8")
-
-
 def everywhere(op: Operator, desk: Desk) -> list[str]:
     """The texts in the store and in the files of the archive."""
     return sorted([*contents(op.list(layers=list(Layer), states=None, limit=10_000)), *kept(desk)])
@@ -56,7 +51,8 @@ def everywhere(op: Operator, desk: Desk) -> list[str]:
 
 
 def test_promotion_moves_and_says_when(op: Operator) -> None:
-    """L2: it leaves short-term memory for the layer of its kind, keeps all that it says, and has the time of its promotion."""
+    """L2: it leaves short-term memory for the layer of its kind, keeps all that it says, and has
+    the time of its promotion."""
     made = op.remember(
         "tea",
         kind="fact",
@@ -91,7 +87,8 @@ def test_promotion_moves_and_says_when(op: Operator) -> None:
 
 
 def test_external_text_never_becomes_semantic(op: Operator) -> None:
-    """L2, V8: whatever its kind and importance, what comes from outside is kept as what happened; nothing is a procedure."""
+    """L2, V8: whatever its kind and importance, what comes from outside is kept as what happened;
+    nothing is a procedure."""
     made = [
         op.remember(f"{kind} {trust}", kind=kind, importance=1.0, trust=trust)
         for kind in rules.KINDS
@@ -117,7 +114,8 @@ CONTRACTS_BROKEN: list[dict[str, Any]] = [
 
 
 def test_a_broken_contract_leads_to_episodic(op: Operator) -> None:
-    """R7, L2: what would break the promise of semantic memory is kept as what happened, and its metadata as it was."""
+    """R7, L2: what would break the promise of semantic memory is kept as what happened, and its
+    metadata as it was."""
     given = [*CONTRACTS_KEPT, *CONTRACTS_BROKEN]
     made = [
         op.remember(f"n{n}", kind="fact", importance=0.9, metadata=metadata)
@@ -179,7 +177,8 @@ def test_all_five_fields_always(desk: Desk, mem: Memory) -> None:
 
 
 def test_what_changed_meanwhile_waits(op: Operator, clock: Ticking) -> None:
-    """L2, L3: an entry that somebody changes between the look and the move is left for the next run, and not lost."""
+    """L2, L3: an entry that somebody changes between the look and the move is left for the next
+    run, and not lost."""
     promising, fading = (
         op.remember("promising", importance=0.9),
         op.remember("fading", importance=0.1),
@@ -204,7 +203,8 @@ def test_what_changed_meanwhile_waits(op: Operator, clock: Ticking) -> None:
 
 
 def test_expiry_goes_to_the_archive(desk: Desk, op: Operator) -> None:
-    """L7: what is old and unimportant is archived, not deleted; brought back it counts as wanted, and does not leave again."""
+    """L7: what is old and unimportant is archived, not deleted; brought back it counts as wanted,
+    and does not leave again."""
     ruled(desk, "expire_after_days: 90\n")
     made = op.remember("old noise", importance=0.2)
     op.remember("old but not unimportant", importance=0.3)
@@ -226,7 +226,8 @@ def test_expiry_goes_to_the_archive(desk: Desk, op: Operator) -> None:
 
 
 def test_rotation_is_first_in_first_out(desk: Desk, op: Operator) -> None:
-    """L3: the oldest leave in their order, by when they were stored and not by when they happened; the file says why."""
+    """L3: the oldest leave in their order, by when they were stored and not by when they happened;
+    the file says why."""
     ruled(desk, "short_term_max_lines: 2\n")
     for n in range(4):
         op.remember(f"n{n}", importance=0.1, at=START - timedelta(days=n))
@@ -237,7 +238,8 @@ def test_rotation_is_first_in_first_out(desk: Desk, op: Operator) -> None:
 
 
 def test_the_clock_may_jump(desk: Desk, op: Operator, clock: Ticking) -> None:
-    """L2, L3, L7: an hour back, ten years forward: nothing is lost, nothing is twice, and no file is written over."""
+    """L2, L3, L7: an hour back, ten years forward: nothing is lost, nothing is twice, and no file
+    is written over."""
     ruled(desk, "short_term_max_lines: 4\nexpire_after_days: 300\ntime_decay_per_day: 0.0001\n")
     written: list[str] = []
     for turn, jump in enumerate((0, -1, 87_600, -87_600, -1, 0)):
@@ -268,7 +270,8 @@ def test_a_run_keeps_to_its_user(desk: Desk) -> None:
 
 
 def test_prune_takes_what_all_bounds_allow(desk: Desk, op: Operator) -> None:
-    """L11: by layer, age, importance and tag, all of them together; the preview says the same as the deed."""
+    """L11: by layer, age, importance and tag, all of them together; the preview says the same as
+    the deed."""
     for layer, metadata in CONTRACTS.items():
         for n in range(2):
             op.remember(
@@ -319,7 +322,8 @@ ABSURD: list[dict[str, Any]] = [
 
 
 def test_prune_needs_a_bound_that_makes_sense(op: Operator) -> None:
-    """L11: without a bound, with an absurd one, or for working memory, which ends with its run, nothing goes."""
+    """L11: without a bound, with an absurd one, or for working memory, which ends with its run,
+    nothing goes."""
     op.remember("tea")
     op.run("task")
     before = size(op)
@@ -339,7 +343,8 @@ def test_the_newest_of_many_are_shown(op: Operator) -> None:
 
 
 def test_prune_by_state(op: Operator) -> None:
-    """L11: active ones unless told otherwise; what is in another state goes when that is named, and returns in it."""
+    """L11: active ones unless told otherwise; what is in another state goes when that is named, and
+    returns in it."""
     made = {state: op.remember(state.value, tags=["x"]) for state in State}
     for state, record in made.items():
         if state is not State.ACTIVE:
@@ -388,7 +393,8 @@ def test_the_status_file(desk: Desk, mem: Memory) -> None:
     "how", ["a file", "a link", "a folder in its place", "a link in its place"]
 )
 def test_a_status_that_cannot_be_written(desk: Desk, mem: Memory, tmp_path: Path, how: str) -> None:
-    """L5: what was done stays done and is returned with all its fields; `status()` says that it could not be told, once."""
+    """L5: what was done stays done and is returned with all its fields; `status()` says that it
+    could not be told, once."""
     status, file = desk.home / "status", desk.home / "status" / "sky_last_action.json"
     (tmp_path / "elsewhere").mkdir()
     if how == "a file":
@@ -426,7 +432,8 @@ def test_bad_rules_at_the_first_use(desk: Desk) -> None:
 def test_bad_rules_later_keep_the_old_ones(
     desk: Desk, op: Operator, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """L6: a mistake in the file leaves the rules of before in force, and is logged with file and line."""
+    """L6: a mistake in the file leaves the rules of before in force, and is logged with
+    file and line."""
     ruled(desk, "promote_threshold: 0.6\n")
     assert op.run_once()["threshold"] == 0.6
     ruled(desk, "promote_threshold: [\n")
@@ -443,7 +450,8 @@ def test_bad_rules_later_keep_the_old_ones(
 
 
 def test_bad_rules_are_told_in_the_status(desk: Desk, op: Operator) -> None:
-    """L6: whoever looks at the status learns that the file is not what runs; once it is mended, nothing is said any more."""
+    """L6: whoever looks at the status learns that the file is not what runs; once it is mended,
+    nothing is said any more."""
     op.run_once()
     ruled(desk, "promote_threshold: 7\n")
     op.run_once()
@@ -472,7 +480,8 @@ def test_rules_may_change_between_runs(desk: Desk, op: Operator) -> None:
 
 
 def test_the_scope_of_what_is_moved(op: Operator) -> None:
-    """L2, L3: only active short-term memories move; working memory, proposals and what was set aside stay where they are."""
+    """L2, L3: only active short-term memories move; working memory, proposals and what was set
+    aside stay where they are."""
     states = (State.CONSTRAINED, State.SUPERSEDED, State.TOMBSTONED)
     others = [
         move(op, op.remember(state.value, importance=1.0).id, state=state) for state in states
@@ -482,3 +491,112 @@ def test_the_scope_of_what_is_moved(op: Operator) -> None:
     others.append(op.remember("episode", layer="episodic", importance=1.0))
     assert op.run_once()["promoted"] == 0
     assert [op.get(record.id) for record in others] == others
+
+
+SAME = "The user likes strong espresso"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "joins"),
+    [
+        (SAME, f"{SAME}!", True),
+        ("Rent is 900 euros", "Rent is 950 euros", False),
+        ("The meeting is at 7am on Monday", "The meeting is at 7am on Tuesday", False),
+        ("Ben is allergic to nuts", "Ben is not allergic to nuts", False),
+        ("The dog of Ana is old", "The dog of Ben is old", False),
+        ("我喝茶", "我不喝茶", False),
+    ],
+)
+def test_what_differs_in_a_detail_is_not_joined(
+    desk: Desk, one: str, other: str, joins: bool
+) -> None:
+    """L7: numbers, days, names and denials are what vectors do not tell apart, so they are compared
+    as they stand."""
+    ruled(desk, "deduplicate: 0.5\n")
+    op = desk.operator()
+    for text in (one, other):
+        op.remember(text, kind="fact", importance=0.8)
+    assert [decision.action.value for decision in op.plan_promotion()] == [
+        "promote",
+        "join" if joins else "promote",
+    ]
+
+
+def test_a_twin_is_as_important_as_what_joins_it(desk: Desk) -> None:
+    """L7: what was said again, and as more important, does not become less so by joining."""
+    ruled(desk, "deduplicate: 0.9\n")
+    op = desk.operator()
+    first = op.remember(SAME, kind="fact", importance=0.7)
+    op.run_once()
+    op.remember(SAME, kind="fact", importance=0.9)
+    op.run_once()
+    assert op.get(first.id).importance == 0.9
+    assert op.moved is not None
+    assert (op.moved.promoted, op.moved.joined) == (0, 1)
+
+
+def test_what_was_brought_back_is_not_joined_again(desk: Desk) -> None:
+    """L4, L7: a person who restores a memory wants it for itself; the next run does
+    not undo that."""
+    ruled(desk, "deduplicate: 0.9\n")
+    op = desk.operator()
+    op.remember(SAME, kind="fact", importance=0.8)
+    again = op.remember(SAME, kind="fact", importance=0.8)
+    op.run_once()
+    op.restore_archived(again.id)
+    op.run_once()
+    assert op.get(again.id).layer is Layer.SEMANTIC
+
+
+def test_deduplication_without_an_embedder_is_told(desk: Desk) -> None:
+    """L7: nothing is joined then, all is promoted, and `status` says why."""
+    ruled(desk, "deduplicate: 0.9\n")
+    op = desk.operator(settings={"recall.embedders": ["none"]})
+    for _ in range(2):
+        op.remember(SAME, kind="fact", importance=0.8)
+    assert op.run_once()["promoted"] == 2
+    assert any("no embedder" in problem for problem in op.status()["problems"])
+
+
+def test_a_promotion_may_leave_an_episode(desk: Desk) -> None:
+    """L10: as a setting, one episodic record for each run that promotes, with what was
+    promoted as evidence."""
+    op = desk.operator(settings={"promotion.episodes": True})
+    made = op.remember("tea", kind="fact", importance=0.9)
+    op.run_once()
+    (episode,) = op.list(layers=["episodic"])
+    assert episode.evidence == (made.id,)
+    before = size(op)
+    op.run_once()
+    assert size(op) == before
+
+
+def test_archived_memories_stay_evidence(op: Operator, clock: Ticking) -> None:
+    """L9, P1: what was compressed is archived, and every evidence id of the profile and the
+    projects still resolves."""
+    op.remember("Ana prefers tea", kind="preference")
+    op.remember("Ship it", tags=["project:atlas", "next"])
+    clock.jump(timedelta(days=3))
+    done = op.compress_short_to_long()
+    assert (done["compressed"], done["left"]) == (2, 0)
+    ids = [*op.user_profile().evidence_ids, *op.projects()[0].evidence_ids]
+    assert all(op.get(record_id).archived for record_id in ids)
+    before = size(op)
+    assert op.compress_short_to_long()["compressed"] == 0
+    assert size(op) == before
+    assert verified(op)
+
+
+def test_restored_memories_are_found_again(op: Operator) -> None:
+    """L4: what comes back is in every list and search, and its second leaving works
+    like the first."""
+    made = op.remember("green tea")
+    for _ in range(2):
+        op.prune(layers=["short_term"])
+        assert contents(op.search("green tea")) == []
+        op.restore_archived(made.id)
+        assert contents(op.search("green tea")) == ["green tea"]
+    assert [event.action for event in op.history(made.id)] == [
+        "remember",
+        *["prune", "archive.restore"] * 2,
+    ]

@@ -29,7 +29,8 @@ def known(handle: Memory, subject: str = "Ana", **more: Any) -> dict[str, list[s
 
 
 def test_a_fact_says_where_it_comes_from(mem: Memory) -> None:
-    """S1, R9: subject, attribute and value, the turn as evidence, its episode, and the exact words that say it."""
+    """S1, R9: subject, attribute and value, the turn as evidence, its episode, and the exact words
+    that say it."""
     conversation = mem.remember_conversation(
         [{"speaker": "Ana", "text": "Well, I live in Porto these days."}], session="s"
     )
@@ -149,7 +150,8 @@ def test_an_operators_correction_is_not_undone_by_an_agents_turn(mem: Memory, op
 
 
 def test_tastes_are_proposed_and_grow(mem: Memory, op: Operator) -> None:
-    """S3, V9: one proposal a key; a longer list takes the place of the one that waits, and keeps what is confirmed."""
+    """S3, V9: one proposal a key; a longer list takes the place of the one that waits, and keeps
+    what is confirmed."""
     op.upsert_user_profile({"name": "Ana", "likes": ["tea"]}, [op.remember("x").id])
     talk(mem, "a", "I love hiking.")
     assert mem.sleep()["tastes"] == 1
@@ -169,7 +171,8 @@ def test_tastes_are_proposed_and_grow(mem: Memory, op: Operator) -> None:
 
 
 def test_a_verbose_conversation_is_summed_up(desk: Desk, mem: Memory) -> None:
-    """S3: an extractive summary whose every sentence is in a turn; the turns stay, and it is made once."""
+    """S3: an extractive summary whose every sentence is in a turn; the turns stay, and it
+    is made once."""
     said = [
         f"On day {number} I climbed the mountain number {number} with Ben and we saw an old castle there. "
         * 3
@@ -205,7 +208,8 @@ def test_a_workflow_that_succeeds_is_proposed(desk: Desk, mem: Memory, op: Opera
 
 
 def test_importance_follows_use(desk: Desk, mem: Memory, op: Operator) -> None:
-    """S4: what nobody wants matters less, by the same amount however often one sleeps; nothing is deleted."""
+    """S4: what nobody wants matters less, by the same amount however often one sleeps;
+    nothing is deleted."""
     told, wanted = talk(mem, "a", "The weather was fine.", "The key is under the mat.")
     before = mem.get(told).importance
     for _ in range(3):
@@ -234,7 +238,8 @@ def test_the_plan_changes_nothing_and_says_why(mem: Memory, op: Operator) -> Non
 
 
 def test_users_have_facts_of_their_own(desk: Desk) -> None:
-    """R12: what one user's Ana said is nothing to another; a handle for one user cannot let all of them sleep."""
+    """R12: what one user's Ana said is nothing to another; a handle for one user cannot let all of
+    them sleep."""
     ana, ben = desk.agent(user="ana"), desk.agent(user="ben")
     talk(ana, "a", "I live in Porto.")
     talk(ben, "b", "I live in Rome.")
@@ -245,7 +250,8 @@ def test_users_have_facts_of_their_own(desk: Desk) -> None:
 
 
 def test_the_scheduler_sleeps(desk: Desk, mem: Memory, op: Operator) -> None:
-    """S5, V7: as the job `consolidation`, by the system, when nothing was written for a while; it confirms nothing."""
+    """S5, V7: as the job `consolidation`, by the system, when nothing was written for a while; it
+    confirms nothing."""
     talk(mem, "a", "I live in Porto. I love hiking.")
     scheduler = desk.open(Role.SYSTEM)
     orchestrator = scheduler.orchestrator()
@@ -284,7 +290,10 @@ def test_a_timeline_needs_a_name(mem: Memory, bad: Any) -> None:
         [
             {
                 "speaker": "Ana",
-                "text": "If I lived in Rome I would be happy. Do you live in Rome? Maybe I live in a dream.",
+                "text": (
+                    "If I lived in Rome I would be happy. Do you live in Rome? Maybe I live in "
+                    "a dream."
+                ),
             }
         ],
     ],
@@ -299,7 +308,8 @@ def test_nothing_rather_than_nonsense(mem: Memory, turns: list[dict[str, str]]) 
 def test_a_night_stops_between_texts_and_the_next_one_goes_on(
     desk: Desk, mem: Memory, op: Operator
 ) -> None:
-    """S5: a night that is told to stop ends before the next text, leaves nothing half read, and says so."""
+    """S5: a night that is told to stop ends before the next text, leaves nothing half read, and
+    says so."""
     talk(mem, "a", "I live in Porto.", "I love hiking.", "I have a dog.")
     asked: list[int] = []
 
@@ -321,7 +331,8 @@ def test_a_night_stops_between_texts_and_the_next_one_goes_on(
 def test_a_night_that_is_stopped_while_it_writes_has_written_nothing(
     mem: Memory, op: Operator
 ) -> None:
-    """S5: facts of a batch are written together or not at all, also when the night is told to stop among them."""
+    """S5: facts of a batch are written together or not at all, also when the night is told to stop
+    among them."""
     talk(mem, "a", "I live in Porto. I love hiking. I have a dog.")
     before = size(op)
     reading = threading.Event()
@@ -342,7 +353,8 @@ def test_a_night_that_is_stopped_while_it_writes_has_written_nothing(
 def test_a_long_session_is_read_in_batches_that_end_soon(
     mem: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S5: what is read in one go is bounded by its length as well, so that an interruption costs little; none is forgotten."""
+    """S5: what is read in one go is bounded by its length as well, so that an interruption costs
+    little; none is forgotten."""
     monkeypatch.setattr(facts, "ROOM", 100)
     batches: list[int] = []
     said = Knowledge._said
@@ -360,7 +372,8 @@ def test_a_long_session_is_read_in_batches_that_end_soon(
 
 
 def test_what_is_too_long_to_be_read_is_told(mem: Memory) -> None:
-    """S1, S6: a turn is read up to a length, a stretch without an end is skipped, a list of claims is cut: notes say so."""
+    """S1, S6: a turn is read up to a length, a stretch without an end is skipped, a list of claims
+    is cut: notes say so."""
     talk(
         mem,
         "a",

@@ -17,6 +17,7 @@ from lamina.errors import InvalidInput, LaminaError, NotFound, StoreUnavailable
 from lamina.memory.profiles import FILE_NAME, Profiles
 from lamina.memory.scope import Scope
 from lamina.model.record import Actor, Layer, Record, Role, State, Trust
+from tests.cases import every
 from tests.conftest import Desk, Ticking, move, size, verified
 
 OLD = timedelta(hours=49)
@@ -60,7 +61,8 @@ def filled(handle: Memory) -> dict[str, Record]:
 
 
 def test_compression_as_the_document_has_it(op: Operator, clock: Ticking) -> None:
-    """L9, R10: old items become the profile and projects with evidence, they leave short-term memory, and the rest stays."""
+    """L9, R10: old items become the profile and projects with evidence, they leave short-term
+    memory, and the rest stays."""
     made = filled(op)
     clock.jump(OLD)
     found = profiles(op)
@@ -89,7 +91,8 @@ def test_compression_as_the_document_has_it(op: Operator, clock: Ticking) -> Non
 
 
 def test_evidence_always_resolves(op: Operator, clock: Ticking) -> None:
-    """L9, P1: what was compressed is found in the archive by the ids that the summaries name, word for word."""
+    """L9, P1: what was compressed is found in the archive by the ids that the summaries name, word
+    for word."""
     made = filled(op)
     clock.jump(OLD)
     found = profiles(op)
@@ -100,7 +103,8 @@ def test_evidence_always_resolves(op: Operator, clock: Ticking) -> None:
 
 
 def test_summaries_keep_the_contracts(op: Operator, clock: Ticking) -> None:
-    """R7, L9: profile and project records have what their layers promise, a text that is found, and say what made them."""
+    """R7, L9: profile and project records have what their layers promise, a text that is found, and
+    say what made them."""
     filled(op)
     clock.jump(OLD)
     profiles(op).compress()
@@ -139,7 +143,8 @@ def test_again_changes_nothing(desk: Desk, clock: Ticking, role: Role) -> None:
 
 @pytest.mark.parametrize("role", [Role.OPERATOR, Role.AGENT])
 def test_a_crash_before_the_archive_is_harmless(desk: Desk, clock: Ticking, role: Role) -> None:
-    """L9, S5: when a process dies between the summaries and the archive, the next call archives and writes nothing twice."""
+    """L9, S5: when a process dies between the summaries and the archive, the next call archives and
+    writes nothing twice."""
     handle = desk.open(role)
     filled(handle)
     clock.jump(OLD)
@@ -158,7 +163,8 @@ def test_a_crash_before_the_archive_is_harmless(desk: Desk, clock: Ticking, role
 
 
 def test_two_at_once_write_nothing_twice(desk: Desk, clock: Ticking) -> None:
-    """L9: when two handles compress the same memories, the second finds them summed up, and both end well."""
+    """L9: when two handles compress the same memories, the second finds them summed up, and both
+    end well."""
     one, other = desk.operator(), desk.operator()
     filled(one)
     clock.jump(OLD)
@@ -182,7 +188,8 @@ def test_a_crash_of_an_agent_is_finished_by_an_operator(desk: Desk, clock: Ticki
 
 
 def test_new_facts_join_the_old(op: Operator, clock: Ticking) -> None:
-    """L9, P1, R3: a later compression replaces the record of a list by one that says more, with all evidence."""
+    """L9, P1, R3: a later compression replaces the record of a list by one that says more,
+    with all evidence."""
     first = op.remember("lives in Oslo", kind="fact")
     clock.jump(OLD)
     found = profiles(op)
@@ -201,7 +208,8 @@ def test_new_facts_join_the_old(op: Operator, clock: Ticking) -> None:
 
 
 def test_what_is_known_only_gains_evidence(op: Operator, clock: Ticking) -> None:
-    """L9: a memory that repeats what is known is compressed, and the record that says it stays and gains evidence."""
+    """L9: a memory that repeats what is known is compressed, and the record that says it stays and
+    gains evidence."""
     op.remember("lives in Oslo", kind="fact")
     clock.jump(OLD)
     found = profiles(op)
@@ -248,7 +256,8 @@ def test_a_wrong_cutoff_is_refused(op: Operator, hours: Any) -> None:
 
 
 def test_a_dry_run_explains_and_changes_nothing(op: Operator, clock: Ticking) -> None:
-    """L9: a dry run says what would become of each memory and why, and the store stays as it was."""
+    """L9: a dry run says what would become of each memory and why, and the store stays
+    as it was."""
     made = filled(op)
     clock.jump(OLD)
     found, before = profiles(op), size(op)
@@ -277,7 +286,8 @@ def test_a_dry_run_explains_and_changes_nothing(op: Operator, clock: Ticking) ->
     "actor", [Actor(Role.AGENT, "sky", "test"), Actor(Role.SYSTEM, "scheduler", "test")]
 )
 def test_an_agent_and_the_scheduler_only_propose(desk: Desk, clock: Ticking, actor: Actor) -> None:
-    """V1, V7, V8: without an operator the profile's updates wait, with their evidence; projects are active."""
+    """V1, V7, V8: without an operator the profile's updates wait, with their evidence;
+    projects are active."""
     mem = desk.agent()
     filled(mem)
     clock.jump(OLD)
@@ -292,7 +302,8 @@ def test_an_agent_and_the_scheduler_only_propose(desk: Desk, clock: Ticking, act
 
 
 def test_a_later_proposal_holds_the_earlier(mem: Memory, clock: Ticking) -> None:
-    """V1: a proposal for a list repeats what waits already, so that confirming the last one loses nothing."""
+    """V1: a proposal for a list repeats what waits already, so that confirming the last
+    one loses nothing."""
     for content in ("lives in Oslo", "has a dog"):
         mem.remember(content, kind="fact")
         clock.jump(OLD)
@@ -304,7 +315,8 @@ def test_a_later_proposal_holds_the_earlier(mem: Memory, clock: Ticking) -> None
 
 
 def test_external_text_waits_for_a_person(op: Operator, clock: Ticking) -> None:
-    """V8: text from outside becomes neither profile nor project by itself, though an operator compresses it."""
+    """V8: text from outside becomes neither profile nor project by itself, though an operator
+    compresses it."""
     op.remember("Ana is a spy", kind="fact", source="web:example.org")
     op.remember("send the keys", kind="project", tags=["project:garden"], source="mail")
     op.remember("grow tomatoes", kind="project", tags=["project:garden"])
@@ -336,7 +348,8 @@ def test_a_summary_is_trusted_as_its_sources(desk: Desk, clock: Ticking) -> None
 
 
 def test_users_are_kept_apart(desk: Desk, clock: Ticking) -> None:
-    """R12: each user's memories become that user's profile, and nobody else's; a handle for one touches no other."""
+    """R12: each user's memories become that user's profile, and nobody else's; a handle for one
+    touches no other."""
     ana, ben, all_ = desk.operator(user="ana"), desk.operator(user="ben"), desk.operator()
     for handle, content in (
         (ana, "lives in Oslo"),
@@ -368,7 +381,8 @@ def test_projects_of_users_are_kept_apart(desk: Desk, clock: Ticking) -> None:
 
 
 def test_an_operator_sets_the_profile(op: Operator) -> None:
-    """V1, P1, R10: on an operator's handle a patch is active at once, replaces what the keys held, and names its evidence."""
+    """V1, P1, R10: on an operator's handle a patch is active at once, replaces what the keys held,
+    and names its evidence."""
     source = op.remember("Ana said so")
     found = profiles(op)
     found.upsert({"name": "Ann", "preferences": {"drink": "tea"}}, [source.id])
@@ -383,7 +397,8 @@ def test_an_operator_sets_the_profile(op: Operator) -> None:
 
 @pytest.mark.parametrize("role", [Role.AGENT, Role.SYSTEM])
 def test_others_propose_a_patch(desk: Desk, role: Role) -> None:
-    """V1, V7: on an agent's handle and in the scheduler a patch waits for an operator, and the profile stays as it is."""
+    """V1, V7: on an agent's handle and in the scheduler a patch waits for an operator, and the
+    profile stays as it is."""
     mem = desk.agent()
     source = mem.remember("Ana said so")
     found = profiles(mem, Actor(role, "x", "test"))
@@ -408,8 +423,8 @@ def test_the_same_patch_again_changes_nothing(desk: Desk, role: Role) -> None:
     assert size(handle) == before
 
 
-@pytest.mark.parametrize("role", [Role.OPERATOR, Role.AGENT])
-@pytest.mark.parametrize(
+@every("role", [Role.OPERATOR, Role.AGENT])
+@every(
     "evidence",
     [
         None,
@@ -426,7 +441,8 @@ def test_the_same_patch_again_changes_nothing(desk: Desk, role: Role) -> None:
     ],
 )
 def test_no_profile_without_evidence(desk: Desk, role: Role, evidence: Any) -> None:
-    """P1: without evidence ids, or with one that leads nowhere, a patch is an error and nothing is stored."""
+    """P1: without evidence ids, or with one that leads nowhere, a patch is an error and
+    nothing is stored."""
     handle = desk.open(role)
     known = handle.remember("Ana said so").id
     before = size(handle)
@@ -438,7 +454,8 @@ def test_no_profile_without_evidence(desk: Desk, role: Role, evidence: Any) -> N
 
 
 def test_another_users_record_is_no_evidence(desk: Desk) -> None:
-    """P1, P2, R12: evidence that a handle may not see is unknown to it, and the attempt is noted."""
+    """P1, P2, R12: evidence that a handle may not see is unknown to it, and the
+    attempt is noted."""
     other = desk.operator(user="ben").remember("secret")
     with pytest.raises(NotFound, match=other.id):
         profiles(desk.operator(user="ana")).upsert({"name": "Ana"}, [other.id])
@@ -488,7 +505,8 @@ def test_a_correction_outlives_what_was_said_before(op: Operator, clock: Ticking
 
 
 def test_a_user_overrides_what_concerns_everybody(desk: Desk) -> None:
-    """R12: a user's own key wins for that user, and what concerns everybody stays for the others."""
+    """R12: a user's own key wins for that user, and what concerns everybody stays
+    for the others."""
     all_, ana = desk.operator(), desk.operator(user="ana")
     profiles(all_).upsert({"language": "English"}, [all_.remember("said").id])
     profiles(ana).upsert({"Language": "Norwegian"}, [ana.remember("said").id])
@@ -521,7 +539,8 @@ def test_only_active_records_count(op: Operator) -> None:
 
 
 def test_the_snapshot_is_the_profile(desk: Desk, op: Operator) -> None:
-    """R10, B6: `user_profile.json` holds the profile of nobody in particular, private, and is written when it changes."""
+    """R10, B6: `user_profile.json` holds the profile of nobody in particular, private, and is
+    written when it changes."""
     found, path = profiles(op), desk.folder() / FILE_NAME
     assert found.write_snapshot() is None
     assert not path.exists()
@@ -543,7 +562,8 @@ def test_the_snapshot_is_the_profile(desk: Desk, op: Operator) -> None:
 def test_a_snapshot_that_cannot_be_written_is_told(
     desk: Desk, op: Operator, tmp_path: Path
 ) -> None:
-    """B6, P2: a link or a folder in the place of the snapshot is refused and told, and nothing outside is touched."""
+    """B6, P2: a link or a folder in the place of the snapshot is refused and told, and nothing
+    outside is touched."""
     found, path = profiles(op), desk.folder() / FILE_NAME
     found.upsert({"name": "Ana"}, [op.remember("Ana said so").id])
     outside = tmp_path / "outside.json"
@@ -599,8 +619,8 @@ steps = st.lists(
 def test_every_memory_is_compressed_or_left(
     tmp_path_factory: pytest.TempPathFactory, history: list[Any]
 ) -> None:
-    """L9, P1: through crashes, users and authorities every memory is in short-term memory or in the archive, exactly once;
-    every summary names sources that are found; and the trail still holds."""
+    """L9, P1: through crashes, users and authorities every memory is in short-term memory or in the
+    archive, exactly once; every summary names sources that are found; and the trail still holds."""
     with Desk(tmp_path_factory.mktemp("home")) as desk:
         op, ids = desk.operator(), set()
         for role, user, items, crashes in history:
@@ -634,3 +654,30 @@ def test_errors_are_ours(op: Operator) -> None:
     for patch, evidence in ((object(), []), ({"a": object()}, ["x"]), ({"name": "Ana"}, object())):
         with pytest.raises(LaminaError):
             profiles(op).upsert(patch, evidence)
+
+
+def test_profile_snapshot_follows(desk: Desk, op: Operator) -> None:
+    """R10: `user_profile.json` is the profile as it is now."""
+    said = op.remember("Call me Ana")
+    op.upsert_user_profile({"name": "Ana"}, [said.id])
+    assert json.loads((desk.folder() / "user_profile.json").read_text())["name"] == "Ana"
+    assert op.user_profile().to_dict()["evidence_ids"] == [said.id]
+
+
+def test_upsert_needs_evidence(op: Operator) -> None:
+    """P1: without evidence ids, or with unknown ones, nothing is stored."""
+    before = size(op)
+    with pytest.raises(InvalidInput):
+        op.upsert_user_profile({"name": "Ana"})
+    assert size(op) == before
+
+
+def test_an_agent_proposes_a_profile(desk: Desk) -> None:
+    """V1: on an agent's handle the same call makes a record that waits."""
+    mem = desk.agent()
+    said = mem.remember("Call me Ana")
+    mem.upsert_user_profile({"name": "Ana"}, [said.id])
+    assert [record.state for record in mem.list(layers=["profile"], states=None)] == [
+        State.CONSTRAINED
+    ]
+    assert mem.user_profile().name != "Ana"

@@ -20,7 +20,8 @@ def proposed(handle: Memory, value: object, key: str = "drink", **more: Any) -> 
 
 
 def test_the_queue_says_what_a_person_needs(mem: Memory, op: Operator) -> None:
-    """V5, V9: what put it there, since when, what it would replace, its rivals; most effect first."""
+    """V5, V9: what put it there, since when, what it would replace, its rivals;
+    most effect first."""
     tea = op.confirm(proposed(mem, "tea"))
     other = proposed(mem, "Berlin", "city")
     first, second = proposed(mem, "coffee"), proposed(mem, "water")
@@ -56,7 +57,8 @@ def test_the_same_value_is_one_proposal_with_more_evidence(mem: Memory, op: Oper
 
 
 def test_what_is_known_is_not_proposed(mem: Memory, op: Operator) -> None:
-    """V9: a value that is active already is a conflict that names the record, and leaves no trace."""
+    """V9: a value that is active already is a conflict that names the record, and
+    leaves no trace."""
     known = op.confirm(proposed(mem, "tea"))
     said = mem.remember("tea again")
     before = op.status()["records"]
@@ -75,7 +77,8 @@ def test_one_proposal_is_one_key(mem: Memory) -> None:
 
 
 def test_machines_propose_no_more_than_people_can_read(desk: Desk) -> None:
-    """V9: capped per day, for the agent and the scheduler together; an operator is not; tomorrow is another day."""
+    """V9: capped per day, for the agent and the scheduler together; an operator is not; tomorrow is
+    another day."""
     mem = desk.agent(settings={"review.per_day": 3})
     op = desk.operator(settings={"review.per_day": 3})
     for number in range(3):
@@ -108,7 +111,8 @@ def test_compression_leaves_for_tomorrow_what_is_too_much(desk: Desk) -> None:
 
 
 def test_proposals_lapse(desk: Desk, mem: Memory, op: Operator) -> None:
-    """V9: what nobody decides is put aside after a while, by the scheduler too; its value may come again."""
+    """V9: what nobody decides is put aside after a while, by the scheduler too; its value
+    may come again."""
     old = proposed(mem, "tea")
     desk.clock.jump(timedelta(days=89))
     young = proposed(mem, "Berlin", "city")
@@ -164,7 +168,8 @@ def test_compaction_only_shows_unless_it_is_told_to_propose(mem: Memory, op: Ope
 
 
 def test_confirming_a_compaction_supersedes_its_sources(mem: Memory, op: Operator) -> None:
-    """V2, P1: the summary names its sources and rests on them; confirming it supersedes them, a rollback restores them."""
+    """V2, P1: the summary names its sources and rests on them; confirming it supersedes them, a
+    rollback restores them."""
     sources = facts(op, "The boiler is old", "The boiler is loud")
     (group,) = mem.compact(create_proposals=True)
     summary = op.get(group["proposal"])
@@ -242,7 +247,8 @@ RADAR = {
 
 
 def test_radar_records_keep_their_contract(mem: Memory, op: Operator) -> None:
-    """R7: what the radar writes needs all of its fields, and has them after compaction, confirmation and rollback."""
+    """R7: what the radar writes needs all of its fields, and has them after compaction,
+    confirmation and rollback."""
     for field in ("repo_slug", "source_handle", "source_url", "confidence", "evidence_refs"):
         with pytest.raises(InvalidInput, match=field):
             op.remember(
@@ -263,7 +269,8 @@ def test_radar_records_keep_their_contract(mem: Memory, op: Operator) -> None:
 
 
 def test_revoking_a_source_reaches_what_was_derived(mem: Memory, op: Operator) -> None:
-    """V8: all that came from the source or rests on it waits for review; what it had replaced is back; the rest stays."""
+    """V8: all that came from the source or rests on it waits for review; what it had replaced is
+    back; the rest stays."""
     said = mem.remember("tea please")
     tea = op.confirm(mem.propose_profile("drink", "tea", "said so", [said.id]).id)
     told = mem.remember("everybody drinks cola", source="web:Example.com")
@@ -297,7 +304,8 @@ def test_a_revocation_can_be_undone(mem: Memory, op: Operator) -> None:
 
 
 def test_revoking_very_many_is_one_event(desk: Desk, mem: Memory, op: Operator) -> None:
-    """V8: however many they are, it is one transaction and one event, so that one undo takes all of it back."""
+    """V8: however many they are, it is one transaction and one event, so that one undo takes all of
+    it back."""
     mem.remember_many({"content": f"page {number}", "source": "web"} for number in range(1200))
     assert len(op.revoke("web", "hacked")) == 1200
     (event,) = op.audit_log(1)
@@ -307,7 +315,8 @@ def test_revoking_very_many_is_one_event(desk: Desk, mem: Memory, op: Operator) 
 
 
 def test_revoking_follows_evidence_into_the_archive(desk: Desk, mem: Memory, op: Operator) -> None:
-    """V8: a summary whose sources were archived since is derived from them all the same; those stay where they are."""
+    """V8: a summary whose sources were archived since is derived from them all the same; those stay
+    where they are."""
     mem.remember(
         "blue", kind="preference", source="web", metadata={"profile_key": "colour", "value": "blue"}
     )
@@ -333,7 +342,8 @@ def test_what_merely_agrees_is_not_derived(desk: Desk, mem: Memory, op: Operator
 def test_derivation_is_followed_whatever_the_clock_says(
     desk: Desk, mem: Memory, op: Operator
 ) -> None:
-    """V8: a clock that stands still or was set back hides nothing that rests on a revoked source."""
+    """V8: a clock that stands still or was set back hides nothing that rests on
+    a revoked source."""
     desk.clock.step = timedelta(0)
     told = mem.remember("a", source="web")
     same = [mem.remember(f"b{number}", evidence=[told.id]) for number in range(20)]
@@ -375,7 +385,8 @@ def test_revoking_what_nothing_came_from_is_nothing(op: Operator) -> None:
 def test_a_project_under_review_takes_the_place_of_the_active_one(
     desk: Desk, mem: Memory, op: Operator
 ) -> None:
-    """V1, L10: confirming what came from outside about a project leaves one record of it, not two."""
+    """V1, L10: confirming what came from outside about a project leaves one record of
+    it, not two."""
     mem.remember("ship it", tags=["project:boat", "goal"])
     desk.clock.jump(timedelta(days=3))
     op.compress_short_to_long(48)

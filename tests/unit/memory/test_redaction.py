@@ -1,4 +1,5 @@
-"""Secrets in new memories (P6): warned about or redacted by setting, listed by doctor, never in logs, events or errors."""
+"""Secrets in new memories (P6): warned about or redacted by setting, listed by doctor, never in
+logs, events or errors."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def bytes_of(home: Path) -> bytes:
 
 
 def test_a_secret_is_kept_and_told(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
-    """P6: by default a memory keeps what it says; log, status and doctor tell that it holds a secret, and which kind."""
+    """P6: by default a memory keeps what it says; log, status and doctor tell that it holds a
+    secret, and which kind."""
     memory = desk.agent()
     with caplog.at_level(logging.WARNING, "lamina"):
         record = memory.remember(f"the token is {TOKEN}")
@@ -78,7 +80,8 @@ def test_off_means_off(desk: Desk) -> None:
 
 
 def test_no_secret_in_events_reads_or_errors(desk: Desk) -> None:
-    """P6, P4: reasons, queries, violations and error messages are without it, whatever the setting."""
+    """P6, P4: reasons, queries, violations and error messages are without it,
+    whatever the setting."""
     operator = desk.operator(settings={"secrets.capture": "off"})
     record = operator.remember("Ana likes tea")
     operator.search(f"what is {TOKEN} for?")
@@ -117,7 +120,8 @@ BY_NAME: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("metadata", BY_NAME, ids=str)
 def test_a_secret_by_name_is_in_no_field(desk: Desk, metadata: dict[str, Any]) -> None:
-    """P6: what one field says to be a secret is gone from all of them; by default it is told, and `doctor` lists it."""
+    """P6: what one field says to be a secret is gone from all of them; by default it is told, and
+    `doctor` lists it."""
     operator = desk.operator(settings=REDACT)
     record = operator.remember(
         f"she logs in with {PASSWORD}.",
@@ -153,7 +157,8 @@ def test_a_secret_by_name_is_in_no_field(desk: Desk, metadata: dict[str, Any]) -
 
 
 def test_a_password_in_the_profile_is_redacted(desk: Desk) -> None:
-    """P6: proposed, confirmed or set, it is neither in the profile's file nor in a mirror nor in the store."""
+    """P6: proposed, confirmed or set, it is neither in the profile's file nor in a mirror nor in
+    the store."""
     operator = desk.operator(settings=REDACT)
     said = operator.remember("we talked about the router")
     proposed = operator.propose_profile("wifi password", PASSWORD, "she said so", [said.id])
@@ -170,7 +175,8 @@ def test_a_password_in_the_profile_is_redacted(desk: Desk) -> None:
 
 
 def test_labels_are_looked_at_too(desk: Desk) -> None:
-    """P6: a token in a tag, a speaker, a session or a key of metadata is told, listed and redacted like any other."""
+    """P6: a token in a tag, a speaker, a session or a key of metadata is told, listed and redacted
+    like any other."""
     labelled: list[dict[str, Any]] = [
         {"tags": ["tea", TOKEN]},
         {"speaker": TOKEN},
@@ -196,7 +202,8 @@ def test_labels_are_looked_at_too(desk: Desk) -> None:
 
 
 def test_what_only_looks_random_keeps_its_name(desk: Desk) -> None:
-    """P6: sessions, speakers and ids are random by nature: redacting keeps them apart, and dates are no PIN."""
+    """P6: sessions, speakers and ids are random by nature: redacting keeps them apart, and dates
+    are no PIN."""
     memory = desk.agent(settings=REDACT)
     ids = ["aB3dE5fG7hJ9kL1mN3pQ5", "zY9xW7vU5tS3rQ1pN2mL4"]
     found = [
@@ -215,7 +222,8 @@ def test_what_only_looks_random_keeps_its_name(desk: Desk) -> None:
 
 
 def test_redacted_fields_are_as_valid_as_before(desk: Desk) -> None:
-    """P6, R1: a mark that is longer than what it stands for breaks no limit, and repeats no tag and no evidence."""
+    """P6, R1: a mark that is longer than what it stands for breaks no limit, and repeats no tag and
+    no evidence."""
     memory = desk.agent(settings=REDACT)
     said = memory.remember("first")
     many = " ".join(["ab12"] * 50)
@@ -240,7 +248,8 @@ def test_redacted_fields_are_as_valid_as_before(desk: Desk) -> None:
 def test_a_conversation_is_kept_without_secrets(
     desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """P6: the file of a conversation has none in any part of a turn, also where only another turn tells it; it is counted."""
+    """P6: the file of a conversation has none in any part of a turn, also where only another turn
+    tells it; it is counted."""
     memory = desk.agent(settings=REDACT)
     turns: list[dict[str, Any]] = [
         {
@@ -282,7 +291,8 @@ def test_a_conversation_that_is_no_json_is_refused(desk: Desk) -> None:
 
 
 def test_no_secret_in_the_trail_of_a_guest(desk: Desk) -> None:
-    """P6, P3: what a guest asks for is in its trail without the secrets, as its own questions are."""
+    """P6, P3: what a guest asks for is in its trail without the secrets, as its
+    own questions are."""
     desk.operator().remember("the deploy is on Monday", tags=["house"])
     milton = desk.agent("milton")
     milton.remember("hello")
@@ -302,7 +312,8 @@ def test_the_command_line_tells_it_once(
     capsys: pytest.CaptureFixture[str],
     mode: str,
 ) -> None:
-    """P6: a terminal says once that there was a secret, and what to do; the log has nothing to add."""
+    """P6: a terminal says once that there was a secret, and what to do; the log has
+    nothing to add."""
     monkeypatch.setenv("LAMINA_SECRETS_CAPTURE", mode)
     with caplog.at_level(logging.WARNING, "lamina"):
         assert (

@@ -1,4 +1,5 @@
-"""Deciding: proposals, confirmations, rejections, rollbacks, corrections, and taking all of it back."""
+"""Deciding: proposals, confirmations, rejections, rollbacks, corrections, and taking all
+of it back."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def test_a_proposal_waits(mem: Memory, op: Operator) -> None:
 
 
 def test_confirming_supersedes_the_same_key(mem: Memory, op: Operator) -> None:
-    """V1: the active record with the same key, whatever its case and width, is superseded with lineage both ways."""
+    """V1: the active record with the same key, whatever its case and width, is superseded with
+    lineage both ways."""
     first = op.confirm(proposed(mem, "tea"))
     second = op.confirm(proposed(mem, "coffee", "ＤＲＩＮＫ"), "she changed her mind")
     before, now = op.get(first.id), op.get(second.id)
@@ -46,7 +48,8 @@ def test_confirming_supersedes_the_same_key(mem: Memory, op: Operator) -> None:
 
 
 def test_one_decision_is_one_event(mem: Memory, op: Operator) -> None:
-    """V5: actor, reason, before and after of everything that a confirmation changes are in one event."""
+    """V5: actor, reason, before and after of everything that a confirmation changes are
+    in one event."""
     first = op.confirm(proposed(mem, "tea"))
     second = proposed(mem, "coffee")
     before = size(op)
@@ -74,7 +77,8 @@ def test_what_was_overtaken_is_stale(mem: Memory, op: Operator) -> None:
 
 
 def test_a_source_that_changed_makes_a_summary_stale(op: Operator) -> None:
-    """V2, V5: a compacted summary is confirmed only while its sources are what they were; then they are superseded."""
+    """V2, V5: a compacted summary is confirmed only while its sources are what they were; then they
+    are superseded."""
     sources = [
         op.remember(
             f"tea {n}", layer="semantic", metadata={"origin": "sleep", "topic_tags": ["tea"]}
@@ -104,7 +108,8 @@ def test_rejecting_tombstones(mem: Memory, op: Operator) -> None:
 
 
 def test_what_was_said_only_to_propose_is_rejected_too(op: Operator) -> None:
-    """V1, V5, V6: the statement that a proposal made as its own evidence is found no more, however often."""
+    """V1, V5, V6: the statement that a proposal made as its own evidence is found no
+    more, however often."""
     waiting = op.propose_profile("newsletter", "weekly", "somebody said so")
     (said,) = waiting.evidence
     assert [hit.record.id for hit in op.search("newsletter")] == [said]
@@ -124,7 +129,8 @@ def test_what_was_said_only_to_propose_is_rejected_too(op: Operator) -> None:
 
 
 def test_what_somebody_really_said_stays(mem: Memory, op: Operator) -> None:
-    """V1, V6: rejecting hides no turn that was remembered, and no statement that something else rests on."""
+    """V1, V6: rejecting hides no turn that was remembered, and no statement that something else
+    rests on."""
     said = mem.remember("I like tea")
     op.reject(mem.propose_profile("drink", "tea", "said so", [said.id]).id, "a joke")
     assert op.get(said.id).state is State.ACTIVE
@@ -137,7 +143,8 @@ def test_what_somebody_really_said_stays(mem: Memory, op: Operator) -> None:
 
 
 def test_erasing_what_was_hidden_lifts_nothing(mem: Memory, op: Operator) -> None:
-    """V6, P5: without the statement, what was rejected stays out, and nothing is barred in the statement's name."""
+    """V6, P5: without the statement, what was rejected stays out, and nothing is barred in the
+    statement's name."""
     said = mem.remember("weekly is fine for the newsletter")
     waiting = mem.propose_profile("newsletter", "weekly", "said so", [said.id])
     (_, stated) = op.propose_profile("newsletter", "weekly", "I heard it too").evidence
@@ -168,7 +175,8 @@ def test_a_fact_stays_that_a_rejected_proposal_rests_on(op: Operator) -> None:
 
 
 def test_rolling_back_restores_and_undo_reverses(mem: Memory, op: Operator) -> None:
-    """V4: the predecessor is active again; undoing the rollback is as if it had not been; provenance stays."""
+    """V4: the predecessor is active again; undoing the rollback is as if it had not been;
+    provenance stays."""
     first = op.confirm(proposed(mem, "tea"))
     second = op.confirm(proposed(mem, "coffee"))
     op.rollback(second.id, "wrong")
@@ -209,7 +217,8 @@ def test_forgetting_hides_and_can_be_undone(op: Operator) -> None:
 
 @pytest.mark.parametrize("layer", ["short_term", "episodic"])
 def test_correcting_supersedes_with_lineage(op: Operator, layer: str) -> None:
-    """V9: the new record has the old one's place, kind, tags and evidence; the old text stays in its lineage."""
+    """V9: the new record has the old one's place, kind, tags and evidence; the old text stays in
+    its lineage."""
     made = op.remember("Ana drinks tee", layer=layer, tags=["drink"], kind="fact")
     right = op.correct(made.id, "Ana drinks tea", "a typo")
     assert (right.content, right.layer, right.tags, right.supersedes) == (
@@ -232,7 +241,8 @@ def test_correcting_a_profile_changes_its_value(mem: Memory, op: Operator) -> No
 
 
 def test_an_operators_statement_is_its_evidence(op: Operator) -> None:
-    """V1, P1: without evidence, what the operator says is stored as the record that the proposal rests on."""
+    """V1, P1: without evidence, what the operator says is stored as the record that the proposal
+    rests on."""
     made = op.propose_profile("drink", "tea", "I know her")
     (said,) = made.evidence
     assert op.get(said).layer is Layer.EPISODIC
@@ -261,7 +271,8 @@ def test_only_operators_decide(mem: Memory) -> None:
 
 
 def test_users_are_kept_apart(desk: Desk) -> None:
-    """R12, V1: Ben's drink does not supersede Ana's, and nobody decides about what they cannot see."""
+    """R12, V1: Ben's drink does not supersede Ana's, and nobody decides about what
+    they cannot see."""
     ana, ben = desk.operator(user="ana"), desk.operator(user="ben")
     hers = ana.confirm(ana.propose_profile("drink", "tea", "said so").id)
     his = ben.propose_profile("drink", "coffee", "said so")
@@ -284,7 +295,8 @@ def test_a_reason_that_says_nothing(mem: Memory, op: Operator, reason: Any) -> N
 
 
 def test_decisions_about_what_is_not_there(mem: Memory, op: Operator) -> None:
-    """V5: what is not pending, not active, unknown, archived or no event is a typed error, and changes nothing."""
+    """V5: what is not pending, not active, unknown, archived or no event is a typed error, and
+    changes nothing."""
     active = op.remember("tea")
     waiting = proposed(mem, "coffee")
     gone = op.remember("old", tags=["old"])
@@ -325,7 +337,8 @@ def test_what_has_changed_since_cannot_be_undone(op: Operator) -> None:
 
 
 def test_evidence_out_of_reach_is_noted(desk: Desk) -> None:
-    """P2, P1: a proposal on another user's record finds none, and the attempt is logged like any other."""
+    """P2, P1: a proposal on another user's record finds none, and the attempt is logged
+    like any other."""
     hers = desk.agent(user="ana").remember("I like tea")
     ben = desk.agent(user="ben")
     with pytest.raises(NotFound):

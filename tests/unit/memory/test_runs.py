@@ -16,7 +16,8 @@ def ended(record: Record | None) -> Record:
 
 
 def test_notes_are_found_only_in_their_run(mem: Memory) -> None:
-    """L10, Q4: a note is found by its run, along with everything else, and by no other search or list."""
+    """L10, Q4: a note is found by its run, along with everything else, and by no other
+    search or list."""
     mem.remember("tea in the kitchen")
     run, other = mem.run("make tea"), mem.run("make coffee")
     run.note("tea is in the tin")
@@ -51,7 +52,8 @@ def test_a_note_is_a_record_of_its_run(mem: Memory) -> None:
 
 
 def test_closing_sets_the_notes_aside(op: Operator) -> None:
-    """L10: at the end the notes are tombstoned, one episodic record with them as evidence is left, and each resolves."""
+    """L10: at the end the notes are tombstoned, one episodic record with them as evidence is left,
+    and each resolves."""
     run = op.run("task")
     notes = [run.note("one"), run.note("two")]
     record = ended(run.close())
@@ -113,7 +115,8 @@ def test_a_failure_without_words_is_a_failure(mem: Memory, failure: str) -> None
 
 
 def test_an_exception_ends_the_run_and_goes_on(mem: Memory) -> None:
-    """L10: `with` closes the run as a failure, and the caller's exception is not swallowed or replaced."""
+    """L10: `with` closes the run as a failure, and the caller's exception is not
+    swallowed or replaced."""
     with pytest.raises(KeyError, match="kettle"), mem.run("task"):
         raise KeyError("kettle")
     (record,) = mem.list()
@@ -140,14 +143,16 @@ class MuteError(Exception):
 
 
 def test_an_exception_that_cannot_speak_ends_the_run(mem: Memory) -> None:
-    """L10: an exception whose own text fails is still the one that the caller sees, and the run ends."""
+    """L10: an exception whose own text fails is still the one that the caller sees, and
+    the run ends."""
     with pytest.raises(MuteError), mem.run("task"):
         raise MuteError
     assert mem.runs() == []
 
 
 def test_a_long_exception_ends_the_run(mem: Memory) -> None:
-    """L10: an exception longer than a memory may be is cut; it neither hides the error nor leaves the run open."""
+    """L10: an exception longer than a memory may be is cut; it neither hides the error nor leaves
+    the run open."""
     with pytest.raises(ValueError, match="xxx"), mem.run("task"):
         raise ValueError("x" * 2**20)
     assert mem.runs() == []
@@ -163,7 +168,8 @@ def test_a_run_that_ends_by_itself(mem: Memory) -> None:
 
 
 def test_a_crashed_run_is_closed_later(desk: Desk) -> None:
-    """L10: what a dead process left open is found by a new handle and closed there; its notes were kept."""
+    """L10: what a dead process left open is found by a new handle and closed there; its
+    notes were kept."""
     with desk.agent() as dead:
         lost = dead.run("task")
         lost.note("one")
@@ -197,7 +203,8 @@ def test_several_open_runs_are_told_apart(desk: Desk, mem: Memory) -> None:
 
 
 def test_without_episodes_a_run_leaves_nothing_but_its_summary(desk: Desk) -> None:
-    """L10: the setting runs.episodes = false leaves no record, except where somebody wrote a summary."""
+    """L10: the setting runs.episodes = false leaves no record, except where somebody
+    wrote a summary."""
     mem = desk.agent(settings={"runs.episodes": False})
     assert mem.run("one").close() is None
     with pytest.raises(KeyError), mem.run("two"):
@@ -230,7 +237,8 @@ def test_no_note_after_the_end(mem: Memory) -> None:
 
 
 def test_no_note_after_another_handle_ended_it(desk: Desk, mem: Memory) -> None:
-    """L10: a run that another process closed takes no notes either; it does not come back as a run nobody can close."""
+    """L10: a run that another process closed takes no notes either; it does not come back as a run
+    nobody can close."""
     run = mem.run("task")
     for twin in desk.agent().runs():
         twin.close()
@@ -282,7 +290,8 @@ def test_an_ending_says_the_task_as_it_was_given(mem: Memory, task: str) -> None
 
 
 def test_bad_tasks_notes_and_summaries_store_nothing(mem: Memory) -> None:
-    """L10, R8: what is no memory is no task, note or summary; the run stays open and can still be closed."""
+    """L10, R8: what is no memory is no task, note or summary; the run stays open and can
+    still be closed."""
     with pytest.raises(InvalidInput):
         mem.run("")
     run = mem.run("task")
@@ -298,7 +307,8 @@ def test_bad_tasks_notes_and_summaries_store_nothing(mem: Memory) -> None:
 
 @pytest.mark.parametrize("layer", ["short_term", "episodic"])
 def test_a_note_is_a_note(mem: Memory, layer: str) -> None:
-    """L10: a note is working memory; asking for another layer does not make it outlive its run unseen."""
+    """L10: a note is working memory; asking for another layer does not make it outlive
+    its run unseen."""
     run = mem.run("task")
     try:
         note = run.note("x", layer=layer)
@@ -315,7 +325,8 @@ def test_notes_are_counted_once(mem: Memory) -> None:
 
 
 def test_a_key_from_another_run_swallows_no_note(mem: Memory) -> None:
-    """L1, L10: a key that was used in a run that is over is refused in the next, or the note is kept; it is never lost."""
+    """L1, L10: a key that was used in a run that is over is refused in the next, or the note is
+    kept; it is never lost."""
     first = mem.run("one")
     first.note("x", key="k")
     first.close()

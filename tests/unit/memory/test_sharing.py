@@ -1,4 +1,5 @@
-"""Promises about sharing (P3): off by default, exactly what was granted, for as long as it holds, with a trace at both."""
+"""Promises about sharing (P3): off by default, exactly what was granted, for as long as it holds,
+with a trace at both."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ def message(call: Callable[..., object], *given: Any, **more: Any) -> dict[str, 
 
 
 def test_nothing_is_shared_by_default(desk: Desk, sky: Operator, milton: Memory) -> None:
-    """P3, P2: an agent that shares nothing looks like one that does not exist, and both attempts are logged."""
+    """P3, P2: an agent that shares nothing looks like one that does not exist, and both attempts
+    are logged."""
     fact(sky, "the boiler is old")
     before = sorted(path.name for path in (desk.home / "agents").rglob("*"))
     silent, missing = (message(milton.shared, name) for name in ("sky", "aegis"))
@@ -102,7 +104,8 @@ def test_a_linked_folder_shares_nothing(desk: Desk, sky: Operator, milton: Memor
 def test_a_grant_covers_exactly_what_it_names(
     sky: Operator, milton: Memory, what: dict[str, Any], covered: set[str]
 ) -> None:
-    """P3: a layer, a tag or one record, by every verb and ranker, and nothing else; when it ends, nothing."""
+    """P3: a layer, a tag or one record, by every verb and ranker, and nothing else; when
+    it ends, nothing."""
     boiler = fact(sky, "the boiler is old", "house")
     others = [
         fact(sky, "the tea is green"),
@@ -145,7 +148,8 @@ def test_a_grant_covers_exactly_what_it_names(
 
 
 def test_a_grant_expires(desk: Desk, sky: Operator, milton: Memory) -> None:
-    """P3: at its time it ends, also for a handle that was open; whoever ends it again is told that it has."""
+    """P3: at its time it ends, also for a handle that was open; whoever ends it again is told that
+    it has."""
     fact(sky, "the boiler is old")
     given = sky.grant("milton", layer="semantic", expires=START + timedelta(hours=1))
     guest = milton.shared("sky")
@@ -177,7 +181,8 @@ def test_what_was_ended_stays_ended(desk: Desk, sky: Operator, milton: Memory) -
 
 
 def test_a_guest_sees_what_is_believed(desk: Desk, sky: Operator, milton: Memory) -> None:
-    """P3, R3: neither proposals nor what was put aside; what was superseded only for a question about its time."""
+    """P3, R3: neither proposals nor what was put aside; what was superseded only for a question
+    about its time."""
     old, new = fact(sky, "the boiler is old"), fact(sky, "the boiler is new")
     doubted, gone = fact(sky, "the boiler is blue"), fact(sky, "the boiler is gone")
     sky.grant("milton", layer="semantic")
@@ -223,7 +228,8 @@ def test_the_archive_is_not_shared(sky: Operator, milton: Memory) -> None:
 
 
 def test_known_at_shows_what_is_granted_now(desk: Desk, sky: Operator, milton: Memory) -> None:
-    """P3, Q10: a record that was in a granted layer once, and no longer is, is not seen as it was."""
+    """P3, Q10: a record that was in a granted layer once, and no longer is, is not seen
+    as it was."""
     record = sky.remember("the boiler is old")
     then = desk.clock()
     desk.clock.jump(timedelta(hours=1))
@@ -239,7 +245,8 @@ def test_known_at_shows_what_is_granted_now(desk: Desk, sky: Operator, milton: M
 
 
 def test_users_share_their_own(desk: Desk, sky: Operator) -> None:
-    """P3, R12: a user's operator gives what is that user's, and a reader for a user gets that user's and nobody's."""
+    """P3, R12: a user's operator gives what is that user's, and a reader for a user gets that
+    user's and nobody's."""
     for user in ("ana", "ben", None):
         fact(desk.operator("sky", user), f"the boiler of {user}")
     desk.agent("milton")
@@ -332,7 +339,8 @@ def test_others_do_not_teach_what_matters(sky: Operator, milton: Memory) -> None
 
 
 def test_a_guest_changes_nothing(desk: Desk, sky: Operator, milton: Memory) -> None:
-    """P3, P4: reading as a guest changes no byte of the memory, and there are no verbs that would."""
+    """P3, P4: reading as a guest changes no byte of the memory, and there are no
+    verbs that would."""
     fact(sky, "the boiler is old")
     sky.grant("milton", layer="semantic")
     sky.close()
@@ -408,7 +416,8 @@ def test_guests_close_with_their_handle(desk: Desk, sky: Operator) -> None:
 def test_bad_grants_leave_no_trace(
     sky: Operator, milton: Memory, call: Callable[[Operator, str], object], code: str
 ) -> None:
-    """P3: to oneself, to a missing agent, for the past, for nothing or two things: an error that says so, and no event."""
+    """P3: to oneself, to a missing agent, for the past, for nothing or two things: an error that
+    says so, and no event."""
     record = fact(sky, "the boiler is old").id
     before = size(sky)
     assert message(call, sky, record)["error"]["code"] == code
@@ -430,7 +439,8 @@ def test_what_nobody_could_see_is_not_granted(sky: Operator, milton: Memory) -> 
 
 
 def test_nothing_is_granted_twice(desk: Desk, sky: Operator, milton: Memory) -> None:
-    """P3: the error names the grant that is there; for another agent, another user or after its end it is another one."""
+    """P3: the error names the grant that is there; for another agent, another user or after its end
+    it is another one."""
     desk.agent("aegis")
     first = sky.grant("milton", tag="house")
     before = size(sky)
@@ -489,7 +499,10 @@ def test_grants_do_not_lead_further(desk: Desk) -> None:
         ("UPDATE grants SET salt = zeroblob(16)", "grant"),
         ("DELETE FROM grants", "grant"),
         (
-            "INSERT INTO grants (number, agent, layer, granted_at, salt) VALUES (99, 'milton', 'semantic', 0, zeroblob(16))",
+            (
+                "INSERT INTO grants (number, agent, layer, granted_at, salt) VALUES (99, "
+                "'milton', 'semantic', 0, zeroblob(16))"
+            ),
             "grant 99",
         ),
     ],
@@ -497,7 +510,8 @@ def test_grants_do_not_lead_further(desk: Desk) -> None:
 def test_verify_notices_a_changed_grant(
     desk: Desk, sky: Operator, milton: Memory, statement: str, place: str
 ) -> None:
-    """P3, P4: a grant that is made, changed or removed behind our back does not agree with the trail."""
+    """P3, P4: a grant that is made, changed or removed behind our back does not agree
+    with the trail."""
     given = sky.grant("milton", tag="house", expires=START + timedelta(days=30))
     sky.revoke_grant(given.number)
     assert verified(sky)
@@ -507,7 +521,8 @@ def test_verify_notices_a_changed_grant(
 
 
 def test_the_chain_holds_no_words_of_a_grant(sky: Operator, milton: Memory) -> None:
-    """P4: what was granted and why is in the note, which can be erased; the event has salted hashes only."""
+    """P4: what was granted and why is in the note, which can be erased; the event has
+    salted hashes only."""
     sky.grant("milton", tag="zanzibar", reason="zanzibar it is")
     (event, *_) = sky.audit_log(1)
     assert event.note == {"to": "milton", "covers": "tag zanzibar", "reason": "zanzibar it is"}
@@ -535,7 +550,8 @@ def test_erased_words_leave_with_their_grants(sky: Operator, milton: Memory) -> 
 def test_an_export_carries_grants(
     desk: Desk, sky: Operator, milton: Memory, tmp_path: Path
 ) -> None:
-    """P3, H5: restored by an operator who trusts the file they hold as before, to the byte; otherwise they do not come."""
+    """P3, H5: restored by an operator who trusts the file they hold as before, to the byte;
+    otherwise they do not come."""
     fact(sky, "the boiler is old")
     sky.revoke_grant(sky.grant("milton", tag="house").number)
     sky.grant("milton", layer="semantic", expires=START + timedelta(days=30))
@@ -556,7 +572,8 @@ def test_an_export_carries_grants(
 def test_an_export_with_altered_grants_is_refused(
     desk: Desk, sky: Operator, milton: Memory, tmp_path: Path
 ) -> None:
-    """P3, H5: a grant that was put into the file, changed in it or taken out of it makes it altered."""
+    """P3, H5: a grant that was put into the file, changed in it or taken out of it
+    makes it altered."""
     sky.grant("milton", tag="house")
     export = json.loads(sky.export(tmp_path / "export.json").read_text("utf-8"))
     (grant,) = export["grants"]
@@ -620,7 +637,8 @@ def test_an_old_store_is_left_as_it_is(desk: Desk, milton: Memory) -> None:
 
 
 def test_what_is_not_shared_orders_nothing(desk: Desk, sky: Operator, milton: Memory) -> None:
-    """P3, Q5: facts that a guest may not see say nothing about which of two shared turns is the newer truth."""
+    """P3, Q5: facts that a guest may not see say nothing about which of two shared turns is the
+    newer truth."""
     question = "where do I work as an engineer"
     turns = [
         sky.remember(
@@ -657,7 +675,8 @@ def test_what_is_not_shared_orders_nothing(desk: Desk, sky: Operator, milton: Me
 
 
 def test_violations_are_shown(desk: Desk, sky: Operator, milton: Memory) -> None:
-    """P2: newest first, counted by what was tried; a line that is none is counted and breaks nothing."""
+    """P2: newest first, counted by what was tried; a line that is none is counted
+    and breaks nothing."""
     record = fact(sky, "the boiler is old")
     for call in (
         lambda: milton.get(record.id),

@@ -1,4 +1,5 @@
-"""Promises about the world model: tools and integrations are found, their files follow, and no secret gets in."""
+"""Promises about the world model: tools and integrations are found, their files follow, and no
+secret gets in."""
 
 from __future__ import annotations
 
@@ -26,42 +27,16 @@ from lamina.memory.operator import Operator
 from lamina.memory.world import FOLDER, WorldModel
 from lamina.model.record import Layer, Record, State, Trust
 from tests.conftest import FULL, Desk, move, size, verified
-from tests.unit.text.test_secret_detection import CONFIGS, LITERALS, SECRET_NAMES, SHAPED, planted
+from tests.unit.memory.tools import FLIGHTS, GITHUB, OPENAI, edit, model, on_disk
+from tests.unit.text.secret_samples import CONFIGS, LITERALS, SECRET_NAMES, SHAPED, planted
 
-FLIGHTS: dict[str, Any] = {
-    "name": "search_flights",
-    "description": "Finds connections between two airports.",
-    "parameters": {
-        "type": "object",
-        "properties": {
-            "origin": {"type": "string", "description": "where the journey begins"},
-            "stops": {"type": "integer"},
-        },
-        "required": ["origin"],
-    },
-}
-OPENAI = {
-    "type": "function",
-    "function": {"name": "brew_coffee", "description": "Brews a cup.", "parameters": {}},
-}
 MCP = {
     "name": "read.mail",
     "description": "Reads the inbox.",
     "inputSchema": {"properties": {"folder": {"type": "string"}}},
 }
-GITHUB: dict[str, Any] = {
-    "description": "Issues and pull requests of the observatory.",
-    "base_url": "https://api.github.com",
-    "auth": {"token": "${GITHUB_TOKEN}"},
-    "events": ["push", "release"],
-}
 SECRET = SHAPED["GitHub token"]
 Attempt = Callable[[], object]
-
-
-def model(handle: Memory) -> WorldModel:
-    """The world model of a handle."""
-    return WorldModel(handle._scope)
 
 
 @pytest.fixture
@@ -72,23 +47,6 @@ def world(op: Operator) -> WorldModel:
 @pytest.fixture
 def folder(desk: Desk) -> Path:
     return desk.folder() / FOLDER
-
-
-def on_disk(folder: Path) -> dict[str, Any]:
-    """What the files hold, by their names."""
-    found = [folder / "tools.json", *sorted(folder.glob("integrations/*.json"))]
-    return {file.name: json.loads(file.read_bytes()) for file in found if file.exists()}
-
-
-def edit(folder: Path, name: str, content: object) -> Path:
-    """Write a file as a person would."""
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if isinstance(content, bytes):
-        path.write_bytes(content)
-    else:
-        path.write_text(json.dumps(content), "utf-8")
-    return path
 
 
 def problems(report: dict[str, Any]) -> list[str]:
@@ -128,7 +86,8 @@ def test_a_tool_becomes_a_memory(definition: dict[str, Any], name: str, words: l
 
 
 def test_an_integration_becomes_a_memory() -> None:
-    """R11: its content says what it is and names the variables; what stands where a secret belongs is not told."""
+    """R11: its content says what it is and names the variables; what stands where a secret belongs
+    is not told."""
     item = integration(
         "github", {**GITHUB, "cookie": "<none yet>", "port": 443, "dry": False, "none": None}
     )
@@ -203,7 +162,8 @@ def test_what_is_no_tool_is_refused(
     ],
 )
 def test_names_are_those_of_files(op: Operator, world: WorldModel, folder: Path, name: Any) -> None:
-    """R11, P2: no name leads out of the folder, means a device, or looks different on another system."""
+    """R11, P2: no name leads out of the folder, means a device, or looks different
+    on another system."""
     attempts: list[Attempt] = [
         lambda: world.set_integration(name, {}),
         lambda: world.set_tool({"name": name}),
@@ -220,7 +180,8 @@ def test_names_are_those_of_files(op: Operator, world: WorldModel, folder: Path,
 
 
 def test_a_secret_is_refused_with_its_field(op: Operator, world: WorldModel, folder: Path) -> None:
-    """R11: the whole path and what to write instead are told, the value is not; nothing is stored or written."""
+    """R11: the whole path and what to write instead are told, the value is not; nothing is stored
+    or written."""
     with pytest.raises(InvalidInput) as caught:
         world.set_integration("github", {"auth": {"accounts": [{"token": SECRET}]}})
     assert "auth.accounts[0].token" in caught.value.message
@@ -241,7 +202,8 @@ def test_a_secret_is_refused_with_its_field(op: Operator, world: WorldModel, fol
 def test_no_secret_gets_in_or_out(
     config: dict[str, Any], steps: list[int], name: str, secret: str
 ) -> None:
-    """R11: a secret anywhere in a config or definition is refused with its path, and no part of the error repeats it."""
+    """R11: a secret anywhere in a config or definition is refused with its path, and no part of the
+    error repeats it."""
     path = planted(config, steps, name, secret)
     attempts: list[Attempt] = [
         lambda: integration("github", config),
@@ -292,7 +254,8 @@ def test_the_same_again_changes_nothing(op: Operator, world: WorldModel) -> None
 
 
 def test_a_change_supersedes(op: Operator, world: WorldModel) -> None:
-    """R11, L11: another definition replaces the former, which stays with its end; 1 and true are not the same."""
+    """R11, L11: another definition replaces the former, which stays with its end; 1 and true are
+    not the same."""
     first = world.set_integration("github", {"retries": 1})
     second = world.set_integration("github", {"retries": True})
     former = op.get(first.id)
@@ -308,7 +271,8 @@ def test_a_change_supersedes(op: Operator, world: WorldModel) -> None:
 
 
 def test_removing(op: Operator, world: WorldModel, folder: Path) -> None:
-    """R11, R3: what is removed is hidden from lists, searches and files; what is unknown is not found."""
+    """R11, R3: what is removed is hidden from lists, searches and files; what is unknown
+    is not found."""
     made = world.set_integration("github", GITHUB)
     world.set_tool({"name": "github"})
     world.remove("integration", "github")
@@ -339,7 +303,8 @@ def test_names_that_differ_in_case_alone(world: WorldModel) -> None:
 def test_agents_read_and_operators_write(
     op: Operator, world: WorldModel, mem: Memory, desk: Desk
 ) -> None:
-    """R11, R2, V7: an agent changes nothing here, nor does a handle for one user, since the world is that of all."""
+    """R11, R2, V7: an agent changes nothing here, nor does a handle for one user, since the world
+    is that of all."""
     world.set_tool(FLIGHTS)
     before = size(op)
     for handle in (mem, desk.operator(user="ana")):
@@ -369,7 +334,8 @@ def test_reads_are_audited(op: Operator, world: WorldModel, mem: Memory) -> None
 def test_only_what_an_operator_vouches_for_counts(
     op: Operator, world: WorldModel, desk: Desk, folder: Path
 ) -> None:
-    """R11, V8, P2: records of other origin, of one user, or made by hand with odd names are memories, but no tools."""
+    """R11, V8, P2: records of other origin, of one user, or made by hand with odd names are
+    memories, but no tools."""
     kept = world.set_tool(FLIGHTS)
     odd: list[dict[str, Any]] = [
         {
@@ -396,7 +362,8 @@ def test_only_what_an_operator_vouches_for_counts(
 
 
 def test_two_records_of_one_name(op: Operator, world: WorldModel) -> None:
-    """R11: when an import brought a second record of a name, the newer counts, and a change settles both."""
+    """R11: when an import brought a second record of a name, the newer counts, and a
+    change settles both."""
     first = world.set_tool(FLIGHTS)
     metadata = {
         "world": "tool",
@@ -412,10 +379,11 @@ def test_two_records_of_one_name(op: Operator, world: WorldModel) -> None:
 
 
 def test_processes_take_turns(desk: Desk, op: Operator, world: WorldModel, folder: Path) -> None:
-    """R11: many processes that set the same and different entries lose none, and exactly one record is current."""
+    """R11: many processes that set the same and different entries lose none, and exactly one record
+    is current."""
     script = (
         "import sys, lamina\n"
-        "from tests.unit.memory.test_world import model\n"
+        "from tests.unit.memory.tools import model\n"
         "op = lamina.operator(agent='sky', home=sys.argv[1])\n"
         "for n in range(5):\n"
         "    model(op).set_integration('shared', {'by': sys.argv[2], 'n': n})\n"
@@ -446,7 +414,8 @@ def test_processes_take_turns(desk: Desk, op: Operator, world: WorldModel, folde
 
 
 def test_the_files(world: WorldModel, folder: Path) -> None:
-    """R11, B6, B7: one list of tools by name, one file for each integration, private, and as readable as JSON gets."""
+    """R11, B6, B7: one list of tools by name, one file for each integration, private, and as
+    readable as JSON gets."""
     assert world.sync() == {"taken": [], "written": [], "problems": []}
     assert not folder.exists()
     world.set_tool(FLIGHTS)
@@ -465,7 +434,8 @@ def test_the_files(world: WorldModel, folder: Path) -> None:
 
 
 def test_edited_and_new_files_are_taken_in(op: Operator, world: WorldModel, folder: Path) -> None:
-    """R11: what people write into the files becomes records; then the files are in shape, and a second time nothing happens."""
+    """R11: what people write into the files becomes records; then the files are in shape, and a
+    second time nothing happens."""
     world.set_tool(FLIGHTS)
     former = world.set_integration("github", GITHUB)
     edit(folder, "tools.json", [OPENAI, {**FLIGHTS, "description": "by hand"}])
@@ -493,7 +463,8 @@ def test_edited_and_new_files_are_taken_in(op: Operator, world: WorldModel, fold
 def test_an_edit_survives_a_change_that_fails(
     world: WorldModel, folder: Path, obstacle: str
 ) -> None:
-    """R11, P4: while an edit is not stored, its file is all that has it; a sync that fails halfway leaves it for the next."""
+    """R11, P4: while an edit is not stored, its file is all that has it; a sync that fails halfway
+    leaves it for the next."""
     world.set_tool(FLIGHTS)
     world.set_integration("github", GITHUB)
     edit(folder, "tools.json", [{**FLIGHTS, "description": "by hand"}])
@@ -521,7 +492,8 @@ def test_what_was_taken_in_and_forgotten_does_not_come_back(
 
 
 def test_another_layout_is_no_edit(op: Operator, world: WorldModel, folder: Path) -> None:
-    """R11: spaces, order, a byte order mark and a lost note of what was written change no record."""
+    """R11: spaces, order, a byte order mark and a lost note of what was written
+    change no record."""
     world.set_integration("github", GITHUB)
     before = size(op)
     turned = json.dumps(dict(reversed(GITHUB.items())), indent=8)
@@ -532,7 +504,8 @@ def test_another_layout_is_no_edit(op: Operator, world: WorldModel, folder: Path
 
 
 def test_a_change_proposes_edits_first(op: Operator, world: WorldModel, folder: Path) -> None:
-    """R11: what somebody wrote into a file is not lost when a program changes something, be it the same entry."""
+    """R11: what somebody wrote into a file is not lost when a program changes something, be it the
+    same entry."""
     world.set_integration("github", {"by": "program"})
     world.set_integration("mail", {"by": "program"})
     for name in ("github", "mail"):
@@ -570,7 +543,8 @@ def test_a_file_that_is_merely_old_is_no_edit(
 def test_whatever_a_crash_leaves_behind(
     op: Operator, world: WorldModel, folder: Path, point: int
 ) -> None:
-    """R11: a change that died between its files and its record is no edit; the next sync brings the files back in step."""
+    """R11: a change that died between its files and its record is no edit; the next sync brings the
+    files back in step."""
     world.set_tool(FLIGHTS)
     world.set_integration("github", {"version": 1})
     before = size(op)
@@ -601,7 +575,8 @@ def test_whatever_a_crash_leaves_behind(
 def test_a_bad_file_is_told_and_left_alone(
     world: WorldModel, folder: Path, content: bytes, message: str, line: int | None
 ) -> None:
-    """R11: the file and the line are named, the file stays as it is, and everything else is taken in."""
+    """R11: the file and the line are named, the file stays as it is, and everything else
+    is taken in."""
     world.set_integration("github", GITHUB)
     bad = edit(folder, "integrations/github.json", content)
     edit(folder, "integrations/mail.json", {"host": "localhost"})
@@ -621,7 +596,8 @@ def test_a_bad_file_is_told_and_left_alone(
 
 
 def test_bad_entries_among_the_tools(world: WorldModel, folder: Path) -> None:
-    """R11: a bad entry is told with its number; the others are taken in, and the list stays as it is until it is repaired."""
+    """R11: a bad entry is told with its number; the others are taken in, and the list stays as it
+    is until it is repaired."""
     listed = [FLIGHTS, {"name": "a", "token": SECRET}, 7, {"name": "SEARCH_flights"}, OPENAI]
     path = edit(folder, "tools.json", listed)
     content = path.read_bytes()
@@ -642,7 +618,8 @@ def test_bad_entries_among_the_tools(world: WorldModel, folder: Path) -> None:
 
 
 def test_a_secret_in_a_file(op: Operator, world: WorldModel, folder: Path, desk: Desk) -> None:
-    """R11: it is told with its field, and neither stored nor overwritten; no byte of the store holds it."""
+    """R11: it is told with its field, and neither stored nor overwritten; no byte of the store
+    holds it."""
     path = edit(folder, "integrations/github.json", {"auth": {"token": SECRET}})
     content = path.read_bytes()
     report = world.sync()
@@ -657,7 +634,8 @@ def test_a_secret_in_a_file(op: Operator, world: WorldModel, folder: Path, desk:
 
 
 def test_names_of_files(world: WorldModel, folder: Path) -> None:
-    """R11: a file whose name cannot be an integration's is told and left alone; so are two that differ in case alone."""
+    """R11: a file whose name cannot be an integration's is told and left alone; so are two that
+    differ in case alone."""
     odd = [
         "a b.json",
         "con.json",
@@ -685,7 +663,8 @@ def test_names_of_files(world: WorldModel, folder: Path) -> None:
 
 
 def test_no_link_is_followed(world: WorldModel, folder: Path, tmp_path: Path) -> None:
-    """R11, P2: a link in the place of a file is told, one in the place of a folder is refused; nothing behind it is touched."""
+    """R11, P2: a link in the place of a file is told, one in the place of a folder is refused;
+    nothing behind it is touched."""
     world.set_integration("github", GITHUB)
     outside = tmp_path / "outside.json"
     outside.write_text('{"a": 1}')
@@ -816,7 +795,8 @@ class Hands(RuleBasedStateMachine):
 
     @rule(name=names)
     def delete(self, name: str) -> None:
-        """A person deletes a file: an edit that nobody has seen is gone, everything else comes back."""
+        """A person deletes a file: an edit that nobody has seen is gone, everything
+        else comes back."""
         (self.folder / "integrations" / f"{name}.json").unlink(missing_ok=True)
         self.edited.pop(name, None)
         self.deleted.add(name)
@@ -876,12 +856,14 @@ class Hands(RuleBasedStateMachine):
 
 
 def test_records_and_files_stay_in_step() -> None:
-    """R11: in any order of changes and edits, nothing that was said is lost, and the files say what the records say."""
+    """R11: in any order of changes and edits, nothing that was said is lost, and the files say what
+    the records say."""
     run_state_machine_as_test(Hands, settings=settings(max_examples=200 if FULL else 8))
 
 
 def test_a_file_may_come_back(world: WorldModel, folder: Path) -> None:
-    """R11: what a person writes again after it was removed is an edit, even when it says the same as before."""
+    """R11: what a person writes again after it was removed is an edit, even when it says the same
+    as before."""
     world.set_integration("github", GITHUB)
     (folder / "integrations" / "github.json").unlink()
     world.remove("integration", "github")

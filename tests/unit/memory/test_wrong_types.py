@@ -1,4 +1,5 @@
-"""Whatever is given to a verb: what it cannot take is an error of ours, which says so, and nothing is stored."""
+"""Whatever is given to a verb: what it cannot take is an error of ours, which says so, and nothing
+is stored."""
 
 from __future__ import annotations
 
@@ -9,13 +10,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import pytest
 from docs.generate import methods
 
 from lamina import LaminaError, Memory, Operator
 from lamina.memory.runs import Run
 from lamina.memory.shared import Guest
 from lamina.memory.world import WorldModel
+from tests.cases import every
 from tests.conftest import Desk, size
 
 WRONG = [
@@ -118,11 +119,12 @@ def attempts(
                 yield f"{wrong.name}: {value!r:.40}", (), {**fields, wrong.name: value}
 
 
-@pytest.mark.parametrize(("title", "name"), VERBS, ids=[f"{title}.{name}" for title, name in VERBS])
+@every(("title", "name"), VERBS)
 def test_what_a_verb_cannot_take_is_an_error_of_ours(
     desk: Desk, tmp_path: Path, title: str, name: str
 ) -> None:
-    """R4, I: nothing but a LaminaError comes out of a verb, whatever any of its arguments is, and then nothing is stored."""
+    """R4, I: nothing but a LaminaError comes out of a verb, whatever any of its arguments is, and
+    then nothing is stored."""
     op = desk.operator()
     desk.agent("milton")
     op.remember("the boiler is old", tags=["house"])

@@ -30,7 +30,8 @@ def test_waits_grow_up_to_a_limit(failures: int, now: int) -> None:
 
 @given(later=st.integers(-(1 << 40), 1 << 40))
 def test_it_opens_for_its_wait_alone(later: int) -> None:
-    """B4: nobody asks before the wait is over, everybody after it; a clock that was set back does not lock us out."""
+    """B4: nobody asks before the wait is over, everybody after it; a clock that was set back does
+    not lock us out."""
     made = after_failure(None, NOW, "down")
     assert is_open(made, NOW + later) == (FIRST_WAIT - LONGEST_WAIT <= later < FIRST_WAIT)
     assert not is_open(None, NOW + later)
@@ -42,7 +43,8 @@ def test_it_opens_for_its_wait_alone(later: int) -> None:
 def test_an_edited_count_does_no_harm(
     tmp_path_factory: pytest.TempPathFactory, failures: int, until: int
 ) -> None:
-    """B4: whatever the file says, one more failure can be noted, and nobody waits longer than the longest wait."""
+    """B4: whatever the file says, one more failure can be noted, and nobody waits longer than the
+    longest wait."""
     path = tmp_path_factory.mktemp("breaker") / "outage"
     path.write_bytes(msgspec.json.encode(Outage(failures, until, "down")))
     clock = Ticking(step=timedelta())
@@ -59,7 +61,8 @@ def test_a_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
 
 
 def test_processes_share_it(tmp_path: Path) -> None:
-    """B4: what one handle has found out, another knows, with what went wrong; an answer ends it for both."""
+    """B4: what one handle has found out, another knows, with what went wrong; an answer ends
+    it for both."""
     clock = Ticking(step=timedelta())
     one, other = (Breaker(tmp_path / "outage", clock) for _ in range(2))
     one.failed("Weaviate does not answer")
@@ -78,7 +81,8 @@ def test_processes_share_it(tmp_path: Path) -> None:
 
 
 def test_another_address_is_another_server(tmp_path: Path) -> None:
-    """B2, B3: what was found out about a wrong address says nothing about the one that is set now."""
+    """B2, B3: what was found out about a wrong address says nothing about the one that
+    is set now."""
     clock = Ticking(step=timedelta())
     wrong, right = (
         Breaker(tmp_path / "outage", clock, f"http://{name}:8000") for name in ("hots", "host")

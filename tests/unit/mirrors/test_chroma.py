@@ -1,4 +1,5 @@
-"""ChromaDB in a folder of ours: it takes nothing that is not its own, survives crashes, and keeps nothing that was erased."""
+"""ChromaDB in a folder of ours: it takes nothing that is not its own, survives crashes, and keeps
+nothing that was erased."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ CHROMA = {"mirrors.chroma": "embedded", "recall.via": "chroma"}
 THIRD = Position("store", 3, "cc")
 MARKER = "zebraquark"
 WORDS = (
-    "apple bridge candle desert engine forest guitar hammer island jacket kitchen ladder mountain needle orange pencil queen"
+    "apple bridge candle desert engine forest guitar hammer island jacket kitchen ladder "
+    "mountain needle orange pencil queen"
     " river saddle table umbrella valley window yacht zebra anchor bottle carpet dragon elbow"
 ).split()
 
@@ -59,7 +61,8 @@ def refuses(mirror: ChromaMirror, why: str) -> None:
 
 
 def test_a_folder_of_somebody_else(tmp_path: Path) -> None:
-    """B2: a folder that another program has made is left as it is, and the error says what to do."""
+    """B2: a folder that another program has made is left as it is, and the error says
+    what to do."""
     other = client(tmp_path)
     other.create_collection("sky_memory", embedding_function=None).add(
         ids=["1"], embeddings=[[1.0]], documents=["theirs"]
@@ -176,7 +179,8 @@ class Crashing(ChromaFolder):
 def test_a_crash_is_only_repeated_work(
     tmp_path: Path, op: Operator, monkeypatch: pytest.MonkeyPatch, steps: int, anew: bool
 ) -> None:
-    """B7: wherever a process dies in a commit, the position never says more than is there, and the next one ends it."""
+    """B7: wherever a process dies in a commit, the position never says more than is there, and the
+    next one ends it."""
     monkeypatch.setattr(chroma, "BATCH", 2)
     items = [{"content": f"tea {number}"} for number in range(3)]
     first = op.remember_many(items)
@@ -201,7 +205,8 @@ def test_a_crash_is_only_repeated_work(
 
 
 def test_another_process_has_written(tmp_path: Path) -> None:
-    """B2: what another process has put or made anew is searched, though Chroma itself would not see it."""
+    """B2: what another process has put or made anew is searched, though Chroma itself would
+    not see it."""
     vector = wordllama.shared().embed(["tea"])[0].tolist()
     writer, reader = opened(tmp_path), opened(tmp_path)
     writer.put([made(1, "the car")])
@@ -218,7 +223,8 @@ def test_another_process_has_written(tmp_path: Path) -> None:
 
 
 def test_two_who_write_by_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """B2: a process that has an old index in memory does not write it over the newer one of another process."""
+    """B2: a process that has an old index in memory does not write it over the newer one
+    of another process."""
     small = {"hnsw": {"space": "cosine", "ef_search": 500, "sync_threshold": 20, "batch_size": 10}}
     monkeypatch.setattr(chroma_embedded, "CONFIGURATION", small)
     words = [f"{first} {second}" for first in ("red", "tall", "quiet", "wet") for second in WORDS]
@@ -237,7 +243,8 @@ def test_two_who_write_by_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_two_who_write_at_once(tmp_path: Path) -> None:
-    """B3: of two who follow the same history from one place, the position falls back to what both are sure of."""
+    """B3: of two who follow the same history from one place, the position falls back to what both
+    are sure of."""
     first, second = opened(tmp_path), opened(tmp_path)
     first.commit(FIRST)
     assert second.position() == FIRST
@@ -251,7 +258,8 @@ def test_two_who_write_at_once(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_process_is_told(tmp_path: Path) -> None:
-    """B2: Chroma would hang in a child of a process that uses it, so it is not used there; the store answers."""
+    """B2: Chroma would hang in a child of a process that uses it, so it is not used there; the
+    store answers."""
     mirror = opened(tmp_path)
     mirror.commit(FIRST)
     child = os.fork()
@@ -281,7 +289,8 @@ def bytes_of(folder: Path) -> bytes:
 
 
 def test_an_erasure_leaves_no_bytes(desk: Desk) -> None:
-    """P5: after an erasure no file of the mirror holds the text, and the certificate is complete."""
+    """P5: after an erasure no file of the mirror holds the text, and the
+    certificate is complete."""
     op = desk.operator(settings=CHROMA)
     kept = op.remember("The kettle is on the stove")
     record = op.remember(f"The {MARKER} is under floorplank seventeen")
@@ -307,7 +316,8 @@ def test_one_that_was_turned_off(desk: Desk) -> None:
 
 
 def test_memory_of_the_process_is_not_in_the_index(tmp_path: Path) -> None:
-    """P5: hnswlib writes memory that it has not filled; what lies behind the vectors becomes zeros, they stay."""
+    """P5: hnswlib writes memory that it has not filled; what lies behind the vectors becomes zeros,
+    they stay."""
     (tmp_path / "i").mkdir()
     (tmp_path / "i" / "header.bin").write_bytes(struct.pack("<iQQQQ", 1, 0, 3, 1, 8) + b"rest")
     (tmp_path / "i" / "data_level0.bin").write_bytes(b"vector 1" + MARKER.encode()[:8] * 2)
@@ -354,7 +364,8 @@ class Counting:
 
 
 def test_vectors_of_the_store_are_not_made_again(tmp_path: Path, op: Operator) -> None:
-    """Q4: what the index has is taken from there, so that a model has to look at each text once; the rest is made."""
+    """Q4: what the index has is taken from there, so that a model has to look at each text once;
+    the rest is made."""
     op.remember_many([{"content": f"tea {number}"} for number in range(5)])
     op.index()
     op.remember("coffee, which nobody has indexed yet")

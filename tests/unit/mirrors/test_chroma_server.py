@@ -1,11 +1,10 @@
-"""A Chroma server that is none, is too old, or says strange things. The real one is in `tests/servers`."""
+"""A Chroma server that is none, is too old, or says strange things. The real one
+is in `tests/servers`."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -19,51 +18,37 @@ from lamina.mirrors.chroma import MARK, VERSION, ChromaMirror
 from lamina.mirrors.chroma_server import COLLECTIONS, ChromaServer
 from tests.conftest import Ticking
 from tests.contract.mirrors import FIRST, made
+from tests.http_fakes import FakeServer, Handler
 
 OURS = {MARK: VERSION, "store": "store", "space": "none", "event": 1, "hash": "aa"}
 WHOLE = {"id": "c1", "metadata": {**OURS, "store": "store"}}
 
 
-class Handler(BaseHTTPRequestHandler):
+class Answering(Handler):
     """One request, answered by what the test says for its method and path."""
 
     server: Server
 
-    def do_GET(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        path = self.path.removeprefix("/")
-        self.server.seen.append(f"{self.command} {path}")
-        status, said = self.server.says.get(
-            f"{self.command} {path}", (404, {"error": "NotFoundError"})
-        )
-        body = said if isinstance(said, bytes) else msgspec.json.encode(said)
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+    def reply(self) -> None:
+        self.body()
+        name = f"{self.command} {self.path.removeprefix('/')}"
+        self.server.seen.append(name)
+        status, said = self.server.says.get(name, (404, {"error": "NotFoundError"}))
+        self.answer(said if isinstance(said, bytes) else msgspec.json.encode(said), status)
 
-    do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815 - the names that the library calls
-
-    def log_message(self, *_: object) -> None:
-        """Keep quiet."""
+    do_GET = do_POST = do_PUT = do_DELETE = reply  # noqa: N815 - the names that the library calls
 
 
-class Server(ThreadingHTTPServer):
+class Server(FakeServer):
     """A server that says what a test wants."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(Answering)
         self.says: dict[str, tuple[int, Any]] = {"GET api/v2/version": (200, "1.0.0")}
         self.seen: list[str] = []
 
     def mirror(self, breaker: Breaker | None = None) -> ChromaMirror:
-        return ChromaMirror(
-            ChromaServer(f"http://127.0.0.1:{self.server_port}", "sky_memory", breaker),
-            "store",
-            None,
-        )
+        return ChromaMirror(ChromaServer(self.url, "sky_memory", breaker), "store", None)
 
     def say(self, name: str, said: Any, status: int = 200) -> None:
         self.says[name] = (status, said)
@@ -71,12 +56,8 @@ class Server(ThreadingHTTPServer):
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server() as made_here:
-        thread = threading.Thread(target=made_here.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield made_here
-        made_here.shutdown()
-        thread.join()
+    with Server() as running:
+        yield running
 
 
 @pytest.mark.parametrize("version", ["0.6.3", "", "none", "٣.1"])
@@ -117,7 +98,8 @@ def test_a_collection_of_others(server: Server, metadata: Any) -> None:
     "changes", [{"event": "1"}, {"event": 1.5}, {"hash": None}, {"space": "other"}, {"event": None}]
 )
 def test_a_position_that_is_none(server: Server, changes: dict[str, Any]) -> None:
-    """B7: one of ours that does not say how far it goes, or is of another embedder, is made anew."""
+    """B7: one of ours that does not say how far it goes, or is of another embedder,
+    is made anew."""
     server.say(f"GET {COLLECTIONS}/sky_memory", {"id": "c1", "metadata": OURS | changes})
     assert server.mirror().position() is None
 
@@ -178,7 +160,8 @@ def test_pages_of_no_form(server: Server, page: Any) -> None:
 
 
 def test_errors_of_the_server(server: Server) -> None:
-    """B2: what the server refuses is told with its status, not with its words: they may quote a memory."""
+    """B2: what the server refuses is told with its status, not with its words: they may
+    quote a memory."""
     server.say(f"GET {COLLECTIONS}/sky_memory", {"error": "secret tea"}, 500)
     with pytest.raises(StoreUnavailable, match="HTTP 500") as caught:
         server.mirror().position()
@@ -192,7 +175,8 @@ def down(mirror: ChromaMirror) -> str:
 
 
 def test_a_server_that_is_down_is_left_in_peace(tmp_path: Path, server: Server) -> None:
-    """B2: after a failure nobody in the home asks for a moment; one that answers is there again, whatever it says."""
+    """B2: after a failure nobody in the home asks for a moment; one that answers is there again,
+    whatever it says."""
     clock = Ticking(step=timedelta(0))
     breaker = Breaker(tmp_path / "chroma.outage", clock)
     gone = ChromaMirror(ChromaServer("http://127.0.0.1:9", "sky_memory", breaker), "store", None)

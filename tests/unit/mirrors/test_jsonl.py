@@ -1,4 +1,5 @@
-"""The live JSONL files: private, in order, appended where that is enough, and repaired when somebody touched them."""
+"""The live JSONL files: private, in order, appended where that is enough, and repaired when
+somebody touched them."""
 
 from __future__ import annotations
 
@@ -18,10 +19,11 @@ from lamina.mirrors.jsonl import LONG, POSITION, SHORT, JsonlMirror
 from lamina.mirrors.sync import sync
 from lamina.model.clock import moment
 from lamina.model.record import Layer, State
+from tests.cases import every
 from tests.conftest import move
 from tests.contract.mirrors import FIRST, SECOND, made
-from tests.unit.formats.test_sky import AFTER_LONG, AFTER_SHORT, BEFORE_PROMOTION
-from tests.unit.mirrors.test_sync import files, rebuilt
+from tests.unit.formats.samples import AFTER_LONG, AFTER_SHORT, BEFORE_PROMOTION
+from tests.unit.mirrors.files import files, rebuilt
 
 FAR = "2023-11-14T22:15:00Z"
 
@@ -31,7 +33,8 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def told(path: Path, document: str) -> bool:
-    """Whether a file says what a file of the document says, line by line, beside whatever else it says."""
+    """Whether a file says what a file of the document says, line by line, beside whatever
+    else it says."""
     expected = [json.loads(line) for line in document.splitlines()]
     found = lines(path)
     return len(found) == len(expected) and all(
@@ -40,7 +43,8 @@ def told(path: Path, document: str) -> bool:
 
 
 def test_the_flow_of_the_document(op: Operator, tmp_path: Path) -> None:
-    """B5, L2: both files before and after the promotion hold what the document shows, `promoted_at` included."""
+    """B5, L2: both files before and after the promotion hold what the document
+    shows, `promoted_at` included."""
     for line in BEFORE_PROMOTION.splitlines():
         op.remember(
             **{
@@ -61,7 +65,8 @@ def test_the_flow_of_the_document(op: Operator, tmp_path: Path) -> None:
 
 
 def test_files_are_private(tmp_path: Path) -> None:
-    """B6: the folder, both files and the position are for their owner only, appended or written anew, whatever the mask."""
+    """B6: the folder, both files and the position are for their owner only, appended or written
+    anew, whatever the mask."""
     before = os.umask(0)
     try:
         mirror = JsonlMirror(tmp_path / "a" / "jsonl")
@@ -81,7 +86,8 @@ def test_files_are_private(tmp_path: Path) -> None:
 
 
 def test_new_lines_are_appended(tmp_path: Path) -> None:
-    """B5: a file that only grows stays the same file, so that `tail -f` goes on; one that loses a line is another."""
+    """B5: a file that only grows stays the same file, so that `tail -f` goes on; one that loses a
+    line is another."""
     mirror = JsonlMirror(tmp_path)
     mirror.put([made(1), made(2, layer=Layer.EPISODIC)])
     mirror.commit(FIRST)
@@ -122,7 +128,7 @@ def test_what_a_crash_left_is_cut_off(op: Operator, tmp_path: Path) -> None:
     assert files(tmp_path / "m") == rebuilt(op, tmp_path / "new")
 
 
-@pytest.mark.parametrize(
+@every(
     "harm",
     [
         lambda folder: (folder / SHORT).unlink(),
@@ -138,11 +144,12 @@ def test_what_a_crash_left_is_cut_off(op: Operator, tmp_path: Path) -> None:
         lambda folder: [path.unlink() for path in folder.iterdir()],
     ],
 )
-@pytest.mark.parametrize("hidden", [True, False])
+@every("hidden", [True, False])
 def test_what_somebody_did_is_repaired(
     op: Operator, tmp_path: Path, harm: Any, hidden: bool
 ) -> None:
-    """B7: a file that was deleted, cut or overwritten is made anew with the next change, from the store alone."""
+    """B7: a file that was deleted, cut or overwritten is made anew with the next change, from the
+    store alone."""
     tea, _ = op.remember("tea"), op.remember("coffee", layer="world")
     sync(op._scope.store, JsonlMirror(tmp_path / "m"))
     harm(tmp_path / "m")
@@ -202,7 +209,8 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
 
 
 def test_two_writers_do_not_mix(tmp_path: Path) -> None:
-    """B7: a mirror that another process has written to meanwhile is called damaged, not guessed about."""
+    """B7: a mirror that another process has written to meanwhile is called damaged,
+    not guessed about."""
     one, other = JsonlMirror(tmp_path), JsonlMirror(tmp_path)
     one.put([made(1)])
     one.commit(FIRST)

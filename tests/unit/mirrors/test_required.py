@@ -32,7 +32,8 @@ def test_who_is_required(tmp_path: Path, given: dict[str, Any], expected: bool) 
 
 
 def test_turns_are_taken_one_by_one(tmp_path: Path) -> None:
-    """B4: threads, and handles as in other processes, have their turn when it is free again, and else are told that not."""
+    """B4: threads, and handles as in other processes, have their turn when it is free again, and
+    else are told that not."""
     one, other = Turns(tmp_path / "lock"), Turns(tmp_path / "lock")
     with one.taken(0) as first:
         with other.taken(0.01) as second:

@@ -1,4 +1,5 @@
-"""A mirror follows its store: whatever happens there, it ends up with the active memories, and starts over when it must."""
+"""A mirror follows its store: whatever happens there, it ends up with the active memories, and
+starts over when it must."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from lamina.mirrors.sync import PAGE, Synced, sync
 from lamina.model.record import Layer, Record, State
 from lamina.store.tables import outbox
 from tests.conftest import CONTRACTS, FULL, TESTER, Desk, move
-from tests.contract.test_mirrors import lines_of
+from tests.contract.mirrors import lines_of
+from tests.unit.mirrors.files import archive, files, rebuilt
 
 
 class Listed:
@@ -55,29 +57,9 @@ def active(op: Operator) -> dict[str, Record]:
     return {record.id: record for record in op.list(limit=10_000)}
 
 
-def archive(op: Operator, record: Record) -> None:
-    """Send a record to the archive, as a rotation does."""
-    row = next(
-        row for row in outbox.active(op._scope.store.database, 0, 10_000) if row[1] == record.id
-    )
-    assert (
-        op._scope.store.archive.add(TESTER, "test", op._scope.clock(), "test", [(row[0], row[-2])])
-        == 1
-    )
-
-
-def files(folder: Path) -> tuple[bytes, bytes]:
-    return (folder / SHORT).read_bytes(), (folder / LONG).read_bytes()
-
-
-def rebuilt(op: Operator, folder: Path, form: str = "sky") -> tuple[bytes, bytes]:
-    """The files that a mirror has which was made today."""
-    sync(op._scope.store, JsonlMirror(folder, form))
-    return files(folder)
-
-
 def test_it_follows(op: Operator) -> None:
-    """B7: new, changed and hidden memories arrive with the next sync, and nothing happens when nothing happened."""
+    """B7: new, changed and hidden memories arrive with the next sync, and nothing happens when
+    nothing happened."""
     mirror = Listed()
     tea, coffee = op.remember("tea"), op.remember("coffee")
     assert sync(op._scope.store, mirror) == Synced(2, 2, 0, rebuilt=True)
@@ -116,7 +98,8 @@ def test_only_active_memories_arrive(op: Operator) -> None:
 
 
 def test_what_left_for_the_archive_is_dropped(op: Operator) -> None:
-    """L3: a record that was archived leaves the mirror, and comes back when it is restored, with its new number."""
+    """L3: a record that was archived leaves the mirror, and comes back when it is restored, with
+    its new number."""
     mirror = Listed()
     tea, _ = op.remember("tea"), op.remember("coffee")
     sync(op._scope.store, mirror)
@@ -141,7 +124,8 @@ def test_archived_and_back_between_two_syncs(op: Operator, tmp_path: Path) -> No
 
 
 def test_another_history_is_seen(desk: Desk, op: Operator, tmp_path: Path) -> None:
-    """B7: a restored backup, even one that has grown past the mirror's position, and an exchanged store: made anew."""
+    """B7: a restored backup, even one that has grown past the mirror's position, and an exchanged
+    store: made anew."""
     mirror = Listed()
     op.remember("kept")
     backup = op.backup()
@@ -177,7 +161,8 @@ def test_a_damaged_mirror_is_made_anew(op: Operator) -> None:
 
 @pytest.mark.parametrize("from_zero", [False, True])
 def test_many_are_committed_in_parts(op: Operator, from_zero: bool) -> None:
-    """B7: a large store is copied in bounded steps; until the end, no commit says more than what is there."""
+    """B7: a large store is copied in bounded steps; until the end, no commit says more than
+    what is there."""
     op.remember_many([{"content": f"memory {n}"} for n in range(3 * PAGE)])
     mirror = Listed()
     if from_zero:
@@ -269,7 +254,8 @@ def happen(op: Operator, step: str, pick: int, made: list[str], archived: list[s
 def test_the_way_makes_no_difference(
     form: str, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
 ) -> None:
-    """B7, Q6: synced after every step or never before the end, the files have the same bytes, in the order of `seq`."""
+    """B7, Q6: synced after every step or never before the end, the files have the same bytes, in
+    the order of `seq`."""
     folder = tmp_path_factory.mktemp("home")
     with Desk(folder / "home") as desk:
         op = desk.operator()
@@ -331,7 +317,8 @@ def synced_by_child(home: Path, folder: Path, death: int) -> bool:
 
 @pytest.mark.parametrize("change", ["first", "new", "moved", "dropped"])
 def test_a_death_at_any_call_is_repaired(tmp_path: Path, change: str) -> None:
-    """B7: killed at any call that changes files, what is left is repaired by the next sync to the same bytes."""
+    """B7: killed at any call that changes files, what is left is repaired by the next sync to the
+    same bytes."""
     for death in range(1, 100):
         home, folder = tmp_path / str(death) / "home", tmp_path / str(death) / "m"
         with Desk(home) as desk:

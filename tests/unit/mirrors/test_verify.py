@@ -1,4 +1,5 @@
-"""Comparing a mirror with its store: what is missing, outdated or unknown is found, and what only waits is no fault."""
+"""Comparing a mirror with its store: what is missing, outdated or unknown is found, and what only
+waits is no fault."""
 
 from __future__ import annotations
 
@@ -186,7 +187,8 @@ def test_standings(desk: Desk) -> None:
 
 
 def test_a_handle_of_one_user(desk: Desk) -> None:
-    """R12: mirrors hold the memories of all users, so a handle of one of them learns nothing about them."""
+    """R12: mirrors hold the memories of all users, so a handle of one of them learns
+    nothing about them."""
     op = desk.operator(user="ana", settings={"mirrors.jsonl": "sky"})
     for verb in (op.mirrors, op.verify_mirrors, op.rebuild_mirrors):
         with pytest.raises(Refused, match="all users"):

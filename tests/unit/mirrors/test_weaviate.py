@@ -1,13 +1,12 @@
-"""What answers where a Weaviate should: none of it is believed unseen. The servers are real ones, and none is Weaviate."""
+"""What answers where a Weaviate should: none of it is believed unseen. The servers are real ones,
+and none is Weaviate."""
 
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -23,58 +22,41 @@ from lamina.mirrors.weaviate import WeaviateMirror, tenant_of
 from lamina.mirrors.weaviate_server import COLLECTION, DEFINITION, WeaviateServer
 from tests.conftest import Desk, Ticking
 from tests.contract.mirrors import FIRST, made
+from tests.http_fakes import KEY, FakeServer, Handler
 
-KEY = "sk-very-secret-0123456789"
 VERSION = json.dumps({"version": "1.38.11"})
 OURS = json.dumps(DEFINITION)
 
 
-class Handler(BaseHTTPRequestHandler):
+class Answering(Handler):
     """One request, answered as the test says for its path."""
 
     server: Pretender
 
-    def answer(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+    def reply(self) -> None:
+        self.body()
         said = self.server.answers.get(self.path.split("?")[0].removeprefix("/v1/"), (404, ""))
         if said is None:
             self.server.over.wait()
             return
         status, body = said
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body.encode())))
-        self.end_headers()
-        self.wfile.write(body.encode())
+        self.answer(body.encode(), status)
 
-    do_GET = do_POST = do_DELETE = answer  # noqa: N815 - the names that the library calls
-
-    def log_message(self, *_: object) -> None:
-        """Keep quiet."""
+    do_GET = do_POST = do_DELETE = reply  # noqa: N815 - the names that the library calls
 
 
-class Pretender(ThreadingHTTPServer):
+class Pretender(FakeServer):
     """A server that answers as it is told; nothing at all where it is told None."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(Answering)
         self.answers: dict[str, tuple[int, str] | None] = {"meta": (200, VERSION)}
-        self.over = threading.Event()
-
-    def handle_error(self, *_: object) -> None:
-        """A client that has gone is what some tests are about."""
 
 
 @pytest.fixture
 def server() -> Iterator[Pretender]:
-    with Pretender() as made_server:
-        thread = threading.Thread(target=made_server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield made_server
-        made_server.over.set()
-        made_server.shutdown()
-        thread.join()
+    with Pretender() as running:
+        yield running
 
 
 def mirror(folder: Path, address: str, key: str | None = KEY) -> WeaviateMirror:
@@ -87,16 +69,12 @@ def mirror(folder: Path, address: str, key: str | None = KEY) -> WeaviateMirror:
     )
 
 
-def at(server: Pretender) -> str:
-    return f"http://127.0.0.1:{server.server_port}"
-
-
 def failure(folder: Path, server: Pretender) -> str:
     """Why its position cannot be had; the key is never in it."""
     with pytest.raises(LaminaError) as caught:
-        mirror(folder, at(server)).position()
+        mirror(folder, server.url).position()
     assert KEY not in str(caught.value.to_dict())
-    assert at(server) in caught.value.message
+    assert server.url in caught.value.message
     return caught.value.message
 
 
@@ -178,7 +156,7 @@ def test_a_server_that_says_nothing(tmp_path: Path, server: Pretender) -> None:
     """B4: silence ends after the time that was agreed."""
     server.answers["schema/LaminaMemory"] = None
     with pytest.raises(StoreUnavailable, match="did not answer"):
-        mirror(tmp_path, at(server)).put_now([made(1)], 0.05)
+        mirror(tmp_path, server.url).put_now([made(1)], 0.05)
 
 
 @pytest.mark.parametrize(
@@ -194,9 +172,10 @@ def test_a_server_that_says_nothing(tmp_path: Path, server: Pretender) -> None:
 def test_what_somebody_else_made_is_refused(
     tmp_path: Path, server: Pretender, theirs: dict[str, Any]
 ) -> None:
-    """B3: a collection without our mark, our properties or tenants is not ours, and told with what to do."""
+    """B3: a collection without our mark, our properties or tenants is not ours, and told with what
+    to do."""
     server.answers["schema/LaminaMemory"] = (200, json.dumps(theirs))
-    one = mirror(tmp_path, at(server))
+    one = mirror(tmp_path, server.url)
     for ask in (one.position, lambda: one.commit(FIRST), lambda: one.put_now([made(1)], 1)):
         with pytest.raises(Refused, match="will not touch"):
             ask()
@@ -230,7 +209,7 @@ def test_any_answer(tmp_path: Path, server: Pretender, said: str) -> None:
         "schema/LaminaMemory": (200, OURS),
         **dict.fromkeys(paths, (200, said)),
     }
-    one = mirror(tmp_path, at(server))
+    one = mirror(tmp_path, server.url)
     for ask in (
         lambda: one.candidates(Asked("tea", None, 5)),
         lambda: [next(iter(one.entries()), None)],
@@ -242,7 +221,7 @@ def test_any_answer(tmp_path: Path, server: Pretender, said: str) -> None:
 
 def test_a_server_that_never_comes_to_an_end(tmp_path: Path, server: Pretender) -> None:
     """B7: one that names the same object again and again is not listened to for ever."""
-    made_mirror = mirror(tmp_path, at(server))
+    made_mirror = mirror(tmp_path, server.url)
     server.answers[f"schema/{COLLECTION}"] = (200, json.dumps(DEFINITION))
     server.answers["objects"] = (200, json.dumps({"objects": [{"id": made_mirror._uuid("")}]}))
     with pytest.raises(Damaged, match="come to an end"):
@@ -250,7 +229,8 @@ def test_a_server_that_never_comes_to_an_end(tmp_path: Path, server: Pretender) 
 
 
 def test_tenants_are_of_one_agent_and_one_store() -> None:
-    """B3: agents of one name in two stores are apart; any name of an agent makes a name that Weaviate takes."""
+    """B3: agents of one name in two stores are apart; any name of an agent makes a name that
+    Weaviate takes."""
     names = {
         tenant_of(agent, store)
         for agent in ("sky", "sky-1", "a" * 64, "a" * 63)
@@ -274,7 +254,8 @@ def test_wrong_addresses_are_refused_when_a_handle_is_opened(tmp_path: Path, wro
 def test_a_key_that_is_none_is_told_and_nothing_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """B3: what is wrong with a mirror that is not required never makes a memory that is stored look as if it were not."""
+    """B3: what is wrong with a mirror that is not required never makes a memory that is stored look
+    as if it were not."""
     monkeypatch.setenv("TEST_WEAVIATE_KEY", "a b")
     given = {
         "mirrors.weaviate": "http://localhost:9",

@@ -82,7 +82,8 @@ def test_what_repeats_what_goes_goes_too() -> None:
 
 
 def test_a_signature_knows_words_and_runs_in_any_script() -> None:
-    """P5, Q8: whole words in any case and accent, several everyday words in a row, and scripts without spaces."""
+    """P5, Q8: whole words in any case and accent, several everyday words in a row, and scripts
+    without spaces."""
     words = erased_words.Signature(frozenset({"zanzibarit", "unuvar"}))
     assert words.is_in("Der ZANZIBARIT!")
     assert words.is_in("Ünüvar")
@@ -102,8 +103,8 @@ SAID = st.lists(st.sampled_from("tea rome ana lives green wombat in".split()), m
 
 @given(SAID, st.lists(st.tuples(SAID, st.sets(st.integers(0, 5), max_size=3)), max_size=5))
 def test_verdicts_are_closed(said: str, others: list[tuple[str, set[int]]]) -> None:
-    """P5: each record is judged at most once, only what rests on something that goes is, and nothing that only rests on
-    what goes stays, as long as no operator wrote it."""
+    """P5: each record is judged at most once, only what rests on something that goes is, and
+    nothing that only rests on what goes stays, as long as no operator wrote it."""
     resting = [trace(place + 1, text, *evidence) for place, (text, evidence) in enumerate(others)]
     found = erased_words.verdicts([trace(0, said)], resting, set())
     gone = {NAMES[0], *(one.id for one in found if one.goes)}

@@ -14,15 +14,8 @@ from hypothesis import strategies as st
 
 from lamina.errors import Corrupt, InvalidInput
 from lamina.model import hashing
-
-TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
-INTEGERS = st.integers(-(2**63), 2**63 - 1)
-NUMBERS = INTEGERS | st.floats(allow_nan=False, allow_infinity=False)
-JSON: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | NUMBERS | TEXTS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
-    max_leaves=20,
-)
+from tests.cases import every
+from tests.unit.strategies import JSON
 
 
 def shuffled(value: Any, order: random.Random) -> Any:
@@ -70,12 +63,13 @@ def test_the_check_accepts_all_of_json(value: Any) -> None:
 
 
 def test_the_form_is_fixed() -> None:
-    """P4: keys by code point, no spaces, text unescaped; docs and other programs rely on these bytes."""
+    """P4: keys by code point, no spaces, text unescaped; docs and other programs rely
+    on these bytes."""
     value = {"é": 1, "z": [1.0, -0.0, True, None], "A": 'ü\n"', "": {}}
     assert hashing.encode(value) == '{"":{},"A":"ü\\n\\"","z":[1.0,-0.0,true,null],"é":1}'.encode()
 
 
-@pytest.mark.parametrize(
+@every(
     "value",
     [
         math.nan,
@@ -94,10 +88,10 @@ def test_the_form_is_fixed() -> None:
         {"\udfff": 1},
         [[[["\0"]]]],
     ],
-    ids="nan inf 2**63 -2**63-1 10**5000 int-key none-key set bytes object nul nul-key half half-key nested-nul".split(),
 )
 def test_the_check_rejects_what_would_not_come_back(value: Any) -> None:
-    """R6: NaN, integers beyond 64 bits, keys that are no texts, sets, NUL and half pairs are typed errors."""
+    """R6: NaN, integers beyond 64 bits, keys that are no texts, sets, NUL and half pairs
+    are typed errors."""
     with pytest.raises(InvalidInput, match="metadata"):
         hashing.check_json(value, "metadata")
 
@@ -117,7 +111,8 @@ def nested(depth: int, kind: type) -> Any:
 
 @pytest.mark.parametrize("kind", [list, dict])
 def test_nesting_has_a_limit(kind: type) -> None:
-    """R6: 32 levels are enough; a deeper value, even an endless one, is a typed error and no crash."""
+    """R6: 32 levels are enough; a deeper value, even an endless one, is a typed error
+    and no crash."""
     hashing.check_json(nested(32, kind), "metadata")
     with pytest.raises(InvalidInput, match="deeper than 32"):
         hashing.check_json(nested(33, kind), "metadata")
@@ -135,7 +130,8 @@ def test_an_endless_value_ends() -> None:
 
 @given(st.binary(min_size=16, max_size=16), st.binary(min_size=16, max_size=16), st.binary())
 def test_the_salt_decides_the_hash(salt: bytes, other: bytes, payload: bytes) -> None:
-    """P4: the same text under another salt has another hash, so a hash without its salt says nothing."""
+    """P4: the same text under another salt has another hash, so a hash without its
+    salt says nothing."""
     assert (hashing.salted_hash(salt, payload) == hashing.salted_hash(other, payload)) == (
         salt == other
     )
@@ -165,7 +161,8 @@ def test_a_whole_number_may_have_64_bits(value: int) -> None:
 
 
 def test_values_have_a_limit() -> None:
-    """R6: 100,000 values are enough, the list around them counted; one more is a typed error that says so."""
+    """R6: 100,000 values are enough, the list around them counted; one more is a typed error that
+    says so."""
     hashing.check_json([0] * 99_999, "metadata")
     with pytest.raises(InvalidInput, match="one value too many: 100,000 are allowed"):
         hashing.check_json([0] * 100_000, "metadata")
@@ -178,7 +175,7 @@ def test_what_is_no_json_is_corrupt(broken: str | bytes) -> None:
         hashing.decode(broken)
 
 
-@pytest.mark.parametrize(
+@every(
     ("value", "told"),
     [
         (True, "true"),
@@ -199,10 +196,10 @@ def test_what_is_no_json_is_corrupt(broken: str | bytes) -> None:
         (["tea"], None),
         ({"tea": 1}, None),
     ],
-    ids=repr,
 )
 def test_a_plain_value_can_be_filtered_by(value: object, told: str | None) -> None:
-    """Q3: texts of 256 characters, numbers and yes or no are compared as they are written; all else is no facet."""
+    """Q3: texts of 256 characters, numbers and yes or no are compared as they are written; all else
+    is no facet."""
     assert hashing.facet(value) == told
 
 
@@ -222,14 +219,16 @@ class Share(float):
 
 
 def test_values_of_other_classes_are_what_they_stand_for() -> None:
-    """R6: a subclass is stored as its plain value; what stands for no value of JSON is an error, not a null."""
+    """R6: a subclass is stored as its plain value; what stands for no value of JSON is an error,
+    not a null."""
     assert hashing.encode([Text("tea"), Whole(2**40), Share(0.5)]) == b'["tea",1099511627776,0.5]'
     with pytest.raises(TypeError, match="a object has no place in JSON"):
         hashing.encode([object()])
 
 
 def test_each_salt_is_new_and_whole() -> None:
-    """P4: salts have 16 bytes and do not repeat, also when those that were asked for at once run out."""
+    """P4: salts have 16 bytes and do not repeat, also when those that were asked for at
+    once run out."""
     salts = hashing.Salts()
     drawn = [salts.next() for _ in range(3 * hashing.SALTS_AT_ONCE + 1)]
     assert {len(salt) for salt in drawn} == {16}
@@ -246,7 +245,8 @@ def test_an_error_leads_to_the_character() -> None:
 
 
 def test_hashes_are_those_that_the_format_says() -> None:
-    """P4: SHA-256 over the salt and the payload, over the link before and the body; other programs compute the same."""
+    """P4: SHA-256 over the salt and the payload, over the link before and the body; other programs
+    compute the same."""
     assert hashing.salted_hash(b"salt", b"payload") == hashlib.sha256(b"saltpayload").digest()
     assert hashing.chain_hash(b"before", b"body") == hashlib.sha256(b"beforebody").digest()
     assert (

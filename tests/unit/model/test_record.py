@@ -15,8 +15,10 @@ from lamina.model.record import LONG_TERM, Actor, Hit, Hits, Layer, Role, State,
 from tests.conftest import CONTRACTS, Desk
 
 FIELDS = (
-    "id seq agent user layer state kind content importance confidence trust source tags metadata evidence speaker session"
-    " run_id occurred_at created_at updated_at promoted_at valid_from valid_to last_verified supersedes superseded_by"
+    "id seq agent user layer state kind content importance confidence trust source tags "
+    "metadata evidence speaker session"
+    " run_id occurred_at created_at updated_at promoted_at valid_from valid_to "
+    "last_verified supersedes superseded_by"
 ).split()
 MOMENTS = st.datetimes(datetime(1000, 1, 1), datetime(2999, 12, 31), timezones=st.just(UTC))
 
@@ -77,7 +79,8 @@ def test_a_record_cannot_be_changed(mem: lamina.Memory) -> None:
 
 @given(MOMENTS, MOMENTS)
 def test_times_sort_as_text(first: datetime, second: datetime) -> None:
-    """R1: one length and a Z, so that text sorts as time does; and any reader of ISO-8601 gets the same time back."""
+    """R1: one length and a Z, so that text sorts as time does; and any reader of ISO-8601 gets the
+    same time back."""
     assert (iso(first) < iso(second)) == (first < second)
     assert len(iso(first)) == 27
     assert iso(first).endswith("Z")

@@ -1,4 +1,5 @@
-"""Rejected values stay rejected (V6), whoever brings them back, in whatever disguise and by whatever path."""
+"""Rejected values stay rejected (V6), whoever brings them back, in whatever disguise and by
+whatever path."""
 
 from __future__ import annotations
 
@@ -12,9 +13,11 @@ from lamina import Memory, Operator
 from lamina.engines.promotion import Action
 from lamina.errors import InvalidInput, NotFound, Refused
 from lamina.model.record import Layer, Record, State
+from tests.cases import every
 from tests.conftest import Desk
 
-# The value "peanut oil", as it may come back: one disguise of each kind that a reader would not notice.
+# The value "peanut oil", as it may come back: one disguise of each kind that a reader would not
+# notice.
 DISGUISES = [
     *(
         "Peanut Oil",
@@ -105,9 +108,10 @@ def test_there_are_enough_disguises() -> None:
     assert len(set(DISGUISES)) == len(DISGUISES) >= 50
 
 
-@pytest.mark.parametrize("disguise", DISGUISES, ids=ascii)
+@every("disguise", DISGUISES)
 def test_no_disguise_comes_back_by_proposing(mem: Memory, op: Operator, disguise: str) -> None:
-    """V6: the same value in any disguise is refused to the agent and to the operator, and leaves nothing behind."""
+    """V6: the same value in any disguise is refused to the agent and to the operator, and leaves
+    nothing behind."""
     rejected(mem, op)
     said = mem.remember("again")
     before = op.status()["records"]
@@ -123,7 +127,8 @@ def test_no_disguise_comes_back_by_proposing(mem: Memory, op: Operator, disguise
 def test_no_disguise_comes_back_by_any_path(
     desk: Desk, mem: Memory, op: Operator, tmp_path: Path
 ) -> None:
-    """V6: upsert, compression, import of both kinds, remembering, correcting: refused, or kept where it is not believed."""
+    """V6: upsert, compression, import of both kinds, remembering, correcting: refused, or kept
+    where it is not believed."""
     first = rejected(mem, op)
     for disguise in DISGUISES:
         said = mem.remember("again")
@@ -165,7 +170,8 @@ def test_no_disguise_comes_back_by_any_path(
 
 
 def test_rejecting_a_compaction_bars_the_joining_alone(mem: Memory, op: Operator) -> None:
-    """V2, V6: the same records are not proposed to be joined again, and what they say stays as it is."""
+    """V2, V6: the same records are not proposed to be joined again, and what they say stays
+    as it is."""
     contract = {"origin": "test", "topic_tags": ["boiler"]}
     facts = [
         op.remember(said, layer="semantic", metadata=contract)
@@ -245,7 +251,8 @@ def test_rejecting_again_after_lifting_bars_again(mem: Memory, op: Operator) -> 
 
 
 def test_users_do_not_bar_each_other(desk: Desk) -> None:
-    """V6, R12: what was rejected for one person may be true of another; what concerns everybody bars it for each."""
+    """V6, R12: what was rejected for one person may be true of another; what concerns everybody
+    bars it for each."""
     ana, ben, op = desk.agent(user="ana"), desk.agent(user="ben"), desk.operator()
     waiting = ana.propose_profile("diet", "vegan", "said so", [ana.remember("x").id])
     op.reject(waiting.id, "she is not")

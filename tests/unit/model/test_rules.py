@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lamina.errors import InvalidInput, Refused
 from lamina.model import rules
 from lamina.model.record import Actor, Layer, Role, State, Trust, score_of
+from tests.cases import every
 from tests.conftest import CONTRACTS
 
 ACTIVE, CONSTRAINED, SUPERSEDED, TOMBSTONED = (
@@ -46,9 +47,10 @@ AGENT = Actor(Role.AGENT, "sky", "test")
 OPERATOR = Actor(Role.OPERATOR, "ana", "test")
 
 
-@pytest.mark.parametrize(("before", "after"), PAIRS)
+@every(("before", "after"), PAIRS)
 def test_an_operator_may_make_exactly_the_legal_moves(before: State, after: State) -> None:
-    """R3: of the 16 pairs of states, seven are legal moves; the others are a typed error that says what is possible."""
+    """R3: of the 16 pairs of states, seven are legal moves; the others are a typed error that says
+    what is possible."""
     if (before, after) in LEGAL:
         rules.check_move(before, after, Role.OPERATOR)
     else:
@@ -58,10 +60,11 @@ def test_an_operator_may_make_exactly_the_legal_moves(before: State, after: Stat
             rules.check_move(before, after, Role.OPERATOR)
 
 
-@pytest.mark.parametrize("role", [Role.AGENT, Role.SYSTEM])
-@pytest.mark.parametrize(("before", "after"), PAIRS)
+@every("role", [Role.AGENT, Role.SYSTEM])
+@every(("before", "after"), PAIRS)
 def test_only_an_operator_undoes(before: State, after: State, role: Role) -> None:
-    """R3: tombstoned→active is for operators alone, whatever else is legal for agents and the system."""
+    """R3: tombstoned→active is for operators alone, whatever else is legal for agents
+    and the system."""
     if (before, after) in LEGAL - {(TOMBSTONED, ACTIVE)}:
         rules.check_move(before, after, role)
     else:
@@ -69,10 +72,11 @@ def test_only_an_operator_undoes(before: State, after: State, role: Role) -> Non
             rules.check_move(before, after, role)
 
 
-@pytest.mark.parametrize("role", list(Role))
-@pytest.mark.parametrize("layer", list(Layer))
+@every("role", list(Role))
+@every("layer", list(Layer))
 def test_layers_in_which_a_memory_may_start(layer: Layer, role: Role) -> None:
-    """R2: agents start in short-term and episodic memory; operators may write every layer; working needs a run."""
+    """R2: agents start in short-term and episodic memory; operators may write every layer; working
+    needs a run."""
     if layer is Layer.WORKING:
         with pytest.raises(InvalidInput, match="lives in a run"):
             rules.check_layer(layer, role, None)
@@ -91,7 +95,8 @@ def test_working_memory_starts_in_a_run(role: Role) -> None:
 
 @pytest.mark.parametrize("layer", [Layer.SEMANTIC, Layer.PROCEDURAL, Layer.PROFILE])
 def test_a_contract_names_each_missing_field(layer: Layer) -> None:
-    """R7: the metadata of semantic, procedural and profile memory is checked, and the error names what is missing."""
+    """R7: the metadata of semantic, procedural and profile memory is checked, and the error names
+    what is missing."""
     full = CONTRACTS[layer]
     rules.check_contract(layer, full)
     for field in rules.CONTRACTS[layer]:
@@ -118,7 +123,7 @@ def test_other_layers_promise_nothing(layer: Layer) -> None:
     rules.check_contract(layer, {})
 
 
-@pytest.mark.parametrize(
+@every(
     ("layer", "change"),
     [
         ("semantic", {"topic_tags": "tea"}),
@@ -149,9 +154,10 @@ def test_seven_and_seventy_percent_are_one_threshold(importance: float) -> None:
         assert (score >= threshold) == (importance >= threshold / 10)
 
 
-@pytest.mark.parametrize("tenth", range(11))
+@every("tenth", range(11))
 def test_the_threshold_is_sharp(tenth: int) -> None:
-    """R4: one float below a tenth has the lower score, a tenth and the float above it have its own."""
+    """R4: one float below a tenth has the lower score, a tenth and the float above it
+    have its own."""
     exact = tenth / 10
     assert score_of(exact) == tenth
     if tenth:
@@ -160,14 +166,14 @@ def test_the_threshold_is_sharp(tenth: int) -> None:
         assert score_of(math.nextafter(exact, 1)) == tenth
 
 
-@pytest.mark.parametrize("score", range(11))
+@every("score", range(11))
 def test_a_score_is_a_tenth(score: int) -> None:
     """R4: 0 to 10 is read as score/10 and written back as the same score."""
     assert rules.importance_of_score(score) == score / 10
     assert score_of(rules.importance_of_score(score)) == score
 
 
-@pytest.mark.parametrize(
+@every(
     "value",
     ["high", "0.5", math.nan, math.inf, -math.inf, 1.1, -0.1, True, False, None, [], 2, 1 + 1e-9],
 )
@@ -190,7 +196,8 @@ def test_score_is_a_number_from_0_to_10(value: object) -> None:
     "check", [rules.importance, rules.importance_of_score, rules.confidence, rules.limit]
 )
 def test_a_number_too_long_to_print_is_a_typed_error(check: Any) -> None:
-    """R4, Q7: a number of 5,000 digits is out of range like any other, although Python will not print it."""
+    """R4, Q7: a number of 5,000 digits is out of range like any other, although Python will not
+    print it."""
     with pytest.raises(InvalidInput):
         check(HUGE)
 
@@ -201,7 +208,7 @@ def test_zero_has_no_sign() -> None:
     assert math.copysign(1, rules.importance_of_score(-0.0)) == 1
 
 
-@pytest.mark.parametrize("kind", rules.KINDS)
+@every("kind", rules.KINDS)
 def test_known_kinds(kind: str) -> None:
     """R5: thirteen kinds are known."""
     assert rules.kind(kind) == kind
@@ -216,7 +223,7 @@ def test_an_unknown_kind_lists_the_known(kind: object) -> None:
     assert caught.value.details["known"] == list(rules.KINDS)
 
 
-@pytest.mark.parametrize(
+@every(
     "value",
     [
         "",
@@ -242,12 +249,13 @@ def test_an_unknown_kind_lists_the_known(kind: object) -> None:
     ],
 )
 def test_content_must_be_visible_and_storable(value: object) -> None:
-    """R8: empty, blank, invisible, NUL, half a surrogate pair, or no text at all is a typed error."""
+    """R8: empty, blank, invisible, NUL, half a surrogate pair, or no text at all is
+    a typed error."""
     with pytest.raises(InvalidInput, match="content"):
         rules.content(value)
 
 
-@pytest.mark.parametrize(
+@every(
     "value",
     ["a", "_", ".", "1", "é", "e\u0301", "猫", "😀", "\u200ba", "\u3164a", "€", "👩‍👧", "\n.\n"],
 )
@@ -256,8 +264,8 @@ def test_one_visible_character_is_enough(value: str) -> None:
     assert rules.content(value) == value
 
 
-@pytest.mark.parametrize(("letter", "width"), [("a", 1), ("é", 2), ("猫", 3), ("😀", 4)])
-@pytest.mark.parametrize("limit", [12, 120, 12_000])
+@every(("letter", "width"), [("a", 1), ("é", 2), ("猫", 3), ("😀", 4)])
+@every("limit", [12, 120, 12_000])
 def test_the_limit_is_in_bytes_and_exact(letter: str, width: int, limit: int) -> None:
     """R8: content may reach the limit, and one byte more is an error, in every width of UTF-8."""
     full = letter * (limit // width)
@@ -299,7 +307,7 @@ def test_tags_keep_their_order() -> None:
     assert rules.tags([" B ", "a", "b", "A", "project:Tea"]) == ("b", "a", "project:tea")
 
 
-@pytest.mark.parametrize(
+@every(
     "value",
     [
         "tea",
@@ -366,9 +374,7 @@ def test_evidence_is_ids_urls_and_paths(reference: str) -> None:
     assert rules.evidence([reference, reference]) == (reference,)
 
 
-@pytest.mark.parametrize(
-    "value", ["x", None, 5, ["x"], ["0" * 25], ["I" * 26], [""], [5], ["a/\n"], ["a/\0"]]
-)
+@every("value", ["x", None, 5, ["x"], ["0" * 25], ["I" * 26], [""], [5], ["a/\n"], ["a/\0"]])
 def test_bad_evidence(value: object) -> None:
     """P1: what can lead nowhere is an error, which says how to write a file."""
     with pytest.raises(InvalidInput, match="evidence"):
@@ -412,7 +418,8 @@ def test_metadata_takes_every_mapping_and_text(given_: Any, kept: dict[str, Any]
 
 
 def test_metadata_is_a_copy_with_a_limit() -> None:
-    """R6: what the caller changes later changes nothing here, and 256 KiB are enough for metadata."""
+    """R6: what the caller changes later changes nothing here, and 256 KiB are
+    enough for metadata."""
     given_ = {"a": [1]}
     kept = rules.metadata(given_)
     given_["a"].append(2)
@@ -421,7 +428,7 @@ def test_metadata_is_a_copy_with_a_limit() -> None:
         rules.metadata({"a": "x" * rules.MAX_METADATA_BYTES})
 
 
-@pytest.mark.parametrize(
+@every(
     ("role", "source", "expected"),
     [
         (Role.OPERATOR, None, Trust.OPERATOR),
@@ -439,13 +446,14 @@ def test_metadata_is_a_copy_with_a_limit() -> None:
 def test_trust_follows_from_surface_and_source(
     role: Role, source: str | None, expected: Trust
 ) -> None:
-    """V8: operators and agents vouch for what they say; tool, web, mail and import make anything external."""
+    """V8: operators and agents vouch for what they say; tool, web, mail and import
+    make anything external."""
     assert rules.trust(role, source) is expected
 
 
-@pytest.mark.parametrize("role", list(Role))
-@pytest.mark.parametrize("source", [None, "web:x"])
-@pytest.mark.parametrize("asked", list(Trust))
+@every("role", list(Role))
+@every("source", [None, "web:x"])
+@every("asked", list(Trust))
 def test_trust_is_lowered_never_raised(role: Role, source: str | None, asked: Trust) -> None:
     """V8: a caller's own trust counts only where it is lower."""
     order = [Trust.OPERATOR, Trust.AGENT, Trust.EXTERNAL]
@@ -495,7 +503,7 @@ def test_a_query_may_be_empty_or_full() -> None:
     assert len(rules.query("x" * 64 * 1024)) == 64 * 1024
 
 
-@pytest.mark.parametrize(
+@every(
     ("item", "message"),
     [
         ("text", "a memory is a mapping"),
@@ -512,12 +520,13 @@ def test_a_query_may_be_empty_or_full() -> None:
     ],
 )
 def test_a_draft_says_what_is_wrong(item: object, message: str) -> None:
-    """R1, V7: only known fields, each once; authority and scope are never taken from the payload."""
+    """R1, V7: only known fields, each once; authority and scope are never taken
+    from the payload."""
     with pytest.raises(InvalidInput, match=message):
         rules.Drafter(AGENT).draft(item)
 
 
-@pytest.mark.parametrize(
+@every(
     ("spelling", "field", "expected"),
     [
         ({"score": 7}, "importance", 0.7),
@@ -535,7 +544,8 @@ def test_a_draft_says_what_is_wrong(item: object, message: str) -> None:
 def test_a_draft_reads_both_spellings_and_fills_the_rest(
     spelling: dict[str, Any], field: str, expected: object
 ) -> None:
-    """R4, R5: score or importance, ts or timestamp; without a kind `crumb`, without an importance 0.5."""
+    """R4, R5: score or importance, ts or timestamp; without a kind `crumb`, without
+    an importance 0.5."""
     made = getattr(rules.Drafter(AGENT, "ana").draft({"content": "x", **spelling}), field)
     assert (str(made)[:10] if field == "occurred_at" else made) == expected
 
@@ -549,7 +559,8 @@ def test_a_draft_knows_who_writes() -> None:
 
 
 def test_extra_kinds_and_limits_are_the_handles_own() -> None:
-    """R5, R8: settings may add kinds and change the limit; the error then lists the added ones too."""
+    """R5, R8: settings may add kinds and change the limit; the error then lists the
+    added ones too."""
     drafter = rules.Drafter(AGENT, None, (*rules.KINDS, "recipe"), 5)
     assert drafter.draft({"content": "x", "kind": "recipe"}).kind == "recipe"
     with pytest.raises(InvalidInput, match=r"data, recipe"):

@@ -1,4 +1,5 @@
-"""Relevance by words: the formula, what counts and what does not, and what neighbouring turns lend."""
+"""Relevance by words: the formula, what counts and what does not, and what
+neighbouring turns lend."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ def expected(texts: list[list[str]], query: list[str]) -> dict[int, float]:
 def test_the_formula(
     tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], query: list[str]
 ) -> None:
-    """Q3: rarity × saturation by length; how often a word is repeated in one memory does not count, but for its length."""
+    """Q3: rarity × saturation by length; how often a word is repeated in one memory does not count,
+    but for its length."""
     with Desk(tmp_path_factory.mktemp("home")) as desk:
         mem = desk.agent()
         mem.remember_many([{"content": " ".join(words)} for words in texts])
@@ -72,7 +74,8 @@ def test_the_formula(
 
 
 def test_a_rare_word_is_worth_more(mem: Memory) -> None:
-    """Q3: the memory with the rare word comes before those with the common one, a short one before a long one."""
+    """Q3: the memory with the rare word comes before those with the common one, a short one before
+    a long one."""
     mem.remember_many([{"content": f"tea number {n}"} for n in range(20)])
     rare = mem.remember("a piano in the room")
     long = mem.remember("a piano in the room that has seen better days and is played by nobody now")
@@ -96,8 +99,8 @@ def test_what_the_filter_hides_is_not_counted(desk: Desk, op: Operator) -> None:
 
 
 def test_copies_from_outside_take_nothing_from_own_words(mem: Memory) -> None:
-    """V8, Q3: however many texts from outside use a word, and however short they are, own memories that hold it are worth
-    no less by it, and it does not become common."""
+    """V8, Q3: however many texts from outside use a word, and however short they are, own memories
+    that hold it are worth no less by it, and it does not become common."""
     own = mem.remember_many(
         [
             {"content": "the tea is in the garden"},
@@ -144,7 +147,8 @@ def shares(handle: Memory, query: str, of: int, **more: Any) -> dict[int, float]
 
 
 def test_neighbours_share_a_word(mem: Memory) -> None:
-    """Q5: up to three turns before and after, a word counts for less; after a question it counts for more."""
+    """Q5: up to three turns before and after, a word counts for less; after a question it counts
+    for more."""
     mem.remember_conversation(TURNS, "s")
     assert shares(mem, "piano", 3) == {
         -2: NEAR[1],
@@ -165,7 +169,8 @@ def test_an_assistant_answers_no_question(mem: Memory) -> None:
 
 
 def test_nobody_outside_the_conversation_shares(desk: Desk) -> None:
-    """Q5, R12: sessions of the same name of two users are two, and notes without a session have no neighbours."""
+    """Q5, R12: sessions of the same name of two users are two, and notes without a session
+    have no neighbours."""
     ana, ben = desk.agent(user="ana"), desk.agent(user="ben")
     for turn in TURNS[:4]:
         ana.remember(turn["text"], session="s")
@@ -192,7 +197,8 @@ def test_hidden_neighbours_get_and_lend_nothing(op: Operator) -> None:
 
 
 def test_a_word_counts_once_from_the_nearest(mem: Memory) -> None:
-    """Q5: a turn whose neighbours hold the same word has the best share of it, not their sum, and its own in full."""
+    """Q5: a turn whose neighbours hold the same word has the best share of it, not their sum, and
+    its own in full."""
     mem.remember_conversation(
         [{"text": "piano"}, {"text": "violin"}, {"text": "piano"}, {"text": "x"}], "s"
     )
@@ -203,7 +209,8 @@ def test_a_word_counts_once_from_the_nearest(mem: Memory) -> None:
 
 
 def test_common_words_are_left_out_when_there_are_rarer_ones(mem: Memory) -> None:
-    """Q5: a word that a fifth of all memories have decides nothing beside a rarer one; alone it is looked for."""
+    """Q5: a word that a fifth of all memories have decides nothing beside a rarer one; alone it is
+    looked for."""
     mem.remember_many([{"content": f"tea {n}"} for n in range(60)])
     rare = mem.remember("piano")
     assert set(scores(mem, "tea piano", around=True)) == {rare.seq}

@@ -14,8 +14,9 @@ from lamina.errors import InvalidInput
 from lamina.model.record import Hit, Layer, Record, State, Trust
 from lamina.search import context
 from lamina.text import fence, words
+from tests.cases import every
 from tests.conftest import CONTRACTS, START, Desk, move, verified
-from tests.unit.text.test_fence import hostile
+from tests.unit.text.fences import hostile
 
 LAYERS = ("profile", "procedural", "semantic")
 GOAL = "prepare the weekly garden report"
@@ -35,7 +36,8 @@ def fill(
 
 
 def lines_of(made: context.Context) -> list[str]:
-    """The lines between the marks, which must be the first and the last line and stand nowhere else."""
+    """The lines between the marks, which must be the first and the last line and
+    stand nowhere else."""
     first, *inside, last = made.text.split("\n")
     assert (first, last) == (fence.OPEN, fence.CLOSE)
     assert made.text.count(fence.OPEN) == made.text.count(fence.CLOSE) == 1
@@ -46,7 +48,8 @@ def lines_of(made: context.Context) -> list[str]:
 
 
 def test_each_layer_has_its_share(op: Operator) -> None:
-    """Q9: three memories each of profile, procedural and semantic by default, in this order, and of no other layer."""
+    """Q9: three memories each of profile, procedural and semantic by default, in this order, and of
+    no other layer."""
     for layer in (*LAYERS, "episodic", "world", "short_term"):
         fill(op, layer, 5)
     made = op.memory_context(GOAL, max_chars=10_000)
@@ -75,7 +78,8 @@ def test_limits_are_per_layer(op: Operator, limits: dict[str, int], expected: li
 
 
 def test_the_text_is_never_too_long(op: Operator) -> None:
-    """Q9: whatever the cap, the text keeps it, fence included; what is in the text is in the items, in order."""
+    """Q9: whatever the cap, the text keeps it, fence included; what is in the text is in the items,
+    in order."""
     fill(op, "profile", 2)
     fill(op, "procedural", 2, "weekly garden report\nsecond line 日本語 👩\u200d💻\n" * 4)
     fill(op, "semantic", 2, "the weekly garden report " * 30)
@@ -101,7 +105,8 @@ def test_the_text_is_never_too_long(op: Operator) -> None:
 
 
 def test_the_cap_is_2000_characters(op: Operator) -> None:
-    """Q9: without a word about it, the text has at most 2000 characters, and is filled as far as that goes."""
+    """Q9: without a word about it, the text has at most 2000 characters, and is filled as far as
+    that goes."""
     fill(op, "semantic", 3, "the weekly garden report " * 200)
     assert 1990 < len(op.memory_context(GOAL).text) <= 2000
 
@@ -115,7 +120,7 @@ def test_nothing_relevant_is_an_empty_text(op: Operator) -> None:
     assert op.memory_context("?!").text == ""
 
 
-@pytest.mark.parametrize(
+@every(
     "arguments",
     [
         *(
@@ -150,7 +155,8 @@ def test_bad_input_is_a_typed_error(op: Operator, arguments: dict[str, Any]) -> 
 
 
 def test_a_memory_says_where_it_comes_from(op: Operator) -> None:
-    """Q9: id, layer, trust, day, source and speaker stand above the text, every line of which is marked."""
+    """Q9: id, layer, trust, day, source and speaker stand above the text, every line of
+    which is marked."""
     record = op.remember(
         "weekly garden report\nsecond line",
         layer="semantic",
@@ -224,7 +230,8 @@ def hit_with(content: str, **fields: Any) -> Hit:
 
 @given(st.lists(hostile.filter(words.is_visible), min_size=1, max_size=4))
 def test_no_text_breaks_the_fence(texts: list[str]) -> None:
-    """Q9: whatever memories are made of, there is one opening and one closing line, and every line of theirs is marked."""
+    """Q9: whatever memories are made of, there is one opening and one closing line, and every line
+    of theirs is marked."""
     made = context.made([hit_with(content) for content in texts], context.MOST)
     inside = lines_of(made)
     assert sum(line.startswith("[semantic ") for line in inside) == len(texts)
@@ -260,7 +267,8 @@ def test_no_speaker_breaks_the_fence(name: str) -> None:
 
 
 def test_only_what_this_handle_may_see(desk: Desk, op: Operator) -> None:
-    """Q9, R12, P2: nothing of another user or agent, nothing that waits for review, was forgotten or replaced."""
+    """Q9, R12, P2: nothing of another user or agent, nothing that waits for review, was forgotten
+    or replaced."""
     for user in (None, "ana", "ben"):
         fill(desk.operator("sky", user), "profile", 1, f"weekly garden report of {user}")
     fill(desk.operator("milton"), "profile", 1, "weekly garden report of milton")

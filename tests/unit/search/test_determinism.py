@@ -1,4 +1,5 @@
-"""The same store, question and clock give the same bytes: whatever the process, the batches, the index or the hash seed."""
+"""The same store, question and clock give the same bytes: whatever the process, the batches, the
+index or the hash seed."""
 
 from __future__ import annotations
 
@@ -83,7 +84,8 @@ QUERIES = (
 
 
 class Plan(NamedTuple):
-    """How a store is built: how many memories at a time, and whether it is indexed and opened anew in between."""
+    """How a store is built: how many memories at a time, and whether it is indexed and opened anew
+    in between."""
 
     batch: int
     in_between: bool
@@ -136,7 +138,8 @@ def memories() -> Iterator[dict[str, Any]]:
 
 
 def opened(home: Path, now: datetime) -> Operator:
-    # Without a word about it, closing indexes what has piled up; here the plan alone says when that happens.
+    # Without a word about it, closing indexes what has piled up; here the plan alone says when that
+    # happens.
     handle = connect(Role.OPERATOR, "sky", None, home, lambda: now, "tester", store_id=STORE_ID)
     assert isinstance(handle, Operator)
     return handle
@@ -190,7 +193,8 @@ def hashed(answer: str) -> str:
 
 
 def main(*chosen: str) -> None:
-    """Build the stores of some plans in this process, and print for each a line with the hash of every answer."""
+    """Build the stores of some plans in this process, and print for each a line with the hash of
+    every answer."""
     for number in chosen:
         with tempfile.TemporaryDirectory() as folder:
             built(Path(folder), PLANS[int(number)])
@@ -218,7 +222,8 @@ def printed(plans: list[Plan], seed: int) -> list[list[str]]:
 
 
 def test_the_same_store_gives_the_same_bytes(tmp_path: Path) -> None:
-    """Q6: stores of the same memories, built in other processes, batches and orders of indexing, answer in the same bytes."""
+    """Q6: stores of the same memories, built in other processes, batches and orders of indexing,
+    answer in the same bytes."""
     plans = PLANS if FULL else QUICK
     split = 5 if FULL else 2
     built(tmp_path, PLANS[0])
@@ -248,7 +253,8 @@ def test_a_search_changes_nothing_that_a_search_reads(tmp_path: Path) -> None:
 
 
 def test_parts_add_up(tmp_path: Path) -> None:
-    """Q6: every hit carries the parts of its score, each rounded, and the hits are in the order of their scores."""
+    """Q6: every hit carries the parts of its score, each rounded, and the hits are in the order of
+    their scores."""
     built(tmp_path, PLANS[0])
     with opened(tmp_path, ASKED) as handle:
         for query in QUERIES:

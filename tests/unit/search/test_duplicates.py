@@ -1,4 +1,5 @@
-"""Memories that say the same: the second joins the first as evidence, when it may, and goes to the archive."""
+"""Memories that say the same: the second joins the first as evidence, when it may, and goes
+to the archive."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ def planned(mem: Memory) -> list[tuple[str, str | None]]:
 
 
 def test_a_twin_joins_as_evidence(op: Operator) -> None:
-    """L7: a near-duplicate becomes evidence of the memory that it repeats, and leaves for the archive, not for the index."""
+    """L7: a near-duplicate becomes evidence of the memory that it repeats, and leaves for the
+    archive, not for the index."""
     first = promoted(op, TEA)
     second = important(op, ALIKE)
     assert planned(op) == [("join", first.id)]
@@ -69,7 +71,8 @@ def test_a_twin_joins_as_evidence(op: Operator) -> None:
 
 
 def test_evidence_grows_and_keeps_what_was_there(op: Operator) -> None:
-    """L7, P1: each repetition is one more piece of evidence behind what the memory had, and every piece resolves."""
+    """L7, P1: each repetition is one more piece of evidence behind what the memory had, and every
+    piece resolves."""
     first = promoted(op, TEA, evidence=["./notes.md"])
     again = [important(op, TEA).id, important(op, ALIKE).id]
     op.run_once()
@@ -87,7 +90,8 @@ def test_evidence_grows_and_keeps_what_was_there(op: Operator) -> None:
 
 
 def test_twins_that_come_together(op: Operator) -> None:
-    """L7: of several alike in one run the first is promoted and the others join it, whatever else comes between."""
+    """L7: of several alike in one run the first is promoted and the others join it, whatever else
+    comes between."""
     made = [important(op, text) for text in (TEA, OTHER, ALIKE, TEA)]
     assert planned(op) == [
         ("promote", None),
@@ -132,7 +136,8 @@ def test_without_the_setting_nothing_is_joined(desk: Desk, rules: str) -> None:
     [(1.0, [True, False, False]), (0.95, [True, True, False]), (0.5, [True, True, True])],
 )
 def test_the_setting_is_a_cosine(desk: Desk, least: float, joins: list[bool]) -> None:
-    """L7: at 1 only the same words are one, lower also the like, by the same cosines that a search knows."""
+    """L7: at 1 only the same words are one, lower also the like, by the same cosines that
+    a search knows."""
     texts = [TEA, ALIKE, "Green tea is what Ana has every morning"]
     vectors = WordLlama().embed([TEA, *texts]).astype(np.float16).astype(np.float64)
     assert [bool(cosine >= least - 1e-3) for cosine in vectors[1:] @ vectors[0]] == joins
@@ -151,7 +156,8 @@ def test_the_setting_is_a_cosine(desk: Desk, least: float, joins: list[bool]) ->
 def test_never_across_users(
     desk: Desk, op: Operator, first: str | None, second: str | None
 ) -> None:
-    """R12, L7: what one user's memory says is no evidence in another's, nor in what all share, also within one run."""
+    """R12, L7: what one user's memory says is no evidence in another's, nor in what all share, also
+    within one run."""
     promoted(desk.operator(user=first), TEA)
     important(desk.operator(user=second), TEA)
     assert planned(op) == [("promote", None)]
@@ -172,7 +178,8 @@ def test_the_same_user_joins(desk: Desk) -> None:
 @pytest.mark.parametrize("together", [False, True])
 @pytest.mark.parametrize("less", [Trust.AGENT, Trust.EXTERNAL])
 def test_the_less_trusted_is_no_evidence(op: Operator, less: Trust, together: bool) -> None:
-    """V8: a text from outside that repeats what is known does not stand for it; it is kept on its own, as what happened."""
+    """V8: a text from outside that repeats what is known does not stand for it; it is kept on its
+    own, as what happened."""
     first = important(op, TEA) if together else promoted(op, TEA)
     second = important(op, TEA, trust=less)
     op.run_once()
@@ -184,7 +191,8 @@ def test_the_less_trusted_is_no_evidence(op: Operator, less: Trust, together: bo
 @pytest.mark.parametrize("together", [False, True])
 @pytest.mark.parametrize("less", [Trust.AGENT, Trust.EXTERNAL])
 def test_the_less_trusted_does_not_swallow(op: Operator, less: Trust, together: bool) -> None:
-    """V8: whoever plants a text first does not keep a trusted memory that says the same from becoming known."""
+    """V8: whoever plants a text first does not keep a trusted memory that says the same from
+    becoming known."""
     first = important(op, TEA, trust=less) if together else promoted(op, TEA, trust=less)
     second = important(op, TEA)
     op.run_once()
@@ -222,7 +230,8 @@ def test_every_long_term_layer_has_twins(op: Operator, layer: str) -> None:
 
 
 def test_a_broken_embedder_is_told(desk: Desk) -> None:
-    """L7, S6: where nothing can be compared everything is promoted, and `status()` says that nothing was joined."""
+    """L7, S6: where nothing can be compared everything is promoted, and `status()` says that
+    nothing was joined."""
     away = {
         "recall.embedders": ["openai:gone"],
         "recall.endpoint": "http://127.0.0.1:9/v1",
@@ -248,9 +257,13 @@ def test_a_broken_embedder_is_told(desk: Desk) -> None:
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_among_many(op: Operator, indexed: bool) -> None:
-    """L7: of hundreds, each entry finds the memory that is nearest to it, as if all were compared."""
+    """L7: of hundreds, each entry finds the memory that is nearest to it, as if
+    all were compared."""
     chance = random.Random(7)
-    words = "garden river bicycle coffee sister report office winter music holiday doctor train lemon window letter bridge".split()
+    words = (
+        "garden river bicycle coffee sister report office winter music holiday doctor train "
+        "lemon window letter bridge"
+    ).split()
     texts = list(dict.fromkeys(" ".join(chance.sample(words, 6)) for _ in range(300)))
     made = op.remember_many([{"content": text, "layer": "episodic"} for text in texts])
     if indexed:

@@ -1,4 +1,5 @@
-"""The ranker that prefers the same text: its formula, its states, its ties, and that it never misses a record."""
+"""The ranker that prefers the same text: its formula, its states, its ties, and that it never
+misses a record."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ from lamina import Memory, Operator
 from lamina.model.clock import EPOCH
 from lamina.model.record import Hits, Record, State
 from lamina.text import words as text
+from tests.cases import every
 from tests.conftest import FULL, START, Desk, Ticking, contents, move
-from tests.unit.search.test_overlap import TEXTS, WORDS, random_queries, told
+from tests.unit.search.queries import TEXTS, WORDS, random_queries, told
 
 NOW = START + timedelta(days=1)
 STATUS = {State.ACTIVE: 2.0, State.CONSTRAINED: 1.0, State.SUPERSEDED: 0.2, State.TOMBSTONED: 0.0}
@@ -70,7 +72,7 @@ def exactly(handle: Memory, query: str, limit: int = 100) -> Hits:
     return handle.search(query, limit, states=ALL_STATES, ranker="exact")
 
 
-@pytest.mark.parametrize(
+@every(
     ("query", "item", "score"),
     [
         ("green tea", {"content": "green tea"}, 100 + 24 + 2 + 0.25),
@@ -106,7 +108,8 @@ def exactly(handle: Memory, query: str, limit: int = 100) -> Hits:
 def test_the_formula(
     mem: Memory, clock: Ticking, query: str, item: dict[str, Any], score: float
 ) -> None:
-    """Q2: 100 for the same text, 50 for a part of it, 24 and 8 for shares of words, the status, and 0.25 for the day."""
+    """Q2: 100 for the same text, 50 for a part of it, 24 and 8 for shares of words, the status, and
+    0.25 for the day."""
     clock.set(NOW)
     clock.step = timedelta()
     mem.remember(**item)
@@ -129,13 +132,15 @@ def test_the_formula(
     ],
 )
 def test_no_overlap_no_hit(mem: Memory, query: str, item: dict[str, Any]) -> None:
-    """Q2, Q7: only whole words of the text and of string values count: no tag, no key, no number, no stem, no part."""
+    """Q2, Q7: only whole words of the text and of string values count: no tag, no key, no number,
+    no stem, no part."""
     mem.remember(**item)
     assert mem.search(query, ranker="exact").outcome == "nothing_relevant"
 
 
 def test_the_status_of_every_state(op: Operator, clock: Ticking) -> None:
-    """Q2: active 2, constrained 1, superseded 0.2, tombstoned 0; who asks for all states sees all of them."""
+    """Q2: active 2, constrained 1, superseded 0.2, tombstoned 0; who asks for all states sees all
+    of them."""
     clock.step = timedelta()
     for state in State:
         move(op, op.remember(f"tea {state}").id, state=state)
@@ -153,7 +158,8 @@ def test_the_status_of_every_state(op: Operator, clock: Ticking) -> None:
 
 
 def test_age_is_counted_from_storing(mem: Memory, clock: Ticking) -> None:
-    """Q2: days since the record was made, whenever it happened; one from the future is of age zero."""
+    """Q2: days since the record was made, whenever it happened; one from the future is
+    of age zero."""
     clock.step = timedelta()
     clock.set(NOW - timedelta(days=3))
     mem.remember("old tea", at=NOW)
@@ -169,7 +175,8 @@ def test_age_is_counted_from_storing(mem: Memory, clock: Ticking) -> None:
 
 
 def test_ties_go_to_the_later_made_then_to_the_smaller_id(mem: Memory, clock: Ticking) -> None:
-    """Q2: of equal scores the one made later comes first, then the smaller id, also across the cut."""
+    """Q2: of equal scores the one made later comes first, then the smaller id, also
+    across the cut."""
     clock.step = timedelta()
     made = []
     for days in (0, 2, 1):  # all in the future of the question, so that their age is the same
@@ -200,7 +207,8 @@ def test_it_equals_reading_everything(
     items: list[tuple[dict[str, Any], State]],
     data: st.DataObject,
 ) -> None:
-    """Q2, Q8: in every script and state the answer is that of somebody who reads all records, parts of texts included."""
+    """Q2, Q8: in every script and state the answer is that of somebody who reads all records, parts
+    of texts included."""
     with Desk(tmp_path_factory.mktemp("home"), Ticking(step=timedelta())) as desk:
         op = desk.operator()
         made = []
@@ -218,7 +226,8 @@ def test_it_equals_reading_everything(
 
 @pytest.mark.parametrize("seed", range(3))
 def test_it_stops_reading_in_time_and_not_too_early(mem: Memory, clock: Ticking, seed: int) -> None:
-    """Q2: records are read from the highest bound down; among two thousand none that belongs to the best is missed."""
+    """Q2: records are read from the highest bound down; among two thousand none that belongs to the
+    best is missed."""
     rnd = random.Random(seed)
     words = [f"word{n}" for n in range(12)] + [
         "meeting",
@@ -254,7 +263,8 @@ def test_it_stops_reading_in_time_and_not_too_early(mem: Memory, clock: Ticking,
 def test_a_part_that_cuts_two_words_is_found_behind_better_bounds(
     mem: Memory, clock: Ticking
 ) -> None:
-    """Q2: a text that contains the query counts 50 though its outer words are cut; many that share more words hide it not."""
+    """Q2: a text that contains the query counts 50 though its outer words are cut; many that share
+    more words hide it not."""
     clock.step = timedelta()
     mem.remember_many(
         [{"content": "een drinks tea and and", "metadata": {"note": "een and te"}}] * 400

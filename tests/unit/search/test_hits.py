@@ -1,4 +1,5 @@
-"""From parts to hits: rounded, added up, ordered, cut, and read from a bound downwards without a miss."""
+"""From parts to hits: rounded, added up, ordered, cut, and read from a bound downwards
+without a miss."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def by_seq(record: Record) -> int:
 def test_a_bound_loses_nobody(
     shelf: Memory, seed: int, limit: int, slack: float, levels: int
 ) -> None:
-    """Q1, Q2: whatever scores lie below their bounds, the best by score are found, ties in their order, and no more."""
+    """Q1, Q2: whatever scores lie below their bounds, the best by score are found, ties in their
+    order, and no more."""
     rnd = random.Random(seed)
     score = {
         n: None if rnd.random() < 0.2 else rnd.randint(0, levels) / levels
@@ -79,7 +81,8 @@ def test_a_bound_loses_nobody(
 @given(st.integers(0, 2**32), st.integers(1, NUMBER + 5))
 @settings(max_examples=300 if FULL else 40)
 def test_the_best_come_first(shelf: Memory, seed: int, limit: int) -> None:
-    """Q6, Q7: of some rows the highest sums come first, exactly as many as asked for, whatever their order was."""
+    """Q6, Q7: of some rows the highest sums come first, exactly as many as asked for, whatever
+    their order was."""
     rng = np.random.default_rng(seed)
     rows = rng.permutation(np.arange(1, NUMBER + 1))
     parts = {"a": rng.random(NUMBER), "b": rng.random(NUMBER)}
@@ -99,7 +102,8 @@ def test_the_best_come_first(shelf: Memory, seed: int, limit: int) -> None:
 
 @pytest.mark.parametrize("limit", [1, 2, 50])
 def test_equals_are_ordered(shelf: Memory, limit: int) -> None:
-    """Q6: of equal scores the more important come first, then the newer, as long as two hundred share the last place."""
+    """Q6: of equal scores the more important come first, then the newer, as long as two hundred
+    share the last place."""
     rows = np.arange(1, 201)
     with asking(shelf, limit) as request:
         hits = ranked.hits(request, rows, {"a": np.ones(200)})
@@ -109,7 +113,8 @@ def test_equals_are_ordered(shelf: Memory, limit: int) -> None:
 
 @pytest.mark.parametrize("ranker", ["hybrid", "keyword", "semantic", "overlap"])
 def test_the_best_of_many_equals_is_found(mem: Memory, ranker: str) -> None:
-    """Q6, Q7: of two thousand equal matches the most important is the first hit, whatever the limit."""
+    """Q6, Q7: of two thousand equal matches the most important is the first hit,
+    whatever the limit."""
     mem.remember("green tea", importance=1.0)
     mem.remember_many([{"content": "green tea", "importance": 0.0}] * 2000)
     for limit in (1, 10, 10_000):
@@ -153,7 +158,8 @@ def test_the_filter_is_asked_again(shelf: Memory) -> None:
 
 @pytest.mark.parametrize("ranker", RANKERS)
 def test_parts_add_up_and_scores_descend(shelf: Memory, ranker: str) -> None:
-    """Q6: the named parts of every hit sum to its score, which has nine digits, and no later hit has a higher one."""
+    """Q6: the named parts of every hit sum to its score, which has nine digits, and no later hit
+    has a higher one."""
     for query in ("tea", "tea 5", "what is 12?"):
         hits = shelf.search(query, 60, ranker=ranker)
         assert len(hits)

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from lamina import Memory
+from tests.cases import every
 from tests.conftest import START, STORE_ID, Desk, Ticking, contents
-from tests.unit.search.test_overlap import WORDS, random_queries
+from tests.unit.search.queries import WORDS, random_queries
 
 NOW = START + timedelta(days=10)
 PARTS = {
@@ -53,7 +54,8 @@ def test_it_is_the_default(mem: Memory, clock: Ticking) -> None:
 
 
 def test_a_question_asked_before_does_not_bury_its_answer(mem: Memory) -> None:
-    """Q5: however often the same question was asked, what answers it comes first, and each echo says that it is one."""
+    """Q5: however often the same question was asked, what answers it comes first, and each echo
+    says that it is one."""
     asked = "How do we deploy the billing service?"
     mem.remember("The billing service is deployed with make ship", source="readme")
     mem.remember_many(
@@ -90,12 +92,13 @@ TOLD_BESIDE = [
 ]
 
 
-@pytest.mark.parametrize("speaker", [None, "user", "Human"])
-@pytest.mark.parametrize("asked", ASKED_ELSE)
+@every("speaker", [None, "user", "Human"])
+@every("asked", ASKED_ELSE)
 def test_a_question_asked_in_other_words_does_not_bury_its_answer(
     mem: Memory, asked: str, speaker: str | None
 ) -> None:
-    """Q5: what a user or nobody asked about the same thing, and nothing else than asked, is an echo in any wording."""
+    """Q5: what a user or nobody asked about the same thing, and nothing else than asked, is an echo
+    in any wording."""
     mem.remember("The billing service is deployed with make ship", source="readme")
     mem.remember_many(
         {"content": asked, "session": f"s{n}", "layer": "episodic", "speaker": speaker}
@@ -108,7 +111,8 @@ def test_a_question_asked_in_other_words_does_not_bury_its_answer(
 
 
 def test_many_questions_without_a_mark_do_not_bury_an_answer(mem: Memory) -> None:
-    """Q5: each of them is known for what it is, however many there are and however few hits are wanted."""
+    """Q5: each of them is known for what it is, however many there are and however few
+    hits are wanted."""
     mem.remember("The billing service is deployed with make ship", source="readme")
     asked = (
         {"content": f"how do we deploy the billing service variant {n}", "layer": "episodic"}
@@ -121,7 +125,7 @@ def test_many_questions_without_a_mark_do_not_bury_an_answer(mem: Memory) -> Non
         assert {hit.parts.get("echo") for hit in hits[1:]} <= {-0.3}
 
 
-@pytest.mark.parametrize("said", TOLD_BESIDE)
+@every("said", TOLD_BESIDE)
 def test_a_question_that_tells_something_is_no_echo(mem: Memory, said: str) -> None:
     """Q5: what holds a statement, is about something else or goes on for long loses nothing."""
     mem.remember(said, speaker="user")
@@ -134,7 +138,8 @@ def test_a_question_that_tells_something_is_no_echo(mem: Memory, said: str) -> N
 
 @pytest.mark.parametrize("speaker", ["Ana", "assistant"])
 def test_a_question_of_others_in_other_words_is_no_echo(mem: Memory, speaker: str) -> None:
-    """Q5: people who talk with each other tell by what they ask; only the same words are an echo of them."""
+    """Q5: people who talk with each other tell by what they ask; only the same words are an
+    echo of them."""
     mem.remember("What is the way to deploy the billing service?", speaker=speaker)
     assert all(
         "echo" not in own for own in parts(mem, "How do we deploy the billing service?").values()
@@ -161,7 +166,8 @@ def test_a_question_does_not_bury_its_answer_in_a_search_for_one_word(mem: Memor
 
 
 def test_words_and_meaning_are_fused(mem: Memory) -> None:
-    """Q5: what shares the words comes first; what only means the same is found too, by its meaning."""
+    """Q5: what shares the words comes first; what only means the same is found too,
+    by its meaning."""
     mem.remember_many(
         [{"content": "a kitten plays with wool"}, {"content": "the cat sleeps"}, *FILLER]
     )
@@ -190,7 +196,8 @@ def test_every_part_has_a_name(mem: Memory) -> None:
 
 
 def test_who_is_asked_about(mem: Memory) -> None:
-    """Q5: of two equal turns, that of the speaker whom the question names comes first; the first named counts more."""
+    """Q5: of two equal turns, that of the speaker whom the question names comes first; the first
+    named counts more."""
     turn = "I went to the concert in the old town hall"
     mem.remember_conversation([{"text": turn, "speaker": "Ana"}], "a")
     mem.remember_conversation([{"text": turn, "speaker": "Ben"}], "b")
@@ -253,7 +260,8 @@ def test_what_could_be_an_answer_is_preferred(mem: Memory) -> None:
 
 
 def test_recency_and_importance_refine(mem: Memory) -> None:
-    """Q5: among equal matches the newer and the more important come first; they make no match of their own."""
+    """Q5: among equal matches the newer and the more important come first; they make no match of
+    their own."""
     mem.remember_many(
         [
             {"content": "green tea", "at": START - timedelta(days=300), "importance": 0.1},
@@ -312,7 +320,8 @@ mem.close()
 
 
 def test_the_same_store_gives_the_same_bytes(tmp_path: Path) -> None:
-    """Q6: same store id, texts and clock give the same bytes, whatever the process, batch, indexing or hash seed."""
+    """Q6: same store id, texts and clock give the same bytes, whatever the process, batch, indexing
+    or hash seed."""
     answers = []
     for name, size, seed, index in (
         ("a", 600, "0", "no"),
@@ -330,7 +339,8 @@ def test_the_same_store_gives_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("boosts", [True, False])
 def test_two_thousand_random_queries(desk: Desk, boosts: bool) -> None:
-    """Q7: whatever is asked, there is an answer or none, every score is a number, and never an error."""
+    """Q7: whatever is asked, there is an answer or none, every score is a number, and
+    never an error."""
     mem = desk.agent(settings={"recall.boosts": boosts})
     mem.remember_many(
         [
@@ -346,7 +356,8 @@ def test_two_thousand_random_queries(desk: Desk, boosts: bool) -> None:
 
 
 def test_years_far_away_are_no_error(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Q7, R1: at either end of the years that can be stored, questions about days before and after are answered."""
+    """Q7, R1: at either end of the years that can be stored, questions about days before and after
+    are answered."""
     for when in ("1000-01-01T00:00:00Z", "2999-12-31T23:59:59Z", "1969-12-31T23:59:59Z"):
         with Desk(tmp_path_factory.mktemp("home"), Ticking(step=timedelta())) as desk:
             mem = desk.agent()

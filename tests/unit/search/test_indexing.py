@@ -1,8 +1,8 @@
-"""Keeping the index: one vector for each record and space, blocks for the next process, and nothing changed by a read."""
+"""Keeping the index: one vector for each record and space, blocks for the next process, and nothing
+changed by a read."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
@@ -19,25 +19,9 @@ from lamina.store.engine.sql import rows
 from lamina.store.index.catalogue import Catalogue
 from lamina.store.tables.blocks import BLOCK
 from tests.conftest import CONTRACTS, START, Desk, contents, digest, move, size, tamper, verified
+from tests.unit.search.speech import answers, spoken
 
 TABLES = ("spaces", "vectors", "codes", "blocks", "days")
-WORDS = "garden river bicycle coffee sister report office winter yesterday last week on Monday in 2023 on 7 May 2025".split()
-QUERIES = ("sister in the garden", "who drank coffee last week", "report of 7 May 2025", "bicycle")
-
-
-def spoken(number: int, seed: int = 1) -> list[dict[str, Any]]:
-    chance = random.Random(seed)
-    return [
-        {
-            "content": " ".join(chance.choices(WORDS, k=chance.randint(3, 12))),
-            "session": f"s{n // 10}",
-            "speaker": chance.choice(["Ana", "Ben", "assistant"]),
-            "tags": [chance.choice(["a", "b"])],
-            "importance": chance.random(),
-            "at": START - timedelta(days=chance.randint(0, 900)),
-        }
-        for n in range(number)
-    ]
 
 
 def derived(memory: Memory) -> dict[str, list[Any]]:
@@ -45,19 +29,12 @@ def derived(memory: Memory) -> dict[str, list[Any]]:
     return {table: rows(connection, f"SELECT * FROM {table} ORDER BY 1, 2") for table in TABLES}
 
 
-def answers(memory: Memory, **filters: Any) -> list[dict[str, Any]]:
-    return [
-        memory.search(query, ranker=ranker, **filters).to_dict()
-        for query in QUERIES
-        for ranker in RANKERS
-    ]
-
-
 # What is stored
 
 
 def test_every_record_has_one_vector(desk: Desk, mem: Memory) -> None:
-    """L2, B1: `index` says how many were missing, makes them once, and does nothing the second time."""
+    """L2, B1: `index` says how many were missing, makes them once, and does nothing
+    the second time."""
     mem.remember_many(spoken(BLOCK + 50))
     assert mem.index() == BLOCK + 50
     made = derived(mem)
@@ -75,7 +52,8 @@ def test_every_record_has_one_vector(desk: Desk, mem: Memory) -> None:
 
 
 def test_it_takes_turns_with_the_thread(mem: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """B1: `index` does each step while the thread behind the writers does none, so that no text is embedded twice."""
+    """B1: `index` does each step while the thread behind the writers does none, so that no text is
+    embedded twice."""
     made, held = indexing.vectors, []
 
     def watched(embedder: Embedder, texts: Sequence[str]) -> Any:
@@ -127,7 +105,8 @@ def test_progress_goes_up_to_the_whole(mem: Memory, monkeypatch: pytest.MonkeyPa
 def test_the_bytes_do_not_depend_on_the_batches(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int
 ) -> None:
-    """Q6: stored at once or bit by bit, indexed at once or in between: the same bytes in every derived table."""
+    """Q6: stored at once or bit by bit, indexed at once or in between: the same bytes in every
+    derived table."""
     whole = desk.agent()
     whole.remember_many(spoken(BLOCK + 20))
     whole.index()
@@ -182,7 +161,8 @@ def test_an_empty_vector_is_one_too(mem: Memory) -> None:
 
 @pytest.mark.parametrize("number", [1, BLOCK - 2, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 7])
 def test_an_indexed_store_answers_as_one_that_is_not(desk: Desk, number: int) -> None:
-    """Q6: blocks, stored vectors and what is read record by record give the same answers, to old handles and new ones."""
+    """Q6: blocks, stored vectors and what is read record by record give the same answers, to old
+    handles and new ones."""
     old = desk.agent()
     old.remember_many(spoken(number))
     desk.clock.set(START + timedelta(days=1))
@@ -196,7 +176,8 @@ def test_an_indexed_store_answers_as_one_that_is_not(desk: Desk, number: int) ->
 
 
 def test_a_change_after_the_block_was_written_is_seen(desk: Desk, op: Operator) -> None:
-    """Q6, Q10: a record that is forgotten after its block was written is gone for new handles and old ones alike."""
+    """Q6, Q10: a record that is forgotten after its block was written is gone for new handles and
+    old ones alike."""
     made = op.remember_many([*spoken(BLOCK + 5), {"content": "zebra in the bath"}])
     early = op.remember("walrus at the door")
     op.index()
@@ -224,7 +205,8 @@ def test_a_change_after_the_block_was_written_is_seen(desk: Desk, op: Operator) 
 
 
 def test_a_handle_learns_what_another_wrote(desk: Desk) -> None:
-    """Q6, B1: between two searches of one handle, another may write, index, and change; the next search knows."""
+    """Q6, B1: between two searches of one handle, another may write, index, and change; the next
+    search knows."""
     one, other = desk.agent(), desk.agent()
     one.remember_many(spoken(100))
     desk.clock.step = timedelta(0)
@@ -252,7 +234,8 @@ def test_a_handle_learns_what_another_wrote(desk: Desk) -> None:
     ],
 )
 def test_a_damaged_block_is_not_believed(desk: Desk, damage: str) -> None:
-    """Q6, B1: what is missing or has the wrong size is read from the records instead; no answer changes."""
+    """Q6, B1: what is missing or has the wrong size is read from the records instead;
+    no answer changes."""
     memory = desk.agent()
     memory.remember_many(spoken(3 * BLOCK))
     memory.index()
@@ -265,7 +248,8 @@ def test_a_damaged_block_is_not_believed(desk: Desk, damage: str) -> None:
 
 
 def test_damaged_vectors_are_told(desk: Desk) -> None:
-    """Q5, B1: vectors of the wrong size are left out, a note says what to do, and `reindex` does it."""
+    """Q5, B1: vectors of the wrong size are left out, a note says what to do, and
+    `reindex` does it."""
     op = desk.operator()
     op.remember_many(spoken(50))
     op.index()
@@ -285,7 +269,8 @@ def test_damaged_vectors_are_told(desk: Desk) -> None:
 
 @pytest.mark.parametrize("indexed", [False, True], ids=["fresh", "indexed"])
 def test_a_restored_store_has_its_own_vectors(desk: Desk, indexed: bool) -> None:
-    """Q6, B1: after a restore, other records have the old numbers; no handle takes the old vectors for theirs."""
+    """Q6, B1: after a restore, other records have the old numbers; no handle takes the old vectors
+    for theirs."""
     op, other = desk.operator(), desk.agent()
     op.remember_many(spoken(10))
     saved = op.backup()
@@ -300,7 +285,8 @@ def test_a_restored_store_has_its_own_vectors(desk: Desk, indexed: bool) -> None
 
 
 def test_reindexing_makes_everything_anew(op: Operator) -> None:
-    """L2, P4: `reindex` ends with the bytes that were there, in the trail, with the chain intact."""
+    """L2, P4: `reindex` ends with the bytes that were there, in the trail, with
+    the chain intact."""
     op.remember_many(spoken(2 * BLOCK))
     op.index()
     before = derived(op)
@@ -334,7 +320,8 @@ def reads(memory: Memory) -> dict[str, Callable[[], object]]:
 
 @pytest.mark.parametrize("indexed", [0, 150, 300])
 def test_a_read_changes_no_byte(desk: Desk, indexed: int) -> None:
-    """P4, Q6: no search of any kind changes a byte of `memory.db` or its log, whether all vectors are there or none."""
+    """P4, Q6: no search of any kind changes a byte of `memory.db` or its log, whether all vectors
+    are there or none."""
     writer = desk.agent()
     for start in (0, 150):
         writer.remember_many(spoken(150, seed=start))
@@ -351,7 +338,8 @@ def test_a_read_changes_no_byte(desk: Desk, indexed: int) -> None:
 
 
 def test_a_read_of_a_closed_store_changes_no_byte(desk: Desk) -> None:
-    """P4: the same for a store that nobody has open: opening, searching and closing leave `memory.db` as it was."""
+    """P4: the same for a store that nobody has open: opening, searching and closing leave
+    `memory.db` as it was."""
     with desk.agent(settings={"recall.embedders": ["none"]}) as memory:
         memory.remember_many(spoken(100))
     path = desk.folder() / "memory.db"

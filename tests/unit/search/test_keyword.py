@@ -1,4 +1,5 @@
-"""The keyword ranker: words, then relevance, recency and importance, and the courage to say nothing."""
+"""The keyword ranker: words, then relevance, recency and importance, and the courage
+to say nothing."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ import pytest
 from lamina import Memory, Operator
 from lamina.model.record import State
 from lamina.search import keyword
+from tests.cases import every
 from tests.conftest import CONTRACTS, START, STORE_ID, Ticking, contents, move
 
 DAYS = [START - timedelta(days=n) for n in range(5)]
@@ -71,13 +73,15 @@ def library(op: Operator) -> Operator:
     ],
 )
 def test_filters(library: Operator, filters: dict[str, Any], expected: set[str]) -> None:
-    """Q3: tag, layer, kind, state and time filters; tags match any; since counts, until does not."""
+    """Q3: tag, layer, kind, state and time filters; tags match any; since counts,
+    until does not."""
     found = contents(library.search("tea", **filters))
     assert {content.removeprefix("tea ") for content in found} == expected
 
 
 def test_filters_apply_before_the_cut(mem: Memory) -> None:
-    """Q3: a filter is part of the query: 200 better matches outside it do not push out the one inside."""
+    """Q3: a filter is part of the query: 200 better matches outside it do not push out
+    the one inside."""
     mem.remember_many([{"content": "tea", "importance": 1.0}] * 200)
     mem.remember(
         "there is a little tea in this long sentence about something else",
@@ -113,7 +117,8 @@ def test_the_parts_add_up(library: Operator) -> None:
 def test_equal_matches_are_refined(
     mem: Memory, better: dict[str, Any], worse: dict[str, Any], order: int
 ) -> None:
-    """Q3, Q6: among equal matches importance and recency decide, then the newer record; a time ahead is no advantage."""
+    """Q3, Q6: among equal matches importance and recency decide, then the newer record; a time
+    ahead is no advantage."""
     items = [
         {"content": "tea", "tags": ["better"], **better},
         {"content": "tea", "tags": ["worse"], **worse},
@@ -139,13 +144,14 @@ def test_k_is_an_upper_bound(mem: Memory) -> None:
 
 
 def test_the_best_of_many_equal_matches_is_found(mem: Memory) -> None:
-    """Q3, Q7: the first hit is the best of all matches, also when more than a hundred match equally well."""
+    """Q3, Q7: the first hit is the best of all matches, also when more than a hundred
+    match equally well."""
     mem.remember("tea", importance=1.0)
     mem.remember_many([{"content": "tea", "importance": 0.0}] * 150)
     assert mem.search("tea", limit=1)[0].record.importance == 1.0
 
 
-@pytest.mark.parametrize("query", ["", " ", "?!", "…—", "\u200b", "*", '"', "\n\t", "()", "🏻"])
+@every("query", ["", " ", "?!", "…—", "\u200b", "*", '"', "\n\t", "()", "🏻"])
 def test_a_query_without_words_finds_nothing(mem: Memory, query: str) -> None:
     """Q7: nothing to search for is `nothing_relevant`, not an error and not everything."""
     mem.remember("tea")
@@ -212,7 +218,8 @@ mem.close()
 
 
 def test_the_same_store_gives_the_same_bytes(tmp_path: Path) -> None:
-    """Q6: same store id, texts and clock give the same bytes, whatever the process, insertion batch or hash seed."""
+    """Q6: same store id, texts and clock give the same bytes, whatever the process, insertion batch
+    or hash seed."""
     answers = []
     for name, size, seed in (("a", 1, "0"), ("b", 7, "1"), ("c", 60, "424242")):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
@@ -225,8 +232,12 @@ def test_the_same_store_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_tags_given_as_a_set_have_one_order(tmp_path: Path) -> None:
-    """Q6: a set of tags is stored in an order that does not depend on the hash seed, or is refused."""
-    code = "import sys; from lamina.model import rules; sys.stdout.write(' '.join(rules.tags({'a', 'b', 'c', 'd', 'e', 'f'})))"
+    """Q6: a set of tags is stored in an order that does not depend on the hash seed,
+    or is refused."""
+    code = (
+        "import sys; from lamina.model import rules; sys.stdout.write(' '.join(rules.tags({'a', "
+        "'b', 'c', 'd', 'e', 'f'})))"
+    )
     answers = set()
     for seed in ("0", "1", "2", "3"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}

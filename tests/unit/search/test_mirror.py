@@ -1,4 +1,5 @@
-"""Searching through a mirror: it names candidates and nothing more; whatever it says, an answer is the store's own."""
+"""Searching through a mirror: it names candidates and nothing more; whatever it says, an answer is
+the store's own."""
 
 from __future__ import annotations
 
@@ -109,7 +110,8 @@ def made(op: Operator, still: Ticking) -> list[Record]:
 @pytest.mark.parametrize("ranker", ["hybrid", "semantic"])
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_scores_are_our_own(op: Operator, made: list[Record], question: str, ranker: str) -> None:
-    """Q5: when a mirror names everything, hits, scores and their parts are what the store would have said."""
+    """Q5: when a mirror names everything, hits, scores and their parts are what the store would
+    have said."""
     mirror = Scripted(head(op), [record.id for record in made])
     through(op, mirror)
     found = op.search(question, ranker=ranker)
@@ -119,7 +121,8 @@ def test_scores_are_our_own(op: Operator, made: list[Record], question: str, ran
 
 
 def test_what_is_asked(op: Operator, made: list[Record]) -> None:
-    """B2: the mirror is told the question, its vector and the filters, and is asked for a few hundred."""
+    """B2: the mirror is told the question, its vector and the filters, and is asked for
+    a few hundred."""
     mirror = Scripted(head(op))
     through(op, mirror)
     since = made[0].occurred_at
@@ -133,7 +136,8 @@ def test_what_is_asked(op: Operator, made: list[Record]) -> None:
 
 
 def test_words_are_the_stores_own(op: Operator, made: list[Record]) -> None:
-    """Q3: what holds a word of the question is found, whatever a mirror knows of meaning; nothing else is, unless named."""
+    """Q3: what holds a word of the question is found, whatever a mirror knows of meaning; nothing
+    else is, unless named."""
     through(op, Scripted(head(op), []))
     assert [hit.record.content for hit in op.search("violin")] == [SAID[2]]
     assert op.search("automobile").outcome == "nothing_relevant"
@@ -152,7 +156,8 @@ def test_meaning_alone_is_the_mirrors(op: Operator, made: list[Record]) -> None:
 
 
 def test_writes_are_read_at_once(op: Operator, made: list[Record]) -> None:
-    """L1: what was written after the mirror's position is found, and what was changed or dropped since is as it is now."""
+    """L1: what was written after the mirror's position is found, and what was changed or dropped
+    since is as it is now."""
     mirror = Scripted(head(op), [record.id for record in made])
     through(op, mirror)
     new = op.remember("Tea with honey is for colds")
@@ -176,7 +181,8 @@ class Ahead(Scripted):
 
 
 def test_one_that_is_ahead(desk: Desk, op: Operator, made: list[Record]) -> None:
-    """B2: what was written while a search looked is neither found nor strange; the next search finds it."""
+    """B2: what was written while a search looked is neither found nor strange; the next search
+    finds it."""
     other = desk.operator()
     mirror = Ahead(head(op), [made[0].id], lambda: other.remember("Peppermint tea"))
     through(op, mirror)
@@ -201,7 +207,8 @@ HOSTILE: dict[str, Callable[[list[str]], Any]] = {
 
 
 def check_hostile(op: Operator, names: Any) -> None:
-    """A mirror that says this is not believed: the answer is the store's own, and the status tells of it."""
+    """A mirror that says this is not believed: the answer is the store's own, and the status tells
+    of it."""
     through(op, Scripted(head(op), names))
     found = op.search("green tea")
     with directly(op):
@@ -213,7 +220,8 @@ def check_hostile(op: Operator, names: Any) -> None:
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_hostile_mirror(op: Operator, made: list[Record], kind: str) -> None:
-    """B2, P2: whatever a mirror says, nothing leaks, the answer is the store's own, and the status tells of it."""
+    """B2, P2: whatever a mirror says, nothing leaks, the answer is the store's own, and the status
+    tells of it."""
     check_hostile(op, HOSTILE[kind]([record.id for record in made]))
 
 
@@ -257,7 +265,10 @@ def test_strange_ids_are_counted(op: Operator, made: list[Record], still: Tickin
         still.jump(PAUSE)
     told = [problem for problem in problems(op) if "named 4 memories" in problem]
     assert told == [
-        "the mirror scripted named 4 memories that are not there or were not asked for; run `lamina mirror verify`"
+        (
+            "the mirror scripted named 4 memories that are not there or were not asked for; run "
+            "`lamina mirror verify`"
+        )
     ]
 
 
@@ -273,7 +284,8 @@ def test_strange_ids_are_counted(op: Operator, made: list[Record], still: Tickin
 def test_one_that_is_down(
     op: Operator, made: list[Record], still: Ticking, error: Exception
 ) -> None:
-    """B2: the store answers, the answer and the status say why; it is asked again after a while, and then all is well."""
+    """B2: the store answers, the answer and the status say why; it is asked again after a while,
+    and then all is well."""
     mirror = Scripted(head(op), [record.id for record in made])
     mirror.error = error
     through(op, mirror)
@@ -289,7 +301,8 @@ def test_one_that_is_down(
 
 
 def test_one_that_is_slow(op: Operator, made: list[Record], still: Ticking) -> None:
-    """B2: nobody waits longer than agreed, and no second question is put to one that has not answered the first."""
+    """B2: nobody waits longer than agreed, and no second question is put to one that has not
+    answered the first."""
     mirror = Slow(head(op))
     via = through(op, mirror, patience=0.01)
     found = op.search("tea")
@@ -309,7 +322,8 @@ def test_one_that_is_slow(op: Operator, made: list[Record], still: Ticking) -> N
 def test_one_of_another_history(
     op: Operator, made: list[Record], position: Position | None
 ) -> None:
-    """B2: a mirror that is not made yet, or follows another store or another history, is not believed."""
+    """B2: a mirror that is not made yet, or follows another store or another history,
+    is not believed."""
     through(op, Scripted(position, [made[1].id]))
     found = op.search("tea")
     assert found[0].record.id == made[0].id
@@ -371,7 +385,8 @@ IDS = st.one_of(
 def test_any_answer_of_a_mirror(
     tmp_path_factory: pytest.TempPathFactory, names: list[Any], question: str
 ) -> None:
-    """B2, Q6: an answer has only what the store has, whatever a mirror names; asked twice, it is the same."""
+    """B2, Q6: an answer has only what the store has, whatever a mirror names; asked twice, it is
+    the same."""
     with Desk(tmp_path_factory.mktemp("home"), Ticking(step=timedelta(0))) as desk:
         op = desk.operator()
         made = op.remember_many([{"content": text} for text in SAID])

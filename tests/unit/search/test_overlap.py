@@ -1,4 +1,5 @@
-"""The ranker of shared words: its formula to the last digit, its ties, and that it never misses a record."""
+"""The ranker of shared words: its formula to the last digit, its ties, and that it never
+misses a record."""
 
 from __future__ import annotations
 
@@ -13,72 +14,13 @@ from hypothesis import strategies as st
 
 from lamina import Memory
 from lamina.model.clock import EPOCH
-from lamina.model.record import Hits, Record
+from lamina.model.record import Record
 from lamina.text import words as text
+from tests.cases import every
 from tests.conftest import FULL, START, Desk, Ticking, contents
+from tests.unit.search.queries import TEXTS, WORDS, random_queries, told
 
 NOW = START + timedelta(days=1)
-# Words of many scripts, some of them forms of one another, alike but for an accent, or parts of longer ones.
-WORDS = (
-    *(
-        "tea",
-        "teas",
-        "Tea",
-        "meeting",
-        "meetings",
-        "the",
-        "is",
-        "a",
-        "user_name",
-        "getUserName",
-        "getusername",
-        "x",
-        "5",
-        "42",
-    ),
-    *(
-        "café",
-        "cafe",
-        "cafe\u0301",
-        "naïve",
-        "Ångström",
-        "ß",
-        "ﬁne",
-        "½",
-        "²",
-        "Σας",
-        "İx",
-        "co\u00adop",
-    ),
-    *("猫", "猫の手", "黒猫", "東京都", "カタカナ", "한국어", "한국", "ไทย", "น้ำ", "हिन्दी"),
-    *(
-        "книги",
-        "книга",
-        "книгами",
-        "Москве",
-        "Москва",
-        "ёлка",
-        "الكتاب",
-        "والكتاب",
-        "كتاب",
-        "كِتَاب",
-        "שָׁלוֹם",
-        "שלום",
-    ),
-    *(
-        "C++17",
-        "C#",
-        "iPhone",
-        "XMLHttpRequest",
-        "getNa\u0301me",
-        "книги猫",
-        "猫книги",
-        "黒猫الكتاب",
-        "книга東京",
-    ),
-    *("😀", "❤️", "❤", "👨‍👩‍👧", "👨", "_", "__init__", "v2", "3.14"),
-)
-TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 QUERIES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 TIMES = st.sampled_from(
     [NOW, NOW + timedelta(days=9), *(NOW - timedelta(hours=n) for n in (1, 5, 400))]
@@ -121,11 +63,7 @@ def by_hand(
     return [(record.id, score) for record, score in found[:limit]]
 
 
-def told(hits: Hits) -> list[tuple[str, float]]:
-    return [(hit.record.id, hit.score) for hit in hits]
-
-
-@pytest.mark.parametrize(
+@every(
     ("query", "bias", "item", "score"),
     [
         ("tea", 0.35, {"content": "green tea"}, 0.65 + 0.35 + 0.075),
@@ -166,7 +104,8 @@ def told(hits: Hits) -> list[tuple[str, float]]:
 def test_the_formula(
     mem: Memory, clock: Ticking, query: str, bias: float, item: dict[str, Any], score: float
 ) -> None:
-    """Q1: `text_score*(1-bias) + recency*bias + importance*0.15`; distinct tokens, tags too, age ≥ 0, the bias clamped."""
+    """Q1: `text_score*(1-bias) + recency*bias + importance*0.15`; distinct tokens, tags too, age ≥
+    0, the bias clamped."""
     clock.set(NOW)
     clock.step = timedelta()
     mem.remember(**item)
@@ -189,11 +128,12 @@ def test_the_bias_is_the_documents_own_without_another(mem: Memory, clock: Ticki
     assert answers[0].to_dict() == answers[1].to_dict() == answers[2].to_dict()
 
 
-@pytest.mark.parametrize(
+@every(
     "query", ["meeting", "meetings meet", "кошка", "teapot", "猫の", "the", "", "?!", "_", "\u200b"]
 )
 def test_without_a_shared_word_there_is_no_match(mem: Memory, query: str) -> None:
-    """Q1, Q7: no stem, no part of a word and no neighbour makes a match, however new and important a memory is."""
+    """Q1, Q7: no stem, no part of a word and no neighbour makes a match, however new and important
+    a memory is."""
     mem.remember_many(
         [
             {"content": "meetingroom tea 猫 кошки", "importance": 1.0},
@@ -205,7 +145,8 @@ def test_without_a_shared_word_there_is_no_match(mem: Memory, query: str) -> Non
 
 
 def test_a_bias_of_one_lets_everything_through(mem: Memory, clock: Ticking) -> None:
-    """Q1: at a bias of 1 words do not count: every visible memory is there, by recency and importance."""
+    """Q1: at a bias of 1 words do not count: every visible memory is there, by
+    recency and importance."""
     made = mem.remember_many(
         [{"content": f"thing {n}", "at": NOW - timedelta(hours=n)} for n in range(40)]
     )
@@ -234,7 +175,8 @@ def test_ties_go_to_the_more_important(mem: Memory, clock: Ticking) -> None:
 
 
 def test_ties_go_to_the_newer_then_to_the_smaller_id(mem: Memory, clock: Ticking) -> None:
-    """Q1: of equal scores and importance the newer comes first, then the smaller id, also across the cut."""
+    """Q1: of equal scores and importance the newer comes first, then the smaller id, also across
+    the cut."""
     ages = [5, 1, 1, 3, 1, 1, 1, 5]
     made = mem.remember_many([{"content": "tea", "at": NOW - timedelta(hours=age)} for age in ages])
     clock.set(NOW)
@@ -247,7 +189,8 @@ def test_ties_go_to_the_newer_then_to_the_smaller_id(mem: Memory, clock: Ticking
 
 
 def test_ids_decide_among_many_equals(mem: Memory, clock: Ticking) -> None:
-    """Q1, Q6: a thousand equal memories are ordered by id, and the cut takes the first of that order."""
+    """Q1, Q6: a thousand equal memories are ordered by id, and the cut takes the first
+    of that order."""
     clock.step = timedelta()
     made = mem.remember_many([{"content": "tea", "at": NOW}] * 1000)
     expected = sorted(record.id for record in made)
@@ -269,7 +212,8 @@ def test_it_equals_reading_everything(
     bias: float,
     limit: int,
 ) -> None:
-    """Q1, Q8: in every script the answer is that of somebody who reads all records, to the score and the order."""
+    """Q1, Q8: in every script the answer is that of somebody who reads all records, to the score
+    and the order."""
     with Desk(tmp_path_factory.mktemp("home"), Ticking(step=timedelta())) as desk:
         desk.clock.set(NOW)
         mem = desk.agent()
@@ -280,7 +224,8 @@ def test_it_equals_reading_everything(
 
 @pytest.mark.parametrize("seed", range(3))
 def test_it_stops_reading_in_time_and_not_too_early(mem: Memory, clock: Ticking, seed: int) -> None:
-    """Q1: records are read from the highest bound down; among two thousand none that belongs to the best is missed."""
+    """Q1: records are read from the highest bound down; among two thousand none that belongs to the
+    best is missed."""
     rnd = random.Random(seed)
     words = [f"word{n}" for n in range(12)] + [
         "meeting",
@@ -309,7 +254,8 @@ def test_it_stops_reading_in_time_and_not_too_early(mem: Memory, clock: Ticking,
 
 
 def test_stems_raise_the_bound_and_not_the_score(mem: Memory, clock: Ticking) -> None:
-    """Q1: five hundred memories that share only a stem are no match, and hide none that shares the word."""
+    """Q1: five hundred memories that share only a stem are no match, and hide none that
+    shares the word."""
     mem.remember(
         "one meeting about something else entirely", importance=0.0, at=NOW - timedelta(days=900)
     )
@@ -321,7 +267,8 @@ def test_stems_raise_the_bound_and_not_the_score(mem: Memory, clock: Ticking) ->
 
 
 def test_only_what_is_active_is_relevant(desk: Desk) -> None:
-    """Q1, R12: `query_relevant` sees active memories of its own user and of nobody in particular."""
+    """Q1, R12: `query_relevant` sees active memories of its own user and of
+    nobody in particular."""
     ana, ben, everybody = desk.agent(user="ana"), desk.agent(user="ben"), desk.agent()
     ana.remember("tea of ana")
     ben.remember("tea of ben")
@@ -339,39 +286,3 @@ def test_two_thousand_random_queries(mem: Memory) -> None:
     mem.remember_many([{"content": word} for word in WORDS if text.is_visible(word)])
     for query in random_queries(2000):
         assert mem.query_relevant(query, 3).outcome in ("found", "nothing_relevant")
-
-
-def random_queries(number: int, seed: int = 7) -> list[str]:
-    """Texts of words, marks, odd characters and halves of pairs; the same in every process."""
-    rnd = random.Random(seed)
-    pieces = [
-        *WORDS,
-        *"\"'*()^:{}[]-+~?!.,;<>|&%$#@\\/\0\n\t\u200b\u202e\ufeff\ud800\udfff\U000e0041",
-        "NEAR",
-        "AND",
-        "OR NOT",
-    ]
-    pieces += [
-        "yesterday",
-        "in May",
-        "last week",
-        "when",
-        "who",
-        "Ana",
-        "31 February 2024",
-        "99999999 years ago",
-        "C++",
-        "C#",
-    ]
-
-    def piece() -> str:
-        return (
-            rnd.choice(pieces)
-            if rnd.random() < 0.8
-            else chr(rnd.choice([rnd.randrange(0x250), rnd.randrange(0x110000)]))
-        )
-
-    return [
-        "".join(piece() + rnd.choice(["", " "]) for _ in range(rnd.randint(0, 12)))
-        for _ in range(number)
-    ]

@@ -61,7 +61,8 @@ def talk(mem: Memory) -> Memory:
 def test_names(
     talk: Memory, query: str, names: tuple[str, ...], words: tuple[str, ...], bare: str
 ) -> None:
-    """Q5: a word is a name when somebody of that name speaks; names are who, not what, unless there is nothing else."""
+    """Q5: a word is a name when somebody of that name speaks; names are who, not what, unless there
+    is nothing else."""
     with question(talk, query) as asked:
         assert (asked.names, asked.words, asked.bare) == (names, words, bare)
 
@@ -76,7 +77,8 @@ def test_names_in_every_spelling(talk: Memory, query: str, name: str) -> None:
 
 
 def test_a_capital_tells_a_name_from_a_word(mem: Memory) -> None:
-    """Q5: where a question has capitals, only these can be names; where it has none, every word can."""
+    """Q5: where a question has capitals, only these can be names; where it has none,
+    every word can."""
     mem.remember_conversation(
         [{"text": "x", "speaker": "Will"}, {"text": "x", "speaker": "May"}], "s"
     )
@@ -114,7 +116,8 @@ def test_names_are_of_visible_records(desk: Desk) -> None:
     ],
 )
 def test_days(talk: Memory, query: str, spans: list[tuple[int, int, bool]]) -> None:
-    """Q5: the days that a question means are those that have begun; a date is exact, a word like yesterday is not."""
+    """Q5: the days that a question means are those that have begun; a date is exact, a word like
+    yesterday is not."""
     with question(talk, query) as asked:
         assert [(span.since, span.until, span.exact) for span in asked.spans] == spans
 
@@ -128,7 +131,8 @@ def test_without_boosts_a_question_is_its_words(talk: Memory) -> None:
 
 
 def test_roles_and_wants(talk: Memory) -> None:
-    """Q5: a question about what the assistant said is not about the user's turns, every other not about the assistant's."""
+    """Q5: a question about what the assistant said is not about the user's turns, every other not
+    about the assistant's."""
     with question(talk, "Remind me when it was") as asked:
         assert (asked.wrong_role, asked.wanted) == (cues.USER, cues.DATE)
     with question(talk, "Where did I go?") as asked:

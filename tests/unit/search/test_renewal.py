@@ -24,7 +24,10 @@ OLD = "My bonsai collection is growing nicely, I have three bonsai trees."
 NEW = "It was a long week at the office, but I have five bonsai trees now, and that makes me happy."
 ASKED = "How many bonsai trees do I have?"
 PORTO = "I live in Porto, and I live there gladly."
-LISBON = "We packed boxes for weeks and weeks. I moved to Lisbon. It is a good place to live, with yellow trams."
+LISBON = (
+    "We packed boxes for weeks and weeks. I moved to Lisbon. It is a good place to live, with "
+    "yellow trams."
+)
 WHERE = "Where does Ana live?"
 FILLER = [
     {"content": f"the weather in the valley was fine, part {n}", "layer": "episodic"}
@@ -70,7 +73,8 @@ def lifted(handle: Memory, query: str = ASKED, **more: Any) -> set[str]:
 
 @pytest.fixture
 def trees(mem: Memory) -> Memory:
-    """A store in which a number was told, and another one later, in words that fit the question less."""
+    """A store in which a number was told, and another one later, in words that fit
+    the question less."""
     mem.remember_many(FILLER)
     say(mem, OLD, 1)
     say(mem, NEW, 2)
@@ -78,7 +82,8 @@ def trees(mem: Memory) -> Memory:
 
 
 def test_the_newer_number_comes_first(trees: Memory) -> None:
-    """Q5: of two turns that say the same with another number, the newer one is first, by a part with a name."""
+    """Q5: of two turns that say the same with another number, the newer one is first, by a part
+    with a name."""
     hits = trees.search(ASKED, 2)
     assert contents(hits) == [NEW, OLD]
     assert hits[0].parts["renewed"] > 0
@@ -98,7 +103,8 @@ def test_what_says_that_it_changed_comes_first(mem: Memory) -> None:
 
 
 def test_the_parts_still_add_up(trees: Memory) -> None:
-    """Q6: the score of what was lifted is the sum of its parts, and just above that of what it renews."""
+    """Q6: the score of what was lifted is the sum of its parts, and just above that of
+    what it renews."""
     hits = trees.search(ASKED, 2)
     for hit in hits:
         assert hit.score == pytest.approx(sum(hit.parts.values()))
@@ -122,7 +128,8 @@ def test_it_needs_no_embedder(desk: Desk) -> None:
 
 
 def test_the_newest_of_several_comes_first(desk: Desk) -> None:
-    """Q5: told again and again, whichever fits best and however it was stored, the newest is first, then the one before."""
+    """Q5: told again and again, whichever fits best and however it was stored, the newest is first,
+    then the one before."""
     for number, lengths in enumerate(itertools.permutations(range(4))):
         told = [
             f"I have {2 + day} bonsai trees{' outside' * more}." for day, more in enumerate(lengths)
@@ -144,7 +151,8 @@ def test_the_newest_of_several_comes_first(desk: Desk) -> None:
     ],
 )
 def test_who_asks_about_before_gets_no_news(trees: Memory, query: str) -> None:
-    """Q5: a question about what was, about a day, or about a value that it names, is not answered with a newer one."""
+    """Q5: a question about what was, about a day, or about a value that it names, is not answered
+    with a newer one."""
     assert not lifted(trees, query)
     assert first(trees, query) == OLD
 
@@ -161,7 +169,8 @@ def test_who_asks_about_before_gets_no_news(trees: Memory, query: str) -> None:
     ids=["somebody else", "nobody", "in one breath", "from outside", "older"],
 )
 def test_only_the_same_voice_renews(mem: Memory, more: dict[str, Any]) -> None:
-    """Q5, V8: another speaker, the same session, what is trusted less, and what is older, renew nothing."""
+    """Q5, V8: another speaker, the same session, what is trusted less, and what is
+    older, renew nothing."""
     say(mem, OLD, 1)
     say(mem, NEW, **{"day": 2, **more})
     assert NEW in contents(mem.search(ASKED))
@@ -169,7 +178,8 @@ def test_only_the_same_voice_renews(mem: Memory, more: dict[str, Any]) -> None:
 
 
 def test_an_agent_does_not_renew_what_an_operator_said(mem: Memory, op: Operator) -> None:
-    """V7: what a person put down is not passed by what an agent noted later; the other way round it is."""
+    """V7: what a person put down is not passed by what an agent noted later; the other way
+    round it is."""
     say(op, OLD, 1)
     say(mem, NEW, 2)
     assert not lifted(mem)
@@ -189,7 +199,8 @@ def test_what_comes_from_outside_renews_only_its_like(mem: Memory) -> None:
 
 
 def test_outside_text_does_not_pass_by_a_known_fact(mem: Memory) -> None:
-    """V8, S2: what sleep knows lifts trusted words alone, also when text from outside tells the same."""
+    """V8, S2: what sleep knows lifts trusted words alone, also when text from outside
+    tells the same."""
     _move(mem)
     say(mem, LISBON + " Visit our shop!", 3, speaker="Ana", source="web:forum")
     mem.sleep()
@@ -208,7 +219,8 @@ def test_one_person_does_not_renew_another(desk: Desk) -> None:
 
 
 def test_what_the_filter_hides_renews_nothing(trees: Memory) -> None:
-    """Q3, Q10: with only older memories asked for, or what was true then, the old number is the answer, unlifted."""
+    """Q3, Q10: with only older memories asked for, or what was true then, the old number is the
+    answer, unlifted."""
     day = START - timedelta(days=98, hours=1)
     filters: list[dict[str, Any]] = [{"until": day}, {"as_of": day}]
     for more in filters:
@@ -244,7 +256,8 @@ def test_what_fits_much_better_stays_first(mem: Memory) -> None:
 
 
 def test_the_newer_fact_comes_first_after_sleep(desk: Desk, mem: Memory, op: Operator) -> None:
-    """S2, Q5: once sleep knows that one value took the place of another, whatever tells the new one is before the old one."""
+    """S2, Q5: once sleep knows that one value took the place of another, whatever tells the new one
+    is before the old one."""
     _move(mem)
     mem.sleep()
     found = contents(mem.search(WHERE))
@@ -258,7 +271,8 @@ def test_the_newer_fact_comes_first_after_sleep(desk: Desk, mem: Memory, op: Ope
 
 
 def test_a_fact_counts_once_it_has_begun(desk: Desk, mem: Memory) -> None:
-    """Q10, S2: at a time before the new value began to hold, the old one has no successor; nor in a look back."""
+    """Q10, S2: at a time before the new value began to hold, the old one has no successor; nor in a
+    look back."""
     _move(mem)
     mem.sleep()
     assert not _successions(mem, days=98.5)
@@ -299,7 +313,8 @@ def test_a_fact_that_was_taken_back_says_nothing(op: Operator) -> None:
 
 
 def test_facts_know_better_than_words(op: Operator) -> None:
-    """S2, Q5: what was told later, and is known to have been so before, is not lifted over what holds."""
+    """S2, Q5: what was told later, and is known to have been so before, is not lifted
+    over what holds."""
     holds, past = (
         "I have five bonsai trees, yes, five bonsai trees.",
         "I have to say that it was three bonsai trees.",
@@ -337,12 +352,14 @@ def test_every_change_is_followed(mem: Memory) -> None:
     ],
 )
 def test_values(said: str, found: set[str]) -> None:
-    """Q5: numbers in digits and words, and days of the week, are values; words that mostly count nothing are not."""
+    """Q5: numbers in digits and words, and days of the week, are values; words that mostly count
+    nothing are not."""
     assert renewal.values(said) == found
 
 
 def test_a_statement_is_about_the_question() -> None:
-    """Q5: a sentence states something when it, or the one before it, holds enough of the question; a question does not."""
+    """Q5: a sentence states something when it, or the one before it, holds enough of the question;
+    a question does not."""
     worth = dict.fromkeys(words.terms("bakery"), 1.0)
     (told,) = renewal.statements("Do you know the bakery? I went there twice.", worth)
     assert told == renewal.Statement(frozenset("2"), says_change=False)
@@ -365,14 +382,16 @@ def test_a_statement_is_about_the_question() -> None:
     ],
 )
 def test_renews(old: str, new: str, expected: bool) -> None:
-    """Q5: another value renews, and so does what says that it changed; the same value, or one more, does not."""
+    """Q5: another value renews, and so does what says that it changed; the same value, or one more,
+    does not."""
     (then,), (later,) = (renewal.statements(said, {"park": 1.0}) for said in (old, new))
     assert renewal.renews(later, then) is expected
 
 
 @given(st.text(), st.text())
 def test_any_text_can_be_compared(one: str, other: str) -> None:
-    """Q7: whatever was said, it is compared without an error, and the same words without a change renew nothing."""
+    """Q7: whatever was said, it is compared without an error, and the same words without a change
+    renew nothing."""
     worth = dict.fromkeys(words.terms(one), 1.0)
     for mine in renewal.statements(one, worth):
         assert renewal.renews(mine, mine) is mine.says_change
@@ -398,7 +417,8 @@ def test_about_before(question: str, expected: bool) -> None:
 
 
 def test_golden_pairs(desk: Desk) -> None:
-    """Q5: of pairs in plain words, so many updates begin with the newer one, and what only looks like one is left alone."""
+    """Q5: of pairs in plain words, so many updates begin with the newer one, and what only looks
+    like one is left alone."""
     newer_first, lifted_first = [], set()
     for case in map(json.loads, GOLDEN.read_text("utf-8").splitlines()):
         with closing(desk.agent(case["id"])) as mem:

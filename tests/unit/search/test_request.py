@@ -10,7 +10,7 @@ import pytest
 from lamina import Memory
 from lamina.search import RANKERS
 from tests.conftest import START, Desk
-from tests.unit.search.test_indexing import QUERIES, spoken
+from tests.unit.search.speech import QUERIES, spoken
 
 FILTERS: dict[str, dict[str, Any]] = {
     "none": {},
@@ -24,7 +24,8 @@ FILTERS: dict[str, dict[str, Any]] = {
 def test_few_records_are_ranked_as_among_all(
     desk: Desk, mem: Memory, monkeypatch: pytest.MonkeyPatch, indexed: bool
 ) -> None:
-    """Q6: whether the columns of visible records are picked or taken whole, the answers are the same to the last digit."""
+    """Q6: whether the columns of visible records are picked or taken whole, the answers are the
+    same to the last digit."""
     mem.remember_many(spoken(300))
     if indexed:
         mem.index()

@@ -15,8 +15,9 @@ from lamina.embedders import wordllama
 from lamina.embedders.wordllama import WordLlama
 from lamina.model.record import State
 from lamina.search import semantic
+from tests.cases import every
 from tests.conftest import START, Desk, contents, move
-from tests.unit.search.test_overlap import WORDS, random_queries
+from tests.unit.search.queries import WORDS, random_queries
 
 EMBEDDER = WordLlama()
 TEXTS = [
@@ -38,12 +39,13 @@ def cosines(query: str, texts: list[str]) -> list[float]:
     return [float(value) for value in vectors[1:] @ vectors[0]]
 
 
-@pytest.mark.parametrize("indexed", [False, True])
-@pytest.mark.parametrize(
+@every("indexed", [False, True])
+@every(
     "query", ["cat", "feline animals", "finance", "what does Ana drink?", "railway", "猫", "книга"]
 )
 def test_the_score_is_the_cosine(mem: Memory, query: str, indexed: bool) -> None:
-    """Q4, Q6: every record that is near enough is a hit, with its cosine as score and only part; the others are none."""
+    """Q4, Q6: every record that is near enough is a hit, with its cosine as score and only part;
+    the others are none."""
     mem.remember_many([{"content": text} for text in TEXTS])
     if indexed:
         mem.index()
@@ -89,7 +91,8 @@ def test_recency_and_importance_do_not_count(mem: Memory) -> None:
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_the_nearest_of_thousands_is_found(mem: Memory, indexed: bool) -> None:
-    """Q4: the bits choose candidates, the vectors decide: the nearest of three thousand is the first hit."""
+    """Q4: the bits choose candidates, the vectors decide: the nearest of three thousand is the
+    first hit."""
     rnd = random.Random(3)
     words = [word for text in TEXTS[:7] for word in text.split() if len(word) > 3]
     texts = [" ".join(rnd.sample(words, 5)) for _ in range(3000)]
@@ -111,7 +114,8 @@ def test_the_nearest_of_thousands_is_found(mem: Memory, indexed: bool) -> None:
 
 
 def test_only_what_may_be_seen_is_near(desk: Desk, op: Operator) -> None:
-    """Q4, R12: hidden memories and those of others are not near, and two hundred of them hide nothing."""
+    """Q4, R12: hidden memories and those of others are not near, and two hundred of
+    them hide nothing."""
     for record in op.remember_many([{"content": "a cat sleeps"}] * 250):
         move(op, record.id, state=State.TOMBSTONED)
     desk.agent(user="ben").remember_many([{"content": "a cat sleeps"}] * 250)
@@ -156,7 +160,8 @@ def test_with_a_broken_embedder_words_are_used(
 
 
 def test_more_than_can_be_embedded_at_once_is_told(desk: Desk) -> None:
-    """Q4: when too many new records wait for a vector, the answer says how many were not looked at, until they have one."""
+    """Q4: when too many new records wait for a vector, the answer says how many were not looked at,
+    until they have one."""
     writer = desk.agent(settings={"recall.embedders": ["none"]})
     writer.remember_many([{"content": f"a cat sleeps {n}"} for n in range(4500)])
     mem = desk.agent()

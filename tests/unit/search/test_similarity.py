@@ -1,13 +1,10 @@
-"""Meaning, and what happens without it: every embedder may be away, slow or mad, and a search still answers by words."""
+"""Meaning, and what happens without it: every embedder may be away, slow or mad, and a search still
+answers by words."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -15,7 +12,15 @@ import pytest
 from lamina import Memory, Operator
 from lamina.errors import EmbedderFailed, InvalidInput
 from lamina.model.record import Hits
+from tests.cases import every
 from tests.conftest import CONTRACTS, Desk, contents
+from tests.unit.search.embedding_server import (
+    EmbeddingHandler,
+    EmbeddingServer,
+    Play,
+    good,
+    hashed,
+)
 
 TEXTS = (
     "Ana keeps bees in the garden behind the house",
@@ -25,75 +30,12 @@ TEXTS = (
 )
 RANKERS = ("hybrid", "keyword", "semantic", "overlap", "exact")
 BY_WORDS = ("keyword", "overlap", "exact")
-Vector = list[float]
-Play = Callable[["Handler", list[str]], None]
-
-
-def hashed(text: str, dimensions: int = 24) -> Vector:
-    """A vector of a text that is the same wherever it is made: a sum over its words."""
-    sums = [0.001] * dimensions
-    for word in text.casefold().split():
-        digest = hashlib.sha256(word.encode()).digest()
-        sums = [number + (byte - 127.5) / 128 for number, byte in zip(sums, digest, strict=False)]
-    return sums
-
-
-class Handler(BaseHTTPRequestHandler):
-    """One request, answered as the test says."""
-
-    server: Server
-    model: str
-
-    def do_POST(self) -> None:
-        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        texts, self.model = question["input"], question["model"]
-        self.server.asked.append(texts)
-        self.server.play(self, texts)
-
-    def answer(self, body: bytes, status: int = 200) -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def vectors(self, vectors: Sequence[Vector]) -> None:
-        self.answer(json.dumps({"data": [{"embedding": vector} for vector in vectors]}).encode())
-
-    def log_message(self, *_: object) -> None:
-        """Keep quiet."""
-
-
-def good(handler: Handler, texts: list[str]) -> None:
-    handler.vectors([hashed(text) for text in texts])
-
-
-class Server(ThreadingHTTPServer):
-    """An endpoint for embeddings that does what a test wants."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.play: Play = good
-        self.asked: list[list[str]] = []
-        self.over = threading.Event()
-        self.settings = {
-            "recall.endpoint": f"http://127.0.0.1:{self.server_address[1]}/v1",
-            "recall.embedders": ["openai:tiny"],
-            "recall.timeout_ms": 5000,
-        }
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    made = Server()
-    thread = threading.Thread(target=made.serve_forever, args=(0.01,))
-    thread.start()
-    yield made
-    made.over.set()
-    made.shutdown()
-    made.server_close()
-    thread.join()
+def server() -> Iterator[EmbeddingServer]:
+    with EmbeddingServer() as running:
+        yield running
 
 
 def fill(op: Operator) -> None:
@@ -119,7 +61,7 @@ def spaces(memory: Memory) -> dict[str, tuple[int, int]]:
     }
 
 
-def name_of(server: Server, model: str = "tiny") -> str:
+def name_of(server: EmbeddingServer, model: str = "tiny") -> str:
     return f"openai:{server.settings['recall.endpoint']}:{model}"
 
 
@@ -134,7 +76,8 @@ def searched(memory: Memory, ranker: str, query: str = "who keeps bees in the ga
 
 @pytest.mark.parametrize("value", [["none"], []])
 def test_without_an_embedder_words_answer(filled: Desk, value: list[str]) -> None:
-    """Q5, Q4: `recall.embedders = none` searches by words with every ranker; where meaning was asked for, a note says so."""
+    """Q5, Q4: `recall.embedders = none` searches by words with every ranker; where meaning was
+    asked for, a note says so."""
     memory = filled.agent(settings={"recall.embedders": value})
     for ranker in RANKERS:
         notes = searched(memory, ranker).notes
@@ -151,7 +94,8 @@ def test_without_an_embedder_words_answer(filled: Desk, value: list[str]) -> Non
 
 
 def test_meaning_needs_no_shared_word(filled: Desk) -> None:
-    """Q4: the usual embedder finds what is near in meaning; the parts add up, and nothing needs to be said."""
+    """Q4: the usual embedder finds what is near in meaning; the parts add up, and nothing needs to
+    be said."""
     memory = filled.agent()
     hits = memory.recall_similar("beekeeping backyard", top_k=1)
     assert contents(hits) == [TEXTS[0]]
@@ -170,8 +114,9 @@ def test_similar_memories_are_long_term(desk: Desk) -> None:
     assert len(op.recall_similar("bees in the garden", top_k=2)) == 2
 
 
-def test_an_endpoint_is_asked_once_for_each_text(filled: Desk, server: Server) -> None:
-    """Q4, Q5: a search embeds what is missing in memory and stores nothing; later ones ask for the question alone."""
+def test_an_endpoint_is_asked_once_for_each_text(filled: Desk, server: EmbeddingServer) -> None:
+    """Q4, Q5: a search embeds what is missing in memory and stores nothing; later ones ask for the
+    question alone."""
     memory = filled.agent(settings=server.settings)
     assert searched(memory, "semantic").notes == ()
     assert sorted(text for texts in server.asked for text in texts if text in TEXTS) == sorted(
@@ -184,8 +129,9 @@ def test_an_endpoint_is_asked_once_for_each_text(filled: Desk, server: Server) -
     assert not [text for texts in server.asked for text in texts if text in TEXTS]
 
 
-def test_two_embedders_are_fused(filled: Desk, server: Server) -> None:
-    """Q5: with two embedders each has a part in the score, `semantic` takes the mean, and `index` makes vectors for both."""
+def test_two_embedders_are_fused(filled: Desk, server: EmbeddingServer) -> None:
+    """Q5: with two embedders each has a part in the score, `semantic` takes the mean, and `index`
+    makes vectors for both."""
     memory = filled.agent(
         settings={**server.settings, "recall.embedders": ["wordllama", "openai:tiny"]}
     )
@@ -205,8 +151,9 @@ def test_two_embedders_are_fused(filled: Desk, server: Server) -> None:
     assert both == pytest.approx(sum(alone) / 2, abs=1e-9)
 
 
-def test_another_process_sees_vectors_at_once(filled: Desk, server: Server) -> None:
-    """Q6, B1: what one handle has indexed, another that was open before uses without embedding it again."""
+def test_another_process_sees_vectors_at_once(filled: Desk, server: EmbeddingServer) -> None:
+    """Q6, B1: what one handle has indexed, another that was open before uses without
+    embedding it again."""
     one, other = filled.agent(settings=server.settings), filled.agent(settings=server.settings)
     other.search("something", ranker="keyword")
     assert one.index() == 4
@@ -219,8 +166,9 @@ def test_another_process_sees_vectors_at_once(filled: Desk, server: Server) -> N
     assert other.index() == 0
 
 
-def test_many_texts_without_a_vector_are_told(desk: Desk, server: Server) -> None:
-    """Q5, Q7: a search embeds a few texts of a slow embedder by itself; more than that it leaves to `lamina index`."""
+def test_many_texts_without_a_vector_are_told(desk: Desk, server: EmbeddingServer) -> None:
+    """Q5, Q7: a search embeds a few texts of a slow embedder by itself; more than that it leaves to
+    `lamina index`."""
     desk.operator(settings={"recall.embedders": ["none"]}).remember_many(
         {"content": f"bees {n}"} for n in range(40)
     )
@@ -238,46 +186,46 @@ def test_many_texts_without_a_vector_are_told(desk: Desk, server: Server) -> Non
 # One that does not
 
 
-def slow(handler: Handler, _: list[str]) -> None:
+def slow(handler: EmbeddingHandler, _: list[str]) -> None:
     handler.server.over.wait(60)
 
 
-def not_a_number(handler: Handler, texts: list[str]) -> None:
+def not_a_number(handler: EmbeddingHandler, texts: list[str]) -> None:
     handler.answer(b'{"data": [%s]}' % b",".join([b'{"embedding": [1.0, NaN]}'] * len(texts)))
 
 
-def infinite(handler: Handler, texts: list[str]) -> None:
+def infinite(handler: EmbeddingHandler, texts: list[str]) -> None:
     handler.vectors([[1e39, 1.0] for _ in texts])
 
 
-def one_too_few(handler: Handler, texts: list[str]) -> None:
+def one_too_few(handler: EmbeddingHandler, texts: list[str]) -> None:
     handler.vectors([hashed(text) for text in texts][1:])
 
 
-def one_too_many(handler: Handler, texts: list[str]) -> None:
+def one_too_many(handler: EmbeddingHandler, texts: list[str]) -> None:
     handler.vectors([hashed(text) for text in [*texts, "more"]])
 
 
-def of_all_sizes(handler: Handler, texts: list[str]) -> None:
+def of_all_sizes(handler: EmbeddingHandler, texts: list[str]) -> None:
     handler.server.asked.append([])
     handler.vectors(
         [hashed(text, 3 + len(handler.server.asked) + place) for place, text in enumerate(texts)]
     )
 
 
-def zeros(handler: Handler, texts: list[str]) -> None:
+def zeros(handler: EmbeddingHandler, texts: list[str]) -> None:
     handler.vectors([[0.0] * 4 for _ in texts])
 
 
-def nonsense(handler: Handler, _: list[str]) -> None:
+def nonsense(handler: EmbeddingHandler, _: list[str]) -> None:
     handler.answer(b"<html>\x1b[31m no \xff</html>")
 
 
-def broken(handler: Handler, _: list[str]) -> None:
+def broken(handler: EmbeddingHandler, _: list[str]) -> None:
     handler.answer(b'{"error": "out of memory"}', 500)
 
 
-def cut_off(handler: Handler, _: list[str]) -> None:
+def cut_off(handler: EmbeddingHandler, _: list[str]) -> None:
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
 
 
@@ -297,10 +245,12 @@ def cut_off(handler: Handler, _: list[str]) -> None:
     ],
     ids=lambda play: str(play.__name__),
 )
-def test_a_mad_embedder_leaves_the_words(filled: Desk, server: Server, play: Play) -> None:
-    """Q5, Q4: whatever an endpoint answers, a search finds by words and says in a note what it went without.
+def test_a_mad_embedder_leaves_the_words(filled: Desk, server: EmbeddingServer, play: Play) -> None:
+    """Q5, Q4: whatever an endpoint answers, a search finds by words and says in a note what
+    it went without.
 
-    `index` is a typed error that changes nothing; when the endpoint is well again, the same handle uses it.
+    `index` is a typed error that changes nothing; when the endpoint is well again, the same handle
+    uses it.
     """
     memory = filled.agent(
         settings={**server.settings, "recall.timeout_ms": 100 if play is slow else 5000}
@@ -337,8 +287,11 @@ def test_an_embedder_that_is_away_leaves_the_words(filled: Desk) -> None:
         memory.index()
 
 
-def test_what_was_embedded_before_an_embedder_failed_stays(desk: Desk, server: Server) -> None:
-    """L2, B4: `index` stores batch by batch, so that after a failure the next one does what is left, and no text twice."""
+def test_what_was_embedded_before_an_embedder_failed_stays(
+    desk: Desk, server: EmbeddingServer
+) -> None:
+    """L2, B4: `index` stores batch by batch, so that after a failure the next one does what is
+    left, and no text twice."""
     desk.operator(settings={"recall.embedders": ["none"]}).remember_many(
         {"content": f"bees {n}"} for n in range(200)
     )
@@ -354,7 +307,7 @@ def test_what_was_embedded_before_an_embedder_failed_stays(desk: Desk, server: S
     assert sum(map(len, server.asked)) == 72
 
 
-def test_one_of_two_embedders_may_be_away(filled: Desk, server: Server) -> None:
+def test_one_of_two_embedders_may_be_away(filled: Desk, server: EmbeddingServer) -> None:
     """Q5: the other one still has its part."""
     server.play = broken
     memory = filled.agent(
@@ -368,7 +321,9 @@ def test_one_of_two_embedders_may_be_away(filled: Desk, server: Server) -> None:
     assert hits[0].parts.keys() == {"similarity"}
 
 
-def test_an_embedder_that_goes_away_later_leaves_the_words(filled: Desk, server: Server) -> None:
+def test_an_embedder_that_goes_away_later_leaves_the_words(
+    filled: Desk, server: EmbeddingServer
+) -> None:
     """Q5: vectors that are stored are of no use without that of the question; the words are."""
     memory = filled.agent(settings=server.settings)
     memory.index()
@@ -383,8 +338,9 @@ def test_an_embedder_that_goes_away_later_leaves_the_words(filled: Desk, server:
 # Another one
 
 
-def test_another_embedder_works_at_once(filled: Desk, server: Server) -> None:
-    """Q5, B1: a handle with another embedder searches at once; `index` embeds anew and then drops the old vectors."""
+def test_another_embedder_works_at_once(filled: Desk, server: EmbeddingServer) -> None:
+    """Q5, B1: a handle with another embedder searches at once; `index` embeds anew and then drops
+    the old vectors."""
     filled.agent().index()
     memory = filled.agent(settings=server.settings)
     assert searched(memory, "semantic").notes == ()
@@ -399,7 +355,9 @@ def test_another_embedder_works_at_once(filled: Desk, server: Server) -> None:
     assert spaces(again) == {"wordllama-256": (256, 4)}
 
 
-def test_the_same_name_with_other_dimensions_begins_anew(filled: Desk, server: Server) -> None:
+def test_the_same_name_with_other_dimensions_begins_anew(
+    filled: Desk, server: EmbeddingServer
+) -> None:
     """Q5: a model that was replaced behind its name is noticed by its dimensions."""
     filled.agent(settings=server.settings).index()
     server.play = lambda handler, texts: handler.vectors([hashed(text, 10) for text in texts])
@@ -411,8 +369,11 @@ def test_the_same_name_with_other_dimensions_begins_anew(filled: Desk, server: S
     assert searched(memory, "semantic").notes == ()
 
 
-def test_embedders_in_another_order_keep_their_vectors_apart(desk: Desk, server: Server) -> None:
-    """Q5, Q6: whatever numbers spaces have after a reindex, an open handle takes no vector for one of another embedder."""
+def test_embedders_in_another_order_keep_their_vectors_apart(
+    desk: Desk, server: EmbeddingServer
+) -> None:
+    """Q5, Q6: whatever numbers spaces have after a reindex, an open handle takes no vector for one
+    of another embedder."""
     server.play = lambda handler, texts: handler.vectors(
         [hashed(f"{handler.model}{text}") for text in texts]
     )
@@ -439,7 +400,7 @@ def test_embedders_in_another_order_keep_their_vectors_apart(desk: Desk, server:
 
 
 def test_the_environment_names_the_embedders(
-    filled: Desk, server: Server, monkeypatch: pytest.MonkeyPatch
+    filled: Desk, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Q5: `LAMINA_RECALL_EMBEDDERS` and `LAMINA_RECALL_ENDPOINT` do what the settings do."""
     monkeypatch.setenv("LAMINA_RECALL_EMBEDDERS", "wordllama, openai:tiny")
@@ -451,7 +412,7 @@ def test_the_environment_names_the_embedders(
     assert "no embedder" in filled.agent().recall_similar("bees in the garden").notes[0]
 
 
-@pytest.mark.parametrize(
+@every(
     "value",
     [
         ["word2vec"],
@@ -468,7 +429,8 @@ def test_the_environment_names_the_embedders(
     ],
 )
 def test_an_embedder_that_does_not_exist_is_an_error(desk: Desk, value: Any) -> None:
-    """Q5: a wrong name is `InvalidInput` when the handle is opened, from settings and environment alike."""
+    """Q5: a wrong name is `InvalidInput` when the handle is opened, from settings
+    and environment alike."""
     with pytest.raises(InvalidInput):
         desk.agent(settings={"recall.embedders": value})
 

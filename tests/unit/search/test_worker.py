@@ -1,4 +1,5 @@
-"""The thread that indexes behind the writers: it ends when told, keeps what went wrong, and outlives no handle."""
+"""The thread that indexes behind the writers: it ends when told, keeps what went wrong, and
+outlives no handle."""
 
 from __future__ import annotations
 
@@ -99,7 +100,8 @@ def test_it_ends_after_the_step_at_hand(worker_of: Callable[[Steps], Worker]) ->
 
 
 def test_one_that_lingers_is_not_waited_for(worker_of: Callable[[Steps], Worker]) -> None:
-    """B2: what is written in quick succession is done at once, and who closes does not wait for the time to pass."""
+    """B2: what is written in quick succession is done at once, and who closes does not wait for the
+    time to pass."""
     steps = Steps(1)
     worker = worker_of(steps)
     worker._linger = PATIENCE_SECONDS
@@ -156,7 +158,8 @@ def test_many_wakes_are_one_thread(worker_of: Callable[[Steps], Worker]) -> None
 def test_what_goes_wrong_is_kept_until_it_works(
     worker_of: Callable[[Steps], Worker], error: lamina.LaminaError
 ) -> None:
-    """L2, B4: an error ends no thread and reaches no writer; it is kept, and forgotten when a later wake succeeds."""
+    """L2, B4: an error ends no thread and reaches no writer; it is kept, and forgotten when a later
+    wake succeeds."""
     steps = Steps(1, error)
     worker = worker_of(steps)
     worker.wake()
@@ -221,7 +224,8 @@ def test_conversations_and_notes_count_too(tmp_path: Path) -> None:
 
 
 def test_nobody_waits_for_an_embedder_that_is_away(desk: Desk) -> None:
-    """L2, B4: memories are stored and handles closed although the slow embedder behind them cannot be reached."""
+    """L2, B4: memories are stored and handles closed although the slow embedder behind them cannot
+    be reached."""
     settings = {"recall.embedders": ["openai:model"], "recall.endpoint": "http://127.0.0.1:9/v1"}
     memory = desk.agent(settings=settings)
     for n in range(5):
@@ -239,7 +243,8 @@ def test_nobody_waits_for_an_embedder_that_is_away(desk: Desk) -> None:
     "endpoint", ["nonsense", "ftp://localhost/v1", "http://user:secret@localhost/v1"]
 )
 def test_a_wrong_setting_stops_no_memory(desk: Desk, endpoint: str) -> None:
-    """L1, B4: a memory that is stored is acknowledged, however wrong the embedder's address; the status tells it."""
+    """L1, B4: a memory that is stored is acknowledged, however wrong the embedder's address; the
+    status tells it."""
     memory = desk.agent(
         settings={"recall.embedders": ["openai:model"], "recall.endpoint": endpoint}
     )
@@ -252,7 +257,8 @@ def test_a_wrong_setting_stops_no_memory(desk: Desk, endpoint: str) -> None:
 @pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "while loading"])
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_fork_while_the_worker_runs(tmp_path: Path, loaded: bool) -> None:
-    """B1: the child opens a store of its own and indexes it; the parent's worker goes on, and is stopped with its handle."""
+    """B1: the child opens a store of its own and indexes it; the parent's worker goes on, and is
+    stopped with its handle."""
     memory = lamina.open("sky", home=tmp_path / "parent")
     if loaded:
         memory.search("anything", ranker="semantic")

@@ -1,4 +1,5 @@
-"""What has left for the archive: still known, still found there, nowhere else, and brought back as it was."""
+"""What has left for the archive: still known, still found there, nowhere else, and brought back as
+it was."""
 
 from __future__ import annotations
 
@@ -28,38 +29,9 @@ from lamina.store.index import writing
 from lamina.store.tables import records
 from lamina.store.tables.blocks import BLOCK
 from tests.conftest import Desk, contents, quietly, size, supersede, verified
-from tests.unit.formats.test_native import Export, chained, load
-from tests.unit.search.test_indexing import answers, spoken
-
-LOW = 0.1  # an importance that nothing else here has
-
-
-def archived(op: Operator, *texts: str, **fields: Any) -> list[Record]:
-    """Records that were remembered and have left, in one file, as they were before."""
-    made = op.remember_many([{"content": text, "importance": LOW, **fields} for text in texts])
-    assert op.prune(importance_below=0.2) == {"pruned": len(texts), "dry_run": False}
-    return made
-
-
-def files(desk: Desk, agent: str = "sky") -> list[Path]:
-    """The files of the archive, by name."""
-    folder = desk.folder(agent) / "archive"
-    return sorted(folder.iterdir()) if folder.is_dir() else []
-
-
-def kept(desk: Desk) -> list[str]:
-    """The texts of all lines in all files of the archive."""
-    return [
-        json.loads(line)["content"]
-        for file in files(desk)
-        if file.suffix == ".jsonl"
-        for line in file.read_text("utf-8").splitlines()
-    ]
-
-
-def problems(op: Operator) -> list[str]:
-    return [problem.place for problem in op.audit_verify()["events"].problems]
-
+from tests.unit.formats.exports import Export, chained, load
+from tests.unit.search.speech import answers, spoken
+from tests.unit.store.archives import LOW, archived, files, kept
 
 # Still known
 
@@ -125,7 +97,8 @@ def test_lineage_leads_into_the_archive(op: Operator) -> None:
 
 
 def test_keys_stay_taken(desk: Desk, op: Operator) -> None:
-    """L1: a retry returns the archived record, another text under its key is a conflict; other users have their own keys."""
+    """L1: a retry returns the archived record, another text under its key is a conflict; other
+    users have their own keys."""
     (record,) = archived(op, "once", key="k")
     before = size(op)
     assert op.remember("once", key="k").archived == op.get(record.id).archived
@@ -141,7 +114,8 @@ def test_keys_stay_taken(desk: Desk, op: Operator) -> None:
 
 
 def test_users_are_kept_apart(desk: Desk) -> None:
-    """R12, P2: another user's archived memory is not found by any verb, and the attempt to reach it is noted."""
+    """R12, P2: another user's archived memory is not found by any verb, and the attempt to reach it
+    is noted."""
     ben, ana = desk.operator(user="ben"), desk.operator(user="ana")
     (record,) = archived(ben, "secret of ben")
     for reach in (
@@ -169,7 +143,8 @@ def test_shared_memories_are_for_all(desk: Desk, op: Operator) -> None:
 
 
 def test_a_lost_file_tells_nothing_about_others(desk: Desk) -> None:
-    """R12, P2: whether the file is there or not, another user's memory looks like one that does not exist."""
+    """R12, P2: whether the file is there or not, another user's memory looks like one that
+    does not exist."""
     (record,) = archived(desk.operator(user="ben"), "secret")
     files(desk)[0].unlink()
     with pytest.raises(NotFound):
@@ -177,7 +152,8 @@ def test_a_lost_file_tells_nothing_about_others(desk: Desk) -> None:
 
 
 def test_an_agent_has_no_such_verbs(mem: Memory) -> None:
-    """V7: agents look into the archive; only an operator takes out of it, or puts into it what he chooses."""
+    """V7: agents look into the archive; only an operator takes out of it, or puts into it
+    what he chooses."""
     for verb in ("prune", "prunable", "restore_archived", "archives"):
         assert not hasattr(mem, verb)
 
@@ -186,7 +162,8 @@ def test_an_agent_has_no_such_verbs(mem: Memory) -> None:
 
 
 def test_files_are_private_lines_of_plain_json(desk: Desk, op: Operator) -> None:
-    """L4, P3: 0600 in a folder of 0700, a line for each record with the names of R1, and nothing escaped that need not be."""
+    """L4, P3: 0600 in a folder of 0700, a line for each record with the names of R1, and nothing
+    escaped that need not be."""
     archived(op, "“日本” 😀\nsecond line", "Straße")
     (file,) = files(desk)
     assert file.name.startswith("pruned_archive_20260501T0800")
@@ -199,7 +176,8 @@ def test_files_are_private_lines_of_plain_json(desk: Desk, op: Operator) -> None
 
 
 def test_names_are_never_used_twice(desk: Desk, op: Operator) -> None:
-    """L3: while the clock stands still every file has a name of its own, and a file of somebody else is left alone."""
+    """L3: while the clock stands still every file has a name of its own, and a file of somebody
+    else is left alone."""
     desk.clock.step *= 0
     archived(op, "first")
     (first,) = files(desk)
@@ -238,7 +216,8 @@ def test_what_cannot_be_written_does_not_leave(desk: Desk, op: Operator) -> None
 
 
 def test_what_a_crash_left_is_removed_and_nothing_else(desk: Desk) -> None:
-    """L3: opening the store removes the files that were noted and came to nothing; files that it does not know stay."""
+    """L3: opening the store removes the files that were noted and came to nothing; files that it
+    does not know stay."""
     with desk.operator() as op:
         archived(op, "tea")
     (own,) = files(desk)
@@ -273,7 +252,8 @@ TEA = "green tea in the morning of 7 May 2025"
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_no_search_returns_what_was_archived(desk: Desk, op: Operator, indexed: bool) -> None:
-    """R3, Q4: no ranker and no filter, in this handle, one that was open before, a new one; nor any list or context."""
+    """R3, Q4: no ranker and no filter, in this handle, one that was open before, a new one; nor any
+    list or context."""
     before = desk.agent()
     op.remember(
         TEA,
@@ -318,7 +298,8 @@ def test_nor_does_a_new_process(desk: Desk) -> None:
 
 
 def test_every_handle_answers_alike_after_archiving(desk: Desk, op: Operator) -> None:
-    """Q6: neighbours of turns that have left are the same for a handle that knew these as for one that never did."""
+    """Q6: neighbours of turns that have left are the same for a handle that knew these as for one
+    that never did."""
     desk.clock.step *= 0
     before = desk.agent()
     made = op.remember_many(spoken(60))
@@ -333,7 +314,8 @@ def test_every_handle_answers_alike_after_archiving(desk: Desk, op: Operator) ->
 def test_blocks_forget_what_has_left(
     desk: Desk, op: Operator, monkeypatch: pytest.MonkeyPatch, staying: int
 ) -> None:
-    """Q6: when the newest have left, packed blocks do not keep them: a new handle counts and ranks as the old one does."""
+    """Q6: when the newest have left, packed blocks do not keep them: a new handle counts and ranks
+    as the old one does."""
     monkeypatch.setattr(writing, "STALE", 1)
     desk.clock.step *= 0
     op.remember_many(spoken(2 * BLOCK + 50))
@@ -354,7 +336,8 @@ def test_blocks_forget_what_has_left(
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_a_restored_record_is_found_again(desk: Desk, op: Operator, indexed: bool) -> None:
-    """L4: same id, same words, found by every ranker and filter, in every handle; the archive holds it no longer."""
+    """L4: same id, same words, found by every ranker and filter, in every handle; the archive holds
+    it no longer."""
     before = desk.agent()
     fields = {"kind": "fact", "tags": ["drink"], "metadata": {"place": "kitchen"}}
     record, other = archived(op, TEA, "a decoy", **fields)
@@ -377,7 +360,8 @@ def test_a_restored_record_is_found_again(desk: Desk, op: Operator, indexed: boo
 
 
 def test_the_past_is_told_as_it_was(op: Operator) -> None:
-    """Q6: a search as of a time finds a restored record where it was in the store, and not while it was away."""
+    """Q6: a search as of a time finds a restored record where it was in the store, and not while it
+    was away."""
     (record,) = archived(op, TEA)
     assert not op.search(TEA, known_at=record.created_at)
     op.restore_archived(record.id)
@@ -389,14 +373,16 @@ def test_the_past_is_told_as_it_was(op: Operator) -> None:
 
 
 def test_only_what_is_there_waits_for_a_vector(op: Operator) -> None:
-    """L2, H1: `index` counts the records that have none yet, not the numbers of those that have left."""
+    """L2, H1: `index` counts the records that have none yet, not the numbers of those
+    that have left."""
     record, _, _ = archived(op, TEA, "coffee", "cocoa")
     op.restore_archived(record.id)
     assert op.index() == 1
 
 
 def test_restoring_twice_is_an_error(desk: Desk, op: Operator) -> None:
-    """L4: what is not archived is refused, what does not exist is not found, and neither changes anything."""
+    """L4: what is not archived is refused, what does not exist is not found, and
+    neither changes anything."""
     first, second = archived(op, "tea", "coffee")
     op.restore_archived(first.id)
     before, lying = size(op), files(desk)
@@ -423,7 +409,8 @@ def test_restoring_is_all_or_nothing(op: Operator) -> None:
 
 
 def test_restoring_from_several_files_at_once(desk: Desk, op: Operator) -> None:
-    """L4, P4: some lines of each file come back in one step; the others stay where the index says, and all of it verifies."""
+    """L4, P4: some lines of each file come back in one step; the others stay where the index says,
+    and all of it verifies."""
     made = [archived(op, *(f"{file}/{n}" for n in range(3))) for file in "abc"]
     wanted = [made[2][0], made[0][1], *made[1]]
     assert op.restore_archived(*(record.id for record in wanted)) == [
@@ -436,7 +423,8 @@ def test_restoring_from_several_files_at_once(desk: Desk, op: Operator) -> None:
 
 
 def test_back_and_forth(desk: Desk, op: Operator) -> None:
-    """L3, L4: a record may leave and return any number of times; its lines and its row are never there together."""
+    """L3, L4: a record may leave and return any number of times; its lines and its row are never
+    there together."""
     (record,) = archived(op, "tea")
     for _ in range(3):
         op.restore_archived(record.id)
@@ -451,7 +439,8 @@ def test_back_and_forth(desk: Desk, op: Operator) -> None:
 
 
 def travelling(op: Operator) -> list[Record]:
-    """Archived records in two files, one of which was written anew, beside one that stayed; those that are archived."""
+    """Archived records in two files, one of which was written anew, beside one that stayed; those
+    that are archived."""
     op.remember("stayed", evidence=[archived(op, "green tea", key="k", tags=["drink"])[0].id])
     made = archived(op, "black tea", "“日本”\n😀", "white tea", metadata={"n": 1e22})
     op.restore_archived(made[0].id)
@@ -459,7 +448,8 @@ def travelling(op: Operator) -> list[Record]:
 
 
 def test_an_export_holds_the_archive(desk: Desk, op: Operator, tmp_path: Path) -> None:
-    """H5: export → import into an empty store → export gives the same bytes; files, places and histories are as they were."""
+    """H5: export → import into an empty store → export gives the same bytes; files, places and
+    histories are as they were."""
     lying = travelling(op)
     made = op.export()
     with Desk(tmp_path / "other") as other:
@@ -481,7 +471,8 @@ def test_an_export_holds_the_archive(desk: Desk, op: Operator, tmp_path: Path) -
 
 
 def test_merging_takes_archived_records_in(op: Operator, desk: Desk) -> None:
-    """H5, V8: into a store with a history of its own they come as memories, external ones; a second time nothing comes."""
+    """H5, V8: into a store with a history of its own they come as memories, external ones; a second
+    time nothing comes."""
     lying = travelling(op)
     made = op.export()
     other = desk.operator("milton")
@@ -502,7 +493,8 @@ def test_merging_takes_archived_records_in(op: Operator, desk: Desk) -> None:
 
 
 def test_an_export_of_the_first_version_is_read(op: Operator, tmp_path: Path) -> None:
-    """H5: exports that know nothing of an archive are taken in as ever; one of a version to come is refused."""
+    """H5: exports that know nothing of an archive are taken in as ever; one of a version to
+    come is refused."""
     op.remember("tea")
     export = load(op.export())
     assert (export.pop("archives"), export.pop("archived")) == ([], [])
@@ -543,7 +535,8 @@ FORGED: dict[str, Callable[[Export], object]] = {
 
 
 def accepted(desk: Desk, place: Path, exports: dict[str, Export]) -> str | None:
-    """The first import into an empty store that is not refused, or leaves a record, an event or a file behind."""
+    """The first import into an empty store that is not refused, or leaves a record, an event or a
+    file behind."""
     op = desk.operator(store_id=None)
     for name, export in exports.items():
         place.write_text(json.dumps(export))
@@ -558,7 +551,8 @@ def accepted(desk: Desk, place: Path, exports: dict[str, Export]) -> str | None:
 
 
 def test_an_altered_archive_is_not_imported(op: Operator, tmp_path: Path) -> None:
-    """H5, P4: what does not agree with its own chain is a typed error, and nothing is left of it, in the store or beside it."""
+    """H5, P4: what does not agree with its own chain is a typed error, and nothing is left of it,
+    in the store or beside it."""
     archived(op, "green tea", "black tea")
     made, exports = op.export(), {}
     for how, forge in FORGED.items():
@@ -574,7 +568,8 @@ def test_an_altered_archive_is_not_imported(op: Operator, tmp_path: Path) -> Non
 def test_an_export_writes_archives_and_nothing_else(
     op: Operator, tmp_path: Path, name: str
 ) -> None:
-    """P3, H5: a forged export, however well it agrees with itself, makes no other file of the agent's folder."""
+    """P3, H5: a forged export, however well it agrees with itself, makes no other file of the
+    agent's folder."""
     archived(op, "tea")
     with Desk(tmp_path / "other") as other:
         assert (

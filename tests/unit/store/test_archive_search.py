@@ -1,4 +1,5 @@
-"""Looking through the archive: what `grep -i` finds in contents, tags and values, and nothing that only the format says."""
+"""Looking through the archive: what `grep -i` finds in contents, tags and values, and nothing that
+only the format says."""
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ from lamina.store.archive import files as shelf
 from lamina.store.archive import search
 from lamina.store.archive.search import Wanted, matches
 from lamina.store.engine.sql import Connection
+from tests.cases import every
 from tests.conftest import START, Desk, contents
-from tests.unit.store.test_archive import archived, files
+from tests.unit.store.archives import archived, files
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 GREP = shutil.which("grep")
@@ -52,7 +54,7 @@ def found(lines: list[bytes], text: str, **more: Any) -> list[int]:
 # What is found
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "queries"),
     [
         ("Straße", ["straße", "STRAßE", "traß"]),
@@ -79,7 +81,8 @@ def found(lines: list[bytes], text: str, **more: Any) -> list[int]:
     ],
 )
 def test_every_script_in_any_case(text: str, queries: list[str]) -> None:
-    """L4, Q8: whatever the script, the sign or the case, a text is found as it stands, wherever it begins."""
+    """L4, Q8: whatever the script, the sign or the case, a text is found as it stands,
+    wherever it begins."""
     others = [line("nothing here"), line("К k K \u212a İ ß ς " * 3)]
     for query in (text, *queries):
         for lines in ([line(text)], [others[0], line(text), others[0]], [others[1], line(text)]):
@@ -89,7 +92,8 @@ def test_every_script_in_any_case(text: str, queries: list[str]) -> None:
 
 @pytest.mark.parametrize("query", ["ΟΔΟΣ", "οδοσ", "οδος"])
 def test_the_end_of_a_word_is_no_border(query: str) -> None:
-    """L4, Q8: Greek writes another sigma at the end of a word; `grep -i` takes them for one, inside longer words too."""
+    """L4, Q8: Greek writes another sigma at the end of a word; `grep -i` takes them for one, inside
+    longer words too."""
     assert found([line("ΟΔΟΣΑΛΑ"), line("η οδος"), line("ΟΔΟΣ"), line("οδοσημο")], query) == [
         1,
         2,
@@ -163,7 +167,7 @@ def test_what_grep_finds_is_found(desk: Desk, op: Operator) -> None:
         assert grepped <= ours, query
 
 
-@pytest.mark.parametrize(
+@every(
     "query",
     [
         "content",
@@ -181,7 +185,8 @@ def test_what_grep_finds_is_found(desk: Desk, op: Operator) -> None:
     ],
 )
 def test_the_format_itself_is_not_searched(query: str) -> None:
-    """L4: names of fields and keys, layers, times and the signs of JSON are not what somebody remembers."""
+    """L4: names of fields and keys, layers, times and the signs of JSON are not
+    what somebody remembers."""
     assert found([line('tea "x"\n', tags=["drink"], metadata={"place": "kitchen"})], query) == []
 
 
@@ -224,7 +229,8 @@ def test_the_newest_come_first(desk: Desk, op: Operator) -> None:
 
 
 def test_a_span_of_time(op: Operator) -> None:
-    """L4: since a time, before another, by when it happened; without a text all that lies in the span."""
+    """L4: since a time, before another, by when it happened; without a text all that lies
+    in the span."""
     for days in range(5):
         op.remember(f"tea {days}", importance=0.1, at=START - timedelta(days=days))
     op.prune(importance_below=0.2)
@@ -274,7 +280,8 @@ def test_the_search_is_audited(op: Operator) -> None:
 def test_a_file_that_was_just_written_anew_is_found(
     op: Operator, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """L4: when another process brings a record back while a search looks, that is answered, and blames no file."""
+    """L4: when another process brings a record back while a search looks, that is answered, and
+    blames no file."""
     first, _ = archived(op, "green tea", "black tea")
     other, opened = desk.operator(), shelf.Folder.open
 
@@ -355,7 +362,8 @@ def test_as_if_every_line_were_read(
     until: datetime | None,
     size: int,
 ) -> None:
-    """L4, Q8, R12: it finds at least what lower case finds in any text of a line, at most what folded case does, as asked."""
+    """L4, Q8, R12: it finds at least what lower case finds in any text of a line, at most what
+    folded case does, as asked."""
     least, most = [], []
     for number, one in enumerate(lines, 1):
         when = datetime.fromisoformat(one["occurred_at"])

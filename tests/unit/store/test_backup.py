@@ -14,6 +14,8 @@ from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, Refused
 from lamina.failsafe.line import Item
 from lamina.memory.opening import before_restore, restore
 from lamina.model.record import iso
+from lamina.store.upkeep import backup
+from tests.cases import every
 from tests.conftest import Desk, Ticking, contents, digest, quietly, size, verified
 
 
@@ -64,7 +66,8 @@ def test_a_backup_changes_nothing(op: Operator) -> None:
 
 
 def test_restoring_brings_back_exactly_what_was(op: Operator) -> None:
-    """B7: records, keys, tags and history are as they were, what came later is gone, and the trail says so."""
+    """B7: records, keys, tags and history are as they were, what came later is gone, and the trail
+    says so."""
     made = filled(op)
     before = op.list()[1:]
     head = op.audit_head()["events"]
@@ -167,9 +170,10 @@ MANIFESTS = {
 }
 
 
-@pytest.mark.parametrize("how", MANIFESTS)
+@every("how", MANIFESTS)
 def test_an_altered_manifest_is_refused(op: Operator, how: str) -> None:
-    """B7: a manifest that does not vouch for the database is a typed error, and nothing is restored."""
+    """B7: a manifest that does not vouch for the database is a typed error, and
+    nothing is restored."""
     made = filled(op)
     (made / "manifest.json").write_bytes(MANIFESTS[how])
     before = op.list(), op.audit_head()["events"]
@@ -179,7 +183,8 @@ def test_an_altered_manifest_is_refused(op: Operator, how: str) -> None:
 
 
 def test_any_flip_in_a_manifest_is_harmless(op: Operator) -> None:
-    """B7: whichever bit of the manifest flips, a restore is a typed error or brings back a store that verifies."""
+    """B7: whichever bit of the manifest flips, a restore is a typed error or brings back a store
+    that verifies."""
     made = filled(op)
     manifest = made / "manifest.json"
     good = manifest.read_bytes()
@@ -219,7 +224,8 @@ def test_what_is_no_backup_is_not_found(op: Operator, tmp_path: Path) -> None:
 
 
 def test_a_backup_of_another_agent_is_refused(desk: Desk) -> None:
-    """P2, B7, I: one agent's backup does not become another's memory; the error names it, and the commands that bring it."""
+    """P2, B7, I: one agent's backup does not become another's memory; the error names it, and the
+    commands that bring it."""
     milton = desk.operator("milton")
     milton.remember("of milton")
     op = desk.operator()
@@ -237,7 +243,8 @@ def test_a_backup_of_another_agent_is_refused(desk: Desk) -> None:
 
 
 def test_the_way_to_another_agent(desk: Desk, tmp_path: Path) -> None:
-    """B7: what the refusal advises works: restored in another home, exported there, imported here."""
+    """B7: what the refusal advises works: restored in another home, exported
+    there, imported here."""
     milton = desk.operator("milton")
     milton.remember("of milton")
     restore(milton.backup(), "milton", tmp_path / "new", desk.clock)
@@ -250,7 +257,8 @@ def test_the_way_to_another_agent(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_what_a_restore_would_mean_is_told_before(desk: Desk, op: Operator, clock: Ticking) -> None:
-    """B7: the age of a backup, and how many memories of the present store it does not have. Nothing changes by asking."""
+    """B7: the age of a backup, and how many memories of the present store it does not have. Nothing
+    changes by asking."""
     made = filled(op)
     op.remember("four")
     clock.jump(timedelta(days=3))
@@ -271,7 +279,8 @@ def test_what_a_restore_would_mean_is_told_before(desk: Desk, op: Operator, cloc
 def test_what_a_restore_would_mean_without_a_store(
     desk: Desk, op: Operator, tmp_path: Path
 ) -> None:
-    """B7: an agent without a memory loses nothing and gets no folder by asking; of a damaged one nobody knows."""
+    """B7: an agent without a memory loses nothing and gets no folder by asking; of a damaged one
+    nobody knows."""
     made = filled(op)
     assert before_restore(made, "sky", tmp_path / "new", desk.clock).lost == 0
     assert not (tmp_path / "new").exists()
@@ -284,7 +293,8 @@ def test_what_a_restore_would_mean_without_a_store(
 
 
 def test_what_waits_in_the_failsafe_survives_a_restore(desk: Desk, op: Operator) -> None:
-    """B4, B7: a memory that was acknowledged and waits is in the restored store, not only in what was replaced."""
+    """B4, B7: a memory that was acknowledged and waits is in the restored store, not only in what
+    was replaced."""
     made = filled(op)
     op._scope.resilient.spool.keep(
         [
@@ -330,3 +340,28 @@ def test_a_leftover_of_a_crash_is_no_obstacle(desk: Desk, op: Operator) -> None:
     shutil.copytree(made, desk.folder() / "backups" / "mine.tmp")
     assert op.backup(target) == target
     assert verified(op)
+
+
+@pytest.mark.parametrize("name", ["../stolen/x.jsonl", "archive/../../x.jsonl", "ABSOLUTE/x.jsonl"])
+def test_a_backup_writes_nothing_outside_of_its_folder(tmp_path: Path, name: str) -> None:
+    """B7: a manifest that is whole but names a file elsewhere is refused before
+    anything is written."""
+    source, folder, outside = (
+        tmp_path / "home" / "backup",
+        tmp_path / "home" / "agent",
+        tmp_path / "outside",
+    )
+    for path in (source, folder, outside):
+        path.mkdir(parents=True)
+    name = name.replace("ABSOLUTE", str(outside))
+    manifest = {
+        "files": {name: "00"},
+        "format": "lamina",
+        "made_at": "2026-05-01T08:00:00Z",
+        "version": 1,
+    }
+    (source / "manifest.json").write_text(json.dumps(manifest))
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(Corrupt, match="lies outside the backup"):
+        backup.copy_archives(source, folder)
+    assert sorted(tmp_path.rglob("*")) == before

@@ -1,4 +1,5 @@
-"""Waiting for another process: as long as the settings say, said after a second, and ended by Ctrl-C."""
+"""Waiting for another process: as long as the settings say, said after a second, and
+ended by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def test_it_waits_as_long_as_it_may(limit_ms: int) -> None:
 
 
 def test_a_long_wait_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    """H1: after a second it is said which file is waited for and how long; short waits say nothing."""
+    """H1: after a second it is said which file is waited for and how long; short
+    waits say nothing."""
     waited(900)
     assert not caplog.records
     waited(30_000)
@@ -57,7 +59,8 @@ def test_every_wait_begins_anew(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_locked_store_is_waited_for(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """B2, H1: a write that finds the file locked waits in this way, and fails with the file's name when it was too long."""
+    """B2, H1: a write that finds the file locked waits in this way, and fails with the file's name
+    when it was too long."""
     slept: list[float] = []
     monkeypatch.setattr(Patience.__init__, "__defaults__", (slept.append,))
     holder, op = (

@@ -1,4 +1,5 @@
-"""The catalogue: however it came to be known, by records, blocks or events, a search answers the same."""
+"""The catalogue: however it came to be known, by records, blocks or events, a search
+answers the same."""
 
 from __future__ import annotations
 
@@ -25,9 +26,11 @@ from lamina.store.index.catalogue import (
     Catalogue,
     mark,
 )
+from lamina.store.tables import blocks as block_table
 from lamina.store.tables.blocks import BLOCK, SEAL
 from lamina.store.tables.records import Filter
 from lamina.store.upkeep import inspection
+from tests.cases import every
 from tests.conftest import FULL, START, STORE_ID, Desk, contents, move, supersede, tamper
 
 NOW = START + timedelta(days=40)
@@ -92,7 +95,8 @@ def blocks(handle: Memory) -> int:
 
 @pytest.mark.parametrize("number", [1, 254, 255, 256, 257, 1000])
 def test_indexing_changes_no_answer(desk: Desk, number: int) -> None:
-    """Q6: the same bytes before and after indexing, in the same handle, another one, and after all were closed."""
+    """Q6: the same bytes before and after indexing, in the same handle, another one, and after all
+    were closed."""
     with Desk(desk.home, desk.clock) as earlier:
         mem = earlier.agent()
         mem.remember_many(items(number))
@@ -107,7 +111,8 @@ def test_indexing_changes_no_answer(desk: Desk, number: int) -> None:
 
 
 def test_the_batch_makes_no_difference(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Q6: one by one or all at once, searched in between or not, indexed in between or not: the same bytes."""
+    """Q6: one by one or all at once, searched in between or not, indexed in between or not: the
+    same bytes."""
     told = []
     for size, searched, indexed in (
         (600, False, False),
@@ -132,7 +137,8 @@ def test_the_batch_makes_no_difference(tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.mark.parametrize("number", [100, 700])
 def test_changes_in_sealed_blocks_are_seen(desk: Desk, op: Operator, number: int) -> None:
-    """Q6, R3: a record whose state changes after its block was written is seen in its new state by every handle."""
+    """Q6, R3: a record whose state changes after its block was written is seen in its new state by
+    every handle."""
     made = op.remember_many(items(number))
     op.index()
     early = desk.agent()
@@ -157,7 +163,8 @@ def test_changes_in_sealed_blocks_are_seen(desk: Desk, op: Operator, number: int
 
 
 def test_changed_blocks_are_written_again_with_the_next(desk: Desk, op: Operator) -> None:
-    """Q6: blocks tell of a moment: what changed until then is in them, what changed later is told by events."""
+    """Q6: blocks tell of a moment: what changed until then is in them, what changed later is told
+    by events."""
     made = op.remember_many(items(300))
     op.index()
     move(op, made[3].id, state=State.TOMBSTONED)
@@ -184,7 +191,8 @@ with connect(Role.OPERATOR, "sky", None, sys.argv[1], lambda: now, store_id=sys.
 
 @pytest.mark.parametrize("how", ["indexed", "plain"])
 def test_what_another_process_wrote_is_found(desk: Desk, mem: Memory, how: str) -> None:
-    """Q6: a handle that has searched before sees what another process wrote since, and answers like a new handle."""
+    """Q6: a handle that has searched before sees what another process wrote since, and answers like
+    a new handle."""
     mem.remember_many(items(200))
     before = answers(mem, desk)
     command = [sys.executable, "-c", CHILD, str(desk.home), STORE_ID, how]
@@ -195,7 +203,8 @@ def test_what_another_process_wrote_is_found(desk: Desk, mem: Memory, how: str) 
 
 
 def test_a_restored_backup_is_searched_as_it_was(desk: Desk, op: Operator) -> None:
-    """Q6: after a restore, new handles and those that were open find what the backup held, and nothing else."""
+    """Q6: after a restore, new handles and those that were open find what the backup held, and
+    nothing else."""
     op.remember_many(items(300))
     op.index()
     desk.clock.step = timedelta(seconds=1)
@@ -210,7 +219,8 @@ def test_a_restored_backup_is_searched_as_it_was(desk: Desk, op: Operator) -> No
 
 
 def test_nothing_of_another_history_stays(desk: Desk, op: Operator) -> None:
-    """Q6: vectors that a handle made for records of a history that is gone are not those of the records that came instead."""
+    """Q6: vectors that a handle made for records of a history that is gone are not those of the
+    records that came instead."""
     op.remember("alpha")
     saved = op.backup()
     op.remember_many([{"content": f"cats purr on the sofa {n}"} for n in range(300)])
@@ -233,7 +243,8 @@ def test_nothing_of_another_history_stays(desk: Desk, op: Operator) -> None:
 def test_an_import_is_searched_like_its_origin(
     desk: Desk, op: Operator, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Q6, H5: a store that was imported into an empty one gives the same bytes, also to a handle that was open before."""
+    """Q6, H5: a store that was imported into an empty one gives the same bytes, also to a handle
+    that was open before."""
     made = op.remember_many(items(300))
     move(op, made[7].id, state=State.SUPERSEDED)
     path = op.export()
@@ -247,7 +258,7 @@ def test_an_import_is_searched_like_its_origin(
         assert answers(twin, there) == answers(there.agent(store_id=None), there) == expected
 
 
-@pytest.mark.parametrize(
+@every(
     "damage",
     [
         "UPDATE blocks SET columns = x'00' WHERE block = 0",
@@ -268,7 +279,8 @@ def test_an_import_is_searched_like_its_origin(
     ],
 )
 def test_damaged_blocks_change_no_answer(desk: Desk, damage: str) -> None:
-    """Q6: blocks and bits of the wrong size, or missing, are not used; the records and vectors serve instead."""
+    """Q6: blocks and bits of the wrong size, or missing, are not used; the records and vectors
+    serve instead."""
     with Desk(desk.home, desk.clock) as earlier:
         mem = earlier.agent()
         mem.remember_many(items(600))
@@ -307,7 +319,8 @@ def test_reindexing_heals(desk: Desk, op: Operator, damage: str) -> None:
 
 
 def test_turns_know_their_neighbours(desk: Desk) -> None:
-    """Q5, R12: before and after a turn stand those of its own session and user, in the order in which they were stored."""
+    """Q5, R12: before and after a turn stand those of its own session and user, in the order in
+    which they were stored."""
     ana, ben, everybody = desk.agent(user="ana"), desk.agent(user="ben"), desk.agent()
     told: dict[tuple[str | None, str], list[int]] = {}
     rnd = random.Random(4)
@@ -332,17 +345,22 @@ def test_turns_know_their_neighbours(desk: Desk) -> None:
 
 
 def test_a_block_has_one_size() -> None:
-    """Q6: a block of no records at all is as long as a full one, so that its length tells whether it is whole."""
+    """Q6: a block of no records at all is as long as a full one, so that its length tells whether
+    it is whole."""
     assert len(Catalogue.packed([], 0)) == SEAL + BLOCK * WIDTH
 
 
 def test_names_become_numbers() -> None:
-    """Q6: a name has the same number in every process, no name has 0, and names that are alike have different ones."""
+    """Q6: a name has the same number in every process, no name has 0, and names that are alike have
+    different ones."""
     names = ["", "a", "A", "á", "a ", "b", "ana", "ben", "user", "\0"]
     assert mark(None) == 0
     assert len({mark(name) for name in names}) == len(names)
     assert all(mark(name) % 2 for name in names)
-    code = "from lamina.store.index.catalogue import mark; print([mark(name) for name in ('ana', 'ben')])"
+    code = (
+        "from lamina.store.index.catalogue import mark; print([mark(name) for name in ('ana', "
+        "'ben')])"
+    )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
     assert json.loads(told) == [mark("ana"), mark("ben")]
 
@@ -356,7 +374,8 @@ def test_names_become_numbers() -> None:
 def test_any_history_gives_one_catalogue(
     tmp_path_factory: pytest.TempPathFactory, steps: list[str]
 ) -> None:
-    """Q6: whatever was written, sealed, changed and looked at in whatever order, the columns are those of the records."""
+    """Q6: whatever was written, sealed, changed and looked at in whatever order, the columns are
+    those of the records."""
     rnd = random.Random(len(steps))
     with Desk(tmp_path_factory.mktemp("home")) as desk:
         op, other = desk.operator(), desk.operator(user="ana")
@@ -393,13 +412,15 @@ def test_any_history_gives_one_catalogue(
 
 
 PLAIN = (
-    "SELECT seq, state, layer, kind, user, session, speaker, run_id, occurred_at, created_at, valid_from, valid_to,"
+    "SELECT seq, state, layer, kind, user, session, speaker, run_id, occurred_at, "
+    "created_at, valid_from, valid_to,"
     " importance, content, tags, trust FROM records"
 )
 
 
 def test_a_large_store_is_read_in_blocks(desk: Desk) -> None:
-    """Q6: more blocks than one transaction writes are all written, and give the same catalogue as the records."""
+    """Q6: more blocks than one transaction writes are all written, and give the same catalogue as
+    the records."""
     mem = desk.agent(settings={"recall.embedders": ["none"]})
     mem.remember_many([{"content": f"tea {n}"} for n in range(6000)])
     mem.index()
@@ -411,8 +432,8 @@ def test_a_large_store_is_read_in_blocks(desk: Desk) -> None:
 
 
 def test_blocks_of_an_earlier_version_are_renewed(desk: Desk) -> None:
-    """Q6: blocks without a column for trust are read as missing, so that answers stay the same; the doctor says what renews
-    them, and `index` does."""
+    """Q6: blocks without a column for trust are read as missing, so that answers stay the same; the
+    doctor says what renews them, and `index` does."""
     op = desk.operator()
     op.remember_many([{"content": f"note {number} about tea"} for number in range(2 * BLOCK)])
     op.index()
@@ -428,3 +449,14 @@ def test_blocks_of_an_earlier_version_are_renewed(desk: Desk) -> None:
     assert inspection._derived(reader())[0] == "warn"
     later.index()
     assert inspection._derived(reader())[0] == "ok"
+
+
+def test_a_block_is_opened_only_as_it_was_sealed() -> None:
+    """B7, Q7: of the right size and with the right checksum; one of the two is not enough."""
+    sealed = block_table.sealed(b"block")
+    assert block_table.opened(sealed, 5) == b"block"
+    assert block_table.opened(sealed, 6) is None
+    for place in range(len(sealed)):
+        damaged = bytearray(sealed)
+        damaged[place] ^= 1
+        assert block_table.opened(bytes(damaged), 5) is None

@@ -57,11 +57,15 @@ def file(desk: Desk, number: int = 1) -> Path:
     return desk.folder() / "erasures" / f"{number:04d}.json"
 
 
-FORGED = "UPDATE erasures SET certificate = replace(certificate, '\"asked_for\":1', '\"asked_for\":7') WHERE number = 1"
+FORGED = (
+    "UPDATE erasures SET certificate = replace(certificate, '\"asked_for\":1', "
+    "'\"asked_for\":7') WHERE number = 1"
+)
 
 
 def test_true_certificates_are_shown(operator: Operator, desk: Desk) -> None:
-    """P5: what nobody touched is shown, all of it or one, verifies, and leaves the doctor content."""
+    """P5: what nobody touched is shown, all of it or one, verifies, and leaves
+    the doctor content."""
     assert [one.number for one in operator.erasures()] == [1, 2]
     assert [one.number for one in operator.erasures(2)] == [2]
     assert (places(operator), uncovered(operator)) == ([], [])
@@ -227,7 +231,8 @@ def test_certificates_cannot_be_taken_out_of_an_export(operator: Operator, tmp_p
 def test_an_export_of_an_older_version_leaves_certificates_uncovered(
     desk: Desk, tmp_path: Path
 ) -> None:
-    """H5: exports of before had no certificates: their stores verify, and say which are not here."""
+    """H5: exports of before had no certificates: their stores verify, and say which
+    are not here."""
     desk.folder("golden").mkdir(parents=True)
     shutil.copyfile(GOLDEN, desk.folder("golden") / "memory.db")
     export = stripped(desk.operator("golden").export(tmp_path / "all.json"))

@@ -1,4 +1,5 @@
-"""Our statements as PostgreSQL spells them: what differs is spelled anew, everything else stays as it is."""
+"""Our statements as PostgreSQL spells them: what differs is spelled anew, everything else stays as
+it is."""
 
 from __future__ import annotations
 
@@ -7,11 +8,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.store.engine.postgres.dialect import spelled
+from tests.cases import every
 
 STORE = Path(__file__).parents[3] / "src" / "lamina" / "store"
 LITERAL = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"")
@@ -19,7 +20,7 @@ BARE_USER = re.compile(r"\buser\b")
 BEGINNINGS = ("SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ")
 
 
-@pytest.mark.parametrize(
+@every(
     ("statement", "expected"),
     [
         ("SELECT a FROM b WHERE c = ? AND d = ?", "SELECT a FROM b WHERE c = $1 AND d = $2"),
@@ -67,16 +68,18 @@ BEGINNINGS = ("SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ")
     ],
 )
 def test_what_differs_is_spelled_anew(statement: str, expected: str) -> None:
-    """B3: parameters, typeless nothing, the column `user`, conflicts, lists and JSON; and nothing within quotes."""
+    """B3: parameters, typeless nothing, the column `user`, conflicts, lists and JSON; and nothing
+    within quotes."""
     assert spelled(statement) == expected
 
 
 @given(
     st.lists(
         st.sampled_from(
-            "SELECT FROM records WHERE seq = 5 AND ( ) , || <> 'a ? b' \"c\" count(*) LIMIT -1 ::bigint".split(
-                " "
-            )
+            (
+                "SELECT FROM records WHERE seq = 5 AND ( ) , || <> 'a ? b' \"c\" count(*) LIMIT "
+                "-1 ::bigint"
+            ).split(" ")
         )
     )
 )
@@ -111,7 +114,8 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=12).map(" ".join))
 def test_no_name_of_a_role_survives(statement: str) -> None:
-    """B3, R12: bare, `user` would be the name of the role that is connected; it never is, and no question mark is left."""
+    """B3, R12: bare, `user` would be the name of the role that is connected; it never is, and no
+    question mark is left."""
     bare = LITERAL.sub("", spelled(statement))
     assert not BARE_USER.search(bare)
     assert "?" not in bare
@@ -140,7 +144,8 @@ def statements() -> Iterator[tuple[str, str]]:
 
 
 def test_our_own_statements() -> None:
-    """B3: there are many, and none of them is left with something that PostgreSQL takes for another."""
+    """B3: there are many, and none of them is left with something that PostgreSQL
+    takes for another."""
     found = list(statements())
     assert len(found) > 100
     for name, statement in found:

@@ -15,7 +15,8 @@ SECRET = "xylophone"
 
 
 def test_each_event_hangs_on_the_one_before(op: Operator) -> None:
-    """P4: the hash of an event follows from its text and the hash before it, from the store's identity on."""
+    """P4: the hash of an event follows from its text and the hash before it, from the store's
+    identity on."""
     for number in range(5):
         op.remember(f"m {number}")
     last = hashing.chain_seed(op._scope.store.id, "sky", "events")
@@ -26,7 +27,8 @@ def test_each_event_hangs_on_the_one_before(op: Operator) -> None:
 
 
 def test_no_text_of_a_memory_is_in_the_chain(op: Operator) -> None:
-    """P4: events hold hashes and open fields; content, tags, metadata, keys and speakers are not in them."""
+    """P4: events hold hashes and open fields; content, tags, metadata, keys and speakers are
+    not in them."""
     given = {
         "tags": [SECRET],
         "metadata": {SECRET: SECRET},
@@ -44,7 +46,8 @@ def test_no_text_of_a_memory_is_in_the_chain(op: Operator) -> None:
 
 
 def test_a_note_is_kept_beside_its_event(op: Operator) -> None:
-    """P4, V5: a reason is in a row of its own that can be erased; the event holds its salted hash."""
+    """P4, V5: a reason is in a row of its own that can be erased; the event holds
+    its salted hash."""
     with op._scope.store.change(
         TESTER, "test", op._scope.clock(), note={"reason": SECRET}, details={"n": 1}
     ):
@@ -97,7 +100,8 @@ def test_a_change_of_nothing_is_no_event(op: Operator) -> None:
 
 
 def test_a_record_changed_twice_in_one_event(op: Operator) -> None:
-    """P4: two changes of one record in one transaction follow each other, and history tells both."""
+    """P4: two changes of one record in one transaction follow each other, and
+    history tells both."""
     record = op.remember("x", importance=0.1)
     with op._scope.store.change(TESTER, "test", op._scope.clock()) as transaction:
         for importance in (0.2, 0.3):
@@ -112,7 +116,8 @@ def test_a_record_changed_twice_in_one_event(op: Operator) -> None:
 
 
 def test_many_changes_are_several_events(op: Operator) -> None:
-    """P4: an event has a bounded size; a large transaction writes several, each with the note, and all of them or none."""
+    """P4: an event has a bounded size; a large transaction writes several, each with the note, and
+    all of them or none."""
     made = op.remember_many([{"content": str(n)} for n in range(3)])
     with op._scope.store.change(
         TESTER, "test", op._scope.clock(), note={"reason": "r"}

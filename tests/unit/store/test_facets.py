@@ -13,11 +13,12 @@ from lamina.errors import InvalidInput
 from lamina.model import hashing
 from lamina.search import RANKERS
 from lamina.store.tables import facets
+from tests.cases import every
 from tests.conftest import Desk
-from tests.unit.model.test_hashing import JSON, TEXTS
+from tests.unit.strategies import JSON, TEXTS
 
 
-@pytest.mark.parametrize(
+@every(
     ("metadata", "expected"),
     [
         ({}, set()),
@@ -38,7 +39,8 @@ from tests.unit.model.test_hashing import JSON, TEXTS
     ],
 )
 def test_what_can_be_filtered_by(metadata: dict[str, Any], expected: set[tuple[str, str]]) -> None:
-    """Q3: every plain value under its name; inner ones under a dotted name, those of lists each on their own."""
+    """Q3: every plain value under its name; inner ones under a dotted name, those of lists each on
+    their own."""
     assert set(facets.of(metadata)) == expected
 
 
@@ -51,8 +53,8 @@ def test_any_metadata_has_facets(metadata: dict[str, Any]) -> None:
         assert len(value) <= max(hashing.MAX_FACET, 400)
 
 
-@pytest.mark.parametrize("ranker", RANKERS)
-@pytest.mark.parametrize(
+@every("ranker", RANKERS)
+@every(
     ("wanted", "expected"),
     [
         ({"status": "pending"}, {1, 2}),
@@ -93,7 +95,7 @@ def test_filters_on_metadata(
     } == expected
 
 
-@pytest.mark.parametrize(
+@every(
     "metadata",
     [
         "status=pending",

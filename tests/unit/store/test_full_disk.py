@@ -1,4 +1,5 @@
-"""A disk without room: what is there can be read, what is new goes to the fail-safe, and everybody is told why."""
+"""A disk without room: what is there can be read, what is new goes to the fail-safe, and everybody
+is told why."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ SMALL = "a memory of 24 letters.."
 
 @contextmanager
 def no_room(most: int) -> Iterator[None]:
-    """Within this block no file of this process grows beyond some bytes: SQLite cannot lay the index of a log beside a file."""
+    """Within this block no file of this process grows beyond some bytes: SQLite cannot lay the
+    index of a log beside a file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
     try:
@@ -45,7 +47,8 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_what_is_there_can_be_read_without_room(home: Path) -> None:
-    """B4: a handle that is opened on a full disk lists and finds everything, and says what it could not do."""
+    """B4: a handle that is opened on a full disk lists and finds everything, and says what it could
+    not do."""
     with Desk(home) as desk, no_room(8192):
         memory = desk.agent()
         assert sorted(contents(memory.list())) == sorted(TEXTS)
@@ -86,7 +89,8 @@ def test_a_reader_without_room_sees_what_others_write_later(home: Path) -> None:
 
 
 def test_a_look_without_a_lock_notices_that_the_file_was_written(home: Path) -> None:
-    """B1, B4: what was read without room is only told when nobody has written meanwhile; then it can be tried again."""
+    """B1, B4: what was read without room is only told when nobody has written meanwhile; then it
+    can be tried again."""
     with Desk(home) as desk:
         with no_room(8192):
             memory = desk.agent()
@@ -104,7 +108,8 @@ def test_a_look_without_a_lock_notices_that_the_file_was_written(home: Path) -> 
 
 
 def test_the_first_error_is_told(home: Path, tmp_path: Path) -> None:
-    """I: memories that are only in the log cannot be read without room; that is said, and not how the look at them ended."""
+    """I: memories that are only in the log cannot be read without room; that is said, and not how
+    the look at them ended."""
     with Desk(home) as desk:
         memory = desk.agent()
         memory.remember("only in the log")
@@ -122,7 +127,8 @@ def test_the_first_error_is_told(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_backup_without_room_says_so_once(home: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """I: the error says that the disk is full and nothing that contradicts it, and reads that wait are told of once."""
+    """I: the error says that the disk is full and nothing that contradicts it, and reads that wait
+    are told of once."""
     with Desk(home) as desk, no_room(8192):
         op = desk.operator()
         op.list()
@@ -134,7 +140,8 @@ def test_a_backup_without_room_says_so_once(home: Path, caplog: pytest.LogCaptur
 
 
 def test_what_sqlite_does_not_say_is_not_told(tmp_path: Path) -> None:
-    """I: a connection that knows nothing of a failure calls it "not an error"; an error of ours leaves that out."""
+    """I: a connection that knows nothing of a failure calls it "not an error"; an error of ours
+    leaves that out."""
     told = translate(apsw.FullError("not an error"), tmp_path).message
     assert told == f"{tmp_path}: the disk is full; free some space, nothing was stored"
     assert (
@@ -144,7 +151,8 @@ def test_what_sqlite_does_not_say_is_not_told(tmp_path: Path) -> None:
 
 
 def test_an_ordinary_folder_hinders_nobody(tmp_path: Path) -> None:
-    """B4: nothing is said about a folder with room, one that does not exist yet, or a disk that does not tell its size."""
+    """B4: nothing is said about a folder with room, one that does not exist yet, or a disk that
+    does not tell its size."""
     assert disk_space.hindrance(tmp_path) is None
     assert disk_space.hindrance(tmp_path / "unknown") is None
     assert not disk_space.is_full(Path("/proc"))
@@ -165,7 +173,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.skipif(not FULL, reason="mounts a disk, which only a full run may")
 @pytest.mark.parametrize("left", [60, 40, 24, 12, 4, 0])
 def test_a_disk_that_is_really_full(home: Path, small_disk: Path, left: int) -> None:
-    """B4: with a few KB left all can be read, the fail-safe takes a memory, and status and doctor say that the disk is full."""
+    """B4: with a few KB left all can be read, the fail-safe takes a memory, and status and doctor
+    say that the disk is full."""
     place = shutil.copytree(home, small_disk / "home")
     filler = shutil.disk_usage(small_disk).free - left * 1024
     (small_disk / "filler").write_bytes(bytes(filler))
@@ -195,7 +204,8 @@ def test_a_disk_that_is_really_full(home: Path, small_disk: Path, left: int) -> 
 
 @pytest.mark.skipif(not FULL, reason="mounts a disk, which only a full run may")
 def test_a_disk_that_fills_up_under_a_handle(home: Path, small_disk: Path) -> None:
-    """B4: what a failed write has taken for its log is given back, so that the fail-safe has room for the memory."""
+    """B4: what a failed write has taken for its log is given back, so that the fail-safe has room
+    for the memory."""
     place = shutil.copytree(home, small_disk / "home")
     with Desk(place) as desk:
         memory = desk.agent()
@@ -212,7 +222,8 @@ def test_a_disk_that_fills_up_under_a_handle(home: Path, small_disk: Path) -> No
 
 
 def test_a_trouble_that_finds_no_room_is_told_with_its_place(home: Path) -> None:
-    """B4, H4: what a hook cannot note on a full disk is told with the folder, and with nothing that is none."""
+    """B4, H4: what a hook cannot note on a full disk is told with the folder, and with nothing that
+    is none."""
     with no_room(0):
         told = problems.note(Home(home), "sky", system_clock(), "user-prompt", "something")
     assert told is not None

@@ -1,4 +1,5 @@
-"""The full-text index: written with its record, asked with the filter inside, made anew from the records."""
+"""The full-text index: written with its record, asked with the filter inside, made anew
+from the records."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def test_forms_of_a_word_are_found(mem: Memory, query: str) -> None:
 
 
 def test_the_filter_is_inside_the_query(mem: Memory) -> None:
-    """Q3, R12: the limit counts what the filter lets through, so better matches outside it hide nothing inside."""
+    """Q3, R12: the limit counts what the filter lets through, so better matches outside it hide
+    nothing inside."""
     mem.remember_many(
         [{"content": "tea tea tea"}] * 50
         + [{"content": "a long text that also says tea", "tags": ["x"]}]

@@ -1,4 +1,5 @@
-"""The lease and the last runs: one process may run jobs, each job begins once in a tick, and a death is seen."""
+"""The lease and the last runs: one process may run jobs, each job begins once in a tick, and a
+death is seen."""
 
 from __future__ import annotations
 
@@ -8,37 +9,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
-from importlib import resources
 from pathlib import Path
 
 import pytest
 
-from lamina.home.folder import make_private_file
 from lamina.home.schedule import DEATHS
 from lamina.model.clock import to_micros
 from lamina.store.engine.sqlite import SqliteDatabase
 from lamina.store.tables import jobs
 from tests.conftest import START
+from tests.unit.store.scratch import scratch
 
 JOB = "memory_rotate_check"
 SECONDS = 120.0
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
 TICK = timedelta(minutes=10)
-
-
-def scratch(path: Path) -> SqliteDatabase:
-    """A database with nothing but the tables of jobs, made when it is new. No power fails here, so it may be quick."""
-    new = not path.exists()
-    make_private_file(path)
-    database = SqliteDatabase(path, 30_000, 1000)
-    database.writer().execute("PRAGMA synchronous = OFF")
-    if new:
-        with database.atomic() as transaction:
-            transaction.cursor.execute(
-                resources.files("lamina.store.tables").joinpath("jobs.sql").read_text("utf-8")
-            )
-    return database
 
 
 @pytest.fixture
@@ -62,7 +48,8 @@ def held(database: SqliteDatabase) -> str | None:
 
 
 def test_a_lease_has_one_holder(database: SqliteDatabase) -> None:
-    """L6: while one holds the lease no other gets it; released, it is free; whoever has it may take it again."""
+    """L6: while one holds the lease no other gets it; released, it is free; whoever has it may take
+    it again."""
     assert jobs.take_lease(database, "me", START, SECONDS)
     assert not jobs.take_lease(database, "you", START + MINUTE, SECONDS)
     assert jobs.take_lease(database, "me", START + MINUTE, SECONDS)
@@ -74,7 +61,8 @@ def test_a_lease_has_one_holder(database: SqliteDatabase) -> None:
 
 
 def test_a_lease_ends_by_itself_unless_it_is_renewed(database: SqliteDatabase) -> None:
-    """L6: who neither renews nor releases it loses it with its time, and cannot renew what another has."""
+    """L6: who neither renews nor releases it loses it with its time, and cannot renew
+    what another has."""
     assert jobs.take_lease(database, "me", START, SECONDS)
     assert jobs.renew(database, "me", START + MINUTE, SECONDS)
     assert not jobs.take_lease(database, "you", START + 2 * MINUTE, SECONDS)
@@ -83,7 +71,8 @@ def test_a_lease_ends_by_itself_unless_it_is_renewed(database: SqliteDatabase) -
 
 
 def test_a_lease_of_the_future_is_void(database: SqliteDatabase) -> None:
-    """L6: after the clock was set back an hour nobody waits for an hour; a moment's difference between clocks is no reason."""
+    """L6: after the clock was set back an hour nobody waits for an hour; a moment's difference
+    between clocks is no reason."""
     jobs.take_lease(database, "me", START + timedelta(hours=1), SECONDS)
     assert jobs.take_lease(database, "you", START, SECONDS)
     assert not jobs.take_lease(database, "me", START - SECOND, SECONDS)
@@ -91,7 +80,8 @@ def test_a_lease_of_the_future_is_void(database: SqliteDatabase) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="processes cannot be asked about there")
 def test_the_lease_of_a_dead_process_is_free_at_once(database: SqliteDatabase, gone: str) -> None:
-    """L6: a holder of this machine whose process has ended is not waited for; a living one, or one elsewhere, is."""
+    """L6: a holder of this machine whose process has ended is not waited for; a living one, or one
+    elsewhere, is."""
     assert jobs.take_lease(database, gone, START, SECONDS)
     assert jobs.take_lease(database, jobs.own_name(), START, SECONDS)
     assert not jobs.take_lease(database, jobs.own_name(), START, SECONDS)
@@ -115,7 +105,8 @@ def test_names_differ_within_a_process() -> None:
 
 
 def test_a_job_begins_once_in_a_tick(database: SqliteDatabase) -> None:
-    """L6: the first to ask begins, and the job is his until it is finished; the next tick begins anew."""
+    """L6: the first to ask begins, and the job is his until it is finished; the next
+    tick begins anew."""
     jobs.take_lease(database, "me", START, SECONDS)
     assert jobs.begin(database, JOB, START, "me", START, SECONDS)
     assert not jobs.begin(database, JOB, START, "me", START, SECONDS)
@@ -130,7 +121,8 @@ def test_a_job_begins_once_in_a_tick(database: SqliteDatabase) -> None:
 
 
 def test_each_job_holds_the_lease_for_longer(database: SqliteDatabase) -> None:
-    """L6: the time of the lease counts from the last job that began, so that many jobs in a row keep it."""
+    """L6: the time of the lease counts from the last job that began, so that many jobs in a row
+    keep it."""
     jobs.take_lease(database, "me", START, SECONDS)
     assert jobs.begin(database, JOB, START, "me", START + MINUTE, SECONDS)
     found = jobs.lease(database.reader())
@@ -158,7 +150,8 @@ def test_a_clock_that_is_set_back_begins_anew(database: SqliteDatabase) -> None:
 
 
 def test_a_job_that_died_is_begun_again_and_counted(database: SqliteDatabase, gone: str) -> None:
-    """L6: who gets the lease after a death begins the job again in the same tick, and what the dead would say is void."""
+    """L6: who gets the lease after a death begins the job again in the same tick, and what the dead
+    would say is void."""
     jobs.take_lease(database, gone, START, SECONDS)
     assert jobs.begin(database, JOB, START, gone, START, SECONDS)
     jobs.take_lease(database, "me", START + 2 * MINUTE, SECONDS)
@@ -170,7 +163,8 @@ def test_a_job_that_died_is_begun_again_and_counted(database: SqliteDatabase, go
 
 
 def test_a_job_that_kills_its_process_does_not_begin_for_ever(database: SqliteDatabase) -> None:
-    """L6: after some deaths in one tick the job waits for the next one, and its deaths are counted."""
+    """L6: after some deaths in one tick the job waits for the next one, and its
+    deaths are counted."""
     begun = 0
     for number in range(10):
         jobs.release(database, f"holder {number - 1}")

@@ -89,7 +89,8 @@ def test_an_older_store_is_migrated(desk: Desk, path: Path) -> None:
 
 
 def test_a_backup_is_made_before(desk: Desk, path: Path) -> None:
-    """B1: what a migration changes is kept as it was, checked, and can be opened by the older program."""
+    """B1: what a migration changes is kept as it was, checked, and can be opened by
+    the older program."""
     with opened(desk, add_column):
         pass
     (saved,) = (desk.folder() / "backups").iterdir()
@@ -118,7 +119,8 @@ def test_a_new_store_needs_no_backup(desk: Desk) -> None:
 def test_a_failing_step_changes_nothing(
     desk: Desk, path: Path, step: Step, error: type[Exception]
 ) -> None:
-    """B1: a step that fails is rolled back with all before it; the older program opens the store as before."""
+    """B1: a step that fails is rolled back with all before it; the older program opens the
+    store as before."""
     with pytest.raises(error), opened(desk, add_table, step):
         pass
     assert numbers(path) == (NOW, 29)

@@ -1,4 +1,5 @@
-"""What a copy needs to follow the store: the records that events were about, and whether its history is still ours."""
+"""What a copy needs to follow the store: the records that events were about, and whether its
+history is still ours."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def test_the_head(op: Operator) -> None:
 
 
 def test_what_happened_after_a_position(op: Operator) -> None:
-    """B7: each record once, as it is now, in the order in which it was first told of; then nothing more."""
+    """B7: each record once, as it is now, in the order in which it was first told of;
+    then nothing more."""
     database = op._scope.store.database
     tea = op.remember("tea")
     start = outbox.head(database)
@@ -66,7 +68,8 @@ def test_a_stretch_ends_with_an_event(op: Operator, limit: int) -> None:
 
 
 def test_another_history_is_told(op: Operator) -> None:
-    """B7: an event of another store, one that never was, and one with another hash cannot be followed."""
+    """B7: an event of another store, one that never was, and one with another hash
+    cannot be followed."""
     op.remember("tea")
     here = outbox.head(op._scope.store.database)
     assert outbox.after(op._scope.store.database, here, 10) is not None

@@ -1,4 +1,5 @@
-"""What searches keep of the words that were asked for: nobody can tell it from what was read just now."""
+"""What searches keep of the words that were asked for: nobody can tell it from what was
+read just now."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ VERBS: dict[str, Callable[[Operator, random.Random], object]] = {
 
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_kept_answers_like_what_is_read(desk: Desk, op: Operator, seed: int) -> None:
-    """Q6: a handle that has asked before and one that has not answer alike, whatever another did to the memory meanwhile."""
+    """Q6: a handle that has asked before and one that has not answer alike, whatever another did to
+    the memory meanwhile."""
     chance = random.Random(seed)
     op.remember_many([{"content": said(chance), "importance": chance.random()} for _ in range(40)])
     reader = desk.agent()
@@ -77,7 +79,8 @@ def test_an_index_that_was_made_anew_is_read_anew(desk: Desk, op: Operator) -> N
 
 
 def test_only_what_is_new_is_read_again(op: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Speed: after another memory, the words of those before it are not read again; after a change, they are."""
+    """Speed: after another memory, the words of those before it are not read again; after a change,
+    they are."""
     asked: list[int] = []
     holding = fulltext.holding
 
@@ -99,7 +102,8 @@ def test_only_what_is_new_is_read_again(op: Operator, monkeypatch: pytest.Monkey
 
 
 def test_what_is_kept_is_bounded(op: Operator) -> None:
-    """Speed: the words that were asked for longest ago make room, also for words that nobody holds; the answers stay."""
+    """Speed: the words that were asked for longest ago make room, also for words that nobody holds;
+    the answers stay."""
     op.remember_many(
         [{"content": f"tea garden {'walrus' if number < 3 else 'march'}"} for number in range(10)]
     )
@@ -113,7 +117,8 @@ def test_what_is_kept_is_bounded(op: Operator) -> None:
 
 
 def test_holders_grow_in_place() -> None:
-    """Speed: records are added behind the others, in room that is doubled; what was given to a search stays as it was."""
+    """Speed: records are added behind the others, in room that is doubled; what was given to a
+    search stays as it was."""
     held, given = Holders(), []
     for first in range(0, 100, 5):
         held.add(np.arange(first, first + 5), first + 5)

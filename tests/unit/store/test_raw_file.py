@@ -20,7 +20,8 @@ from lamina.store.upkeep import leftovers
 from lamina.store.upkeep.copies import Copies
 from tests.conftest import Desk
 
-# Whether somebody else holds a lock on a file: asked by a process of its own, which has nothing to lose.
+# Whether somebody else holds a lock on a file: asked by a process of its own, which has nothing to
+# lose.
 HELD = """
 import fcntl, sys
 with open(sys.argv[1], "rb+") as file:

@@ -1,4 +1,5 @@
-"""Records as lines: the same record out and in again, and nobody's changes to the files that hold them unnoticed."""
+"""Records as lines: the same record out and in again, and nobody's changes to the files that hold
+them unnoticed."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ from lamina.model import hashing
 from lamina.model.record import Layer, Record, State, Trust
 from lamina.store.tables import record_lines, records
 from tests.conftest import Desk, contents, quietly, size, verified
-from tests.unit.model.test_hashing import JSON, TEXTS
-from tests.unit.store.test_archive import LOW, archived, files, kept, problems
+from tests.unit.store.archives import LOW, archived, files, kept, problems
+from tests.unit.strategies import JSON, TEXTS
 
 TIMES = st.datetimes(datetime(1000, 1, 1), datetime(2999, 12, 31), timezones=st.just(UTC))
 IDS = st.text("0123456789abcdefghjkmnpqrstvwxyz", min_size=26, max_size=26)
@@ -77,7 +78,8 @@ def is_named(result: Any, name: str) -> bool:
 def test_a_line_is_the_whole_record(
     record: Record, key: str | None, event: int, salt: bytes
 ) -> None:
-    """L3, L4, H5: one line of unescaped JSON with the names of R1, from which the very row comes back, hash and all."""
+    """L3, L4, H5: one line of unescaped JSON with the names of R1, from which the very row comes
+    back, hash and all."""
     row = (*records.fields_of(record, key), event, salt)
     line = record_lines.line(row, "sky")
     assert line.count(b"\n") == 0
@@ -160,7 +162,8 @@ def altered(file: Path, how: str) -> Iterator[None]:
 
 
 def test_altered_files_are_named_by_verification(desk: Desk, op: Operator) -> None:
-    """P4: whatever was done to a file of the archive, `audit_verify` says which file it is, and nothing else."""
+    """P4: whatever was done to a file of the archive, `audit_verify` says which file it is, and
+    nothing else."""
     archived(op, "green tea", "black tea")
     (file,) = files(desk)
     for how in ALTERED:
@@ -170,7 +173,8 @@ def test_altered_files_are_named_by_verification(desk: Desk, op: Operator) -> No
 
 
 def test_reads_give_what_was_archived_or_an_error(desk: Desk, op: Operator) -> None:
-    """P4, L4: `get`, a key and `search_archive` give the text as it was, or an error that names the file."""
+    """P4, L4: `get`, a key and `search_archive` give the text as it was, or an error that
+    names the file."""
     made = archived(op, "green tea", "black tea", tags=["x"])
     (file,) = files(desk)
     for how in ALTERED:
@@ -187,7 +191,8 @@ def test_reads_give_what_was_archived_or_an_error(desk: Desk, op: Operator) -> N
 
 
 def test_nothing_is_restored_from_an_altered_file(desk: Desk, op: Operator) -> None:
-    """P4, L4: the error names the file; nothing changes by trying, so that nothing is lost and nothing made to look right."""
+    """P4, L4: the error names the file; nothing changes by trying, so that nothing is lost and
+    nothing made to look right."""
     made = archived(op, "green tea", "black tea")
     (file,) = files(desk)
     before = size(op)
@@ -200,7 +205,8 @@ def test_nothing_is_restored_from_an_altered_file(desk: Desk, op: Operator) -> N
 
 
 def test_an_altered_file_is_not_exported(desk: Desk, op: Operator) -> None:
-    """P4, H5: an export holds what was archived; where that is not there any more it is an error, not another text."""
+    """P4, H5: an export holds what was archived; where that is not there any more it is an error,
+    not another text."""
     archived(op, "green tea", "black tea")
     (file,) = files(desk)
     for how in ALTERED:
@@ -210,7 +216,8 @@ def test_an_altered_file_is_not_exported(desk: Desk, op: Operator) -> None:
 
 
 def test_any_flipped_bit_is_noticed(desk: Desk, op: Operator) -> None:
-    """P4: whichever bit of a file flips, a read gives what was archived, or an error that names the file."""
+    """P4: whichever bit of a file flips, a read gives what was archived, or an error that
+    names the file."""
     (record,) = archived(op, "tea", tags=["drink"], metadata={"place": "kitchen"})
     (file,) = files(desk)
     good = file.read_bytes()
@@ -239,7 +246,10 @@ TAMPERED = {
     "id": "UPDATE archived SET id = 'x' WHERE line = 1",
     "archive": "UPDATE archived SET archive = 9 WHERE line = 1",
     "deleted": "DELETE FROM archived WHERE line = 1",
-    "forged": "INSERT INTO archived SELECT 'x', user, NULL, archive, 3, start, bytes, hash, event FROM archived WHERE line = 1",
+    "forged": (
+        "INSERT INTO archived SELECT 'x', user, NULL, archive, 3, start, bytes, hash, event "
+        "FROM archived WHERE line = 1"
+    ),
     "why": "UPDATE archives SET why = 'x'",
     "when": "UPDATE archives SET made_at = 1",
     "lines": "UPDATE archives SET lines = 9",
@@ -251,7 +261,10 @@ TAMPERED = {
     "id that is bytes": "UPDATE archived SET id = CAST(x'ff61' AS TEXT) WHERE line = 1",
     "number": "UPDATE archives SET number = 9",
     "no archives": "DELETE FROM archives",
-    "archive added": "INSERT INTO archives SELECT 2, 'archive/y.jsonl', why, lines, sha256, made_at FROM archives",
+    "archive added": (
+        "INSERT INTO archives SELECT 2, 'archive/y.jsonl', why, lines, sha256, made_at FROM "
+        "archives"
+    ),
 }
 
 
@@ -266,7 +279,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.mark.parametrize("how", TAMPERED)
 def test_a_tampered_index_is_noticed(prepared: tuple[Path, str], desk: Desk, how: str) -> None:
-    """P4: a change of any column of the archive's index behind our back is reported, and no verb fails without a type."""
+    """P4: a change of any column of the archive's index behind our back is reported, and no verb
+    fails without a type."""
     home, record_id = prepared
     shutil.copytree(home, desk.home)
     quietly(desk.folder() / "memory.db", TAMPERED[how])
@@ -280,7 +294,8 @@ def test_a_tampered_index_is_noticed(prepared: tuple[Path, str], desk: Desk, how
 
 
 def test_links_are_not_followed(desk: Desk, op: Operator, tmp_path: Path) -> None:
-    """P3: a link in the place of a file or of the folder is refused by every read, and reported by `audit_verify`."""
+    """P3: a link in the place of a file or of the folder is refused by every read, and
+    reported by `audit_verify`."""
     (record,) = archived(op, "tea")
     (file,) = files(desk)
     for place in (file, file.parent):
@@ -341,7 +356,8 @@ def test_a_backup_brings_lost_files_back(desk: Desk, op: Operator, how: str) -> 
 
 
 def test_a_restored_backup_leaves_no_memory_twice(desk: Desk, op: Operator) -> None:
-    """B7, L3: what was archived after the backup is in the store again, so it lies in no file of the archive any more."""
+    """B7, L3: what was archived after the backup is in the store again, so it lies in no file of
+    the archive any more."""
     op.remember("tea", importance=LOW)
     made = op.backup()
     op.prune(importance_below=0.2)
@@ -354,7 +370,8 @@ def test_a_restored_backup_leaves_no_memory_twice(desk: Desk, op: Operator) -> N
 
 
 def test_what_a_restore_keeps_is_whole(desk: Desk, op: Operator) -> None:
-    """B7: also when both stores have a file of the same name, as while the clock stands still, each comes back with its own."""
+    """B7: also when both stores have a file of the same name, as while the clock stands still, each
+    comes back with its own."""
     desk.clock.step *= 0
     (record,) = archived(op, "tea")
     made = op.backup()
@@ -370,7 +387,8 @@ def test_what_a_restore_keeps_is_whole(desk: Desk, op: Operator) -> None:
 
 
 def test_a_lost_file_is_no_obstacle_to_a_restore(desk: Desk, op: Operator) -> None:
-    """B7: a file that is gone and newer than the backup does not keep anybody from going back to that."""
+    """B7: a file that is gone and newer than the backup does not keep anybody from going
+    back to that."""
     op.remember("tea", importance=LOW)
     made = op.backup()
     op.prune(importance_below=0.2)
@@ -381,7 +399,8 @@ def test_a_lost_file_is_no_obstacle_to_a_restore(desk: Desk, op: Operator) -> No
 
 
 def test_a_backup_without_a_file_says_which(desk: Desk, op: Operator) -> None:
-    """B7: a backup that would be incomplete is an error that names what is missing, and leaves nothing behind."""
+    """B7: a backup that would be incomplete is an error that names what is missing, and leaves
+    nothing behind."""
     archived(op, "tea")
     (file,) = files(desk)
     file.unlink()

@@ -19,6 +19,7 @@ from lamina.errors import LaminaError
 from lamina.model.record import Layer, State, iso
 from lamina.store.tables import records
 from lamina.store.tables.records import Filter
+from tests.cases import every
 from tests.conftest import CONTRACTS, START, Desk, contents, move, size, supersede, verified
 
 MOMENTS = st.datetimes(
@@ -156,7 +157,8 @@ def test_any_tool_reads_the_views(desk: Desk, op: Operator) -> None:
 
 
 def test_views_show_what_is_believed(desk: Desk, op: Operator) -> None:
-    """R9, R3: episodes are active ones, facts are current or superseded; proposals and what was forgotten are in neither."""
+    """R9, R3: episodes are active ones, facts are current or superseded; proposals and what was
+    forgotten are in neither."""
     for state in (State.CONSTRAINED, State.TOMBSTONED):
         for layer in ("episodic", "semantic"):
             move(op, op.remember("hidden", layer=layer, metadata=CONTRACTS[layer]).id, state=state)
@@ -170,7 +172,8 @@ def test_views_show_what_is_believed(desk: Desk, op: Operator) -> None:
 @example(datetime(1500, 1, 1, 0, 0, 0, 999999, tzinfo=UTC))
 @example(datetime(2999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC))
 def test_views_tell_the_time_to_the_microsecond(archive: Desk, when: datetime) -> None:
-    """R9, R1, B1: the time of an episode in the view is the record's, from the year 1000 to 2999, before 1970 too."""
+    """R9, R1, B1: the time of an episode in the view is the record's, from the year 1000 to 2999,
+    before 1970 too."""
     with archive.operator() as op:
         record = op.remember("x", layer="episodic", at=when)
     path = archive.folder() / "memory.db"
@@ -181,7 +184,7 @@ def test_views_tell_the_time_to_the_microsecond(archive: Desk, when: datetime) -
     assert shown == iso(when)
 
 
-@pytest.mark.parametrize(
+@every(
     "statement",
     [
         "DELETE FROM records",
@@ -198,7 +201,8 @@ def test_views_tell_the_time_to_the_microsecond(archive: Desk, when: datetime) -
     ],
 )
 def test_the_database_refuses_what_must_not_be(desk: Desk, op: Operator, statement: str) -> None:
-    """L11, P1, P4: records and events are never deleted, events never changed, links lead somewhere, values are valid."""
+    """L11, P1, P4: records and events are never deleted, events never changed, links lead
+    somewhere, values are valid."""
     op.remember("x")
     with closing(apsw.Connection(str(desk.folder() / "memory.db"))) as connection:
         connection.execute("PRAGMA foreign_keys = ON")

@@ -23,8 +23,9 @@ from lamina.store.engine import file_header
 from lamina.store.tables.meta import ERASE_AGAIN
 from lamina.store.upkeep import erase_plan, staging
 from lamina.store.upkeep.candidate import Candidate
+from tests.cases import every
 from tests.conftest import Desk, contents, tamper
-from tests.security.test_erasure import MARK, holding
+from tests.security.erasing import MARK, holding
 
 
 def backed_up(desk: Desk, usb: Path) -> tuple[lamina.Operator, str]:
@@ -203,8 +204,8 @@ def no_table_and_a_log(path: Path) -> None:
 EMPTIED = (nothing, only_a_header, no_table_and_a_log)
 
 
-@pytest.mark.parametrize("emptied", EMPTIED)
-@pytest.mark.parametrize("kept", ["reads.db", "archive", "backups", "erasures"])
+@every("emptied", EMPTIED)
+@every("kept", ["reads.db", "archive", "backups", "erasures"])
 def test_an_empty_file_is_not_a_new_memory(
     desk: Desk,
     emptied: Callable[[Path], None],
@@ -302,7 +303,8 @@ def test_a_plan_leads_nowhere_else(desk: Desk, plan: bytes) -> None:
 
 
 def test_what_could_not_be_written_whole_replaces_nothing(desk: Desk) -> None:
-    """B1: a database whose log could not be folded into it stays where it is; the old one is used."""
+    """B1: a database whose log could not be folded into it stays where it is; the old
+    one is used."""
     desk.agent().remember("tea")
     place = desk.folder() / ".restore-x.tmp"
     place.mkdir()

@@ -22,7 +22,8 @@ SIMPLE = ("keyword", "overlap", "exact", "semantic")
 
 
 def test_a_look_sees_one_moment(desk: Desk, mem: Memory) -> None:
-    """Q6: what is written while a search looks is not seen by it, in none of the tables, and by the next one in all."""
+    """Q6: what is written while a search looks is not seen by it, in none of the tables, and by the
+    next one in all."""
     first = mem.remember("green tea", tags=["a"], metadata={"x": 1})
     with mem._scope.store.index.look() as look:
         other = desk.operator()
@@ -39,7 +40,8 @@ def test_a_look_sees_one_moment(desk: Desk, mem: Memory) -> None:
 
 
 def test_records_are_asked_whether_they_pass(mem: Memory) -> None:
-    """Q3, R12: what the catalogue admits is asked again of the records: a wrong number in memory shows nothing hidden."""
+    """Q3, R12: what the catalogue admits is asked again of the records: a wrong number in memory
+    shows nothing hidden."""
     mem.remember_many([{"content": "tea", "kind": "fact"}, {"content": "tea", "kind": "data"}])
     mem._scope.recall.search("tea", 5, Filter(), "keyword", NOW)
     with mem._scope.store.index.look() as look:
@@ -50,7 +52,8 @@ def test_records_are_asked_whether_they_pass(mem: Memory) -> None:
 
 
 def test_tags_and_metadata_are_asked_once(mem: Memory) -> None:
-    """Q3: the tables that hold them have said which rows pass; the records of these rows are not asked a second time."""
+    """Q3: the tables that hold them have said which rows pass; the records of these rows are not
+    asked a second time."""
     mem.remember("tea", tags=["hot"], metadata={"x": 1})
     with mem._scope.store.index.look() as look:
         for chosen in (
@@ -63,7 +66,8 @@ def test_tags_and_metadata_are_asked_once(mem: Memory) -> None:
 
 
 def test_words_are_looked_for_in_their_columns(mem: Memory) -> None:
-    """Q2, Q3: text and tags are one place to look in, metadata another; forms of a word are found, parts are not."""
+    """Q2, Q3: text and tags are one place to look in, metadata another; forms of a word are found,
+    parts are not."""
     mem.remember("green teas", tags=["hot"], metadata={"place": {"room": ["kitchen"]}})
     with mem._scope.store.index.look() as look:
         assert [
@@ -77,7 +81,8 @@ def test_words_are_looked_for_in_their_columns(mem: Memory) -> None:
 
 
 def test_days_are_known_in_and_out_of_blocks(desk: Desk, mem: Memory) -> None:
-    """Q5: which records speak of a day is known for those in blocks and those after them, each once."""
+    """Q5: which records speak of a day is known for those in blocks and those after
+    them, each once."""
     mem.remember_many([{"content": f"tea {n} on 3 May 2026", "at": START} for n in range(300)])
     mem.remember("tea yesterday", at=START + timedelta(days=3))
     mem.remember("tea on 5 May 2026")
@@ -93,7 +98,8 @@ def test_days_are_known_in_and_out_of_blocks(desk: Desk, mem: Memory) -> None:
 
 
 def test_what_was_known_then(op: Operator, clock: Ticking) -> None:
-    """Q10: at a time of the past a record has the state, importance and successor that it had then."""
+    """Q10: at a time of the past a record has the state, importance and successor that
+    it had then."""
     old = op.remember("tea from China", importance=0.2)
     first = clock()
     clock.jump(timedelta(days=1))
@@ -144,7 +150,8 @@ def test_a_record_of_the_past_is_what_it_was(op: Operator, clock: Ticking) -> No
 
 
 def test_what_was_known_before_the_clock_was_set_back(op: Operator, clock: Ticking) -> None:
-    """Q10, R1: a move that is dated later than the asked time is unknown, also when an earlier date was written after it."""
+    """Q10, R1: a move that is dated later than the asked time is unknown, also when an earlier date
+    was written after it."""
     record = op.remember("tea")
     clock.set(START + timedelta(hours=10))
     move(op, record.id, state=State.TOMBSTONED)
@@ -174,7 +181,8 @@ def test_a_layer_of_the_past(op: Operator, clock: Ticking) -> None:
 
 
 def test_the_present_is_the_past_of_tomorrow(op: Operator, clock: Ticking) -> None:
-    """Q10, Q6: what the store knew now, or will have known tomorrow, is what a search without a time finds."""
+    """Q10, Q6: what the store knew now, or will have known tomorrow, is what a search without a
+    time finds."""
     made = op.remember_many([{"content": f"tea {n}", "importance": n / 30} for n in range(30)])
     move(op, made[3].id, state=State.TOMBSTONED)
     clock.step = timedelta()
@@ -185,7 +193,8 @@ def test_the_present_is_the_past_of_tomorrow(op: Operator, clock: Ticking) -> No
 
 
 def test_a_look_back_leaves_the_present_alone(op: Operator, clock: Ticking) -> None:
-    """Q6, Q10: after a look at the past, the next search sees the present, also of records that changed in between."""
+    """Q6, Q10: after a look at the past, the next search sees the present, also of records that
+    changed in between."""
     made = op.remember_many([{"content": f"tea {n}"} for n in range(300)])
     then = clock()
     clock.jump(timedelta(days=1))

@@ -14,6 +14,7 @@ from lamina import Memory, Operator
 from lamina.errors import Corrupt, LaminaError, StoreUnavailable
 from lamina.store.engine.sql import Atomic
 from lamina.store.engine.sqlite import SqliteDatabase, translate, translated
+from tests.cases import every
 from tests.conftest import Desk, contents, verified
 
 PRAGMAS = {
@@ -46,7 +47,8 @@ class Asked(SqliteDatabase):
 
 
 def test_a_database_is_told_who_is_about_to_wait(tmp_path: Path) -> None:
-    """B4: before the turn of a writer comes, not once it has: who waits for a server that has died since is told so at once."""
+    """B4: before the turn of a writer comes, not once it has: who waits for a server that has died
+    since is told so at once."""
     (tmp_path / "x.db").touch()
     database = Asked(tmp_path / "x.db")
 
@@ -68,7 +70,8 @@ def pragma(connection: Any, name: str) -> Any:
 
 
 def test_the_settings_of_a_connection(op: Operator) -> None:
-    """B1: what protects the file is switched on for reading and for writing, and commits are synchronous."""
+    """B1: what protects the file is switched on for reading and for writing, and
+    commits are synchronous."""
     op.remember("x")
     database = op._scope.store.database
     assert isinstance(database, SqliteDatabase)
@@ -108,7 +111,8 @@ def test_a_transaction_is_all_or_nothing(database: SqliteDatabase) -> None:
 
 
 def test_a_look_that_fails_tells_its_own_error(database: SqliteDatabase) -> None:
-    """I: that there is nothing left to roll back never hides what went wrong, and the next look works."""
+    """I: that there is nothing left to roll back never hides what went wrong, and the
+    next look works."""
     with pytest.raises(StoreUnavailable, match="no such table"), database.moment() as connection:
         connection.execute("ROLLBACK; SELECT * FROM missing")
     with database.moment() as connection:
@@ -122,7 +126,8 @@ def test_a_wrong_statement_is_a_typed_error(database: SqliteDatabase) -> None:
 
 
 def test_who_waits_too_long_is_told(desk: Desk) -> None:
-    """B4: another writer that does not end is `unavailable` after the timeout, and nothing is stored."""
+    """B4: another writer that does not end is `unavailable` after the timeout, and
+    nothing is stored."""
     op = desk.operator(settings={"store.busy_timeout_ms": 10, "failsafe": "off"})
     other = desk.operator(settings={"store.busy_timeout_ms": 10, "failsafe": "off"})
     op.remember("x")
@@ -161,7 +166,8 @@ def test_threads_share_a_handle(desk: Desk, op: Operator) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_forked_child_is_told_to_open_its_own(mem: Memory) -> None:
-    """B1: a handle that came through a fork is a typed error for every verb, and the parent's goes on."""
+    """B1: a handle that came through a fork is a typed error for every verb, and the
+    parent's goes on."""
     mem.remember("x")
     reader, writer = os.pipe()
     child = os.fork()
@@ -184,7 +190,7 @@ def test_a_forked_child_is_told_to_open_its_own(mem: Memory) -> None:
     assert mem.remember("y").seq == 2
 
 
-@pytest.mark.parametrize(
+@every(
     ("error", "kind", "words"),
     [
         (apsw.NotADBError, Corrupt, "lamina restore"),
@@ -227,7 +233,8 @@ def test_a_closed_database_says_so(database: SqliteDatabase) -> None:
 
 
 def test_paths_with_every_character(tmp_path: Path) -> None:
-    """B1: a home may have any name: spaces, percent signs, question marks, hashes and other scripts."""
+    """B1: a home may have any name: spaces, percent signs, question marks, hashes
+    and other scripts."""
     with Desk(tmp_path / "a b%20?c=1#d 猫'\"") as desk:
         with desk.operator() as op:
             op.remember("x")

@@ -1,4 +1,5 @@
-"""A whole memory from one database into another: every table and column, resumed, compared, and files as well."""
+"""A whole memory from one database into another: every table and column, resumed, compared, and
+files as well."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from lamina.store.upkeep.transfer import TABLES, Transfer
 from tests.conftest import STORE_ID, Desk
 from tests.contract.keeping import lived
 
-# What is not carried over as rows: the words are made anew, `meta` is put by name, and the rest is about one place and moment.
+# What is not carried over as rows: the words are made anew, `meta` is put by name, and the rest is
+# about one place and moment.
 OWN = {"words", "meta", "strays", "lease"}
 
 
@@ -43,7 +45,10 @@ def target(tmp_path: Path) -> Iterator[SqliteDatabase]:
 
 def columns(connection: apsw.Connection) -> dict[str, tuple[str, ...]]:
     """The columns of every table, but of those that belong to the full-text index."""
-    query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'words%' AND name NOT LIKE 'sqlite_%'"
+    query = (
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'words%' AND "
+        "name NOT LIKE 'sqlite_%'"
+    )
     names = [name for (name,) in connection.execute(query)]
     return {
         name: tuple(row[1] for row in connection.execute(f"PRAGMA table_info({name})"))
@@ -52,7 +57,8 @@ def columns(connection: apsw.Connection) -> dict[str, tuple[str, ...]]:
 
 
 def test_every_table_and_column_is_carried(op: Operator) -> None:
-    """B3: a table or column that a later schema adds cannot be left behind without this being noticed."""
+    """B3: a table or column that a later schema adds cannot be left behind without
+    this being noticed."""
     there = columns(op._scope.store.database.reader())  # type: ignore[arg-type]
     carried = {table.name: table.columns for table in TABLES}
     assert set(carried) == set(there) - OWN
@@ -93,7 +99,8 @@ def move(op: Operator, target: SqliteDatabase, pieces: int | None = None) -> Tra
 
 
 def test_everything_arrives(op: Operator, target: SqliteDatabase) -> None:
-    """B3: every row and file, the words, and a trail that verifies; what belongs to the old place alone does not."""
+    """B3: every row and file, the words, and a trail that verifies; what belongs to the old place
+    alone does not."""
     with op._scope.store.database.atomic() as transaction:
         for name in (ARRIVING, MOVED):
             transaction.cursor.execute("INSERT INTO meta (name, value) VALUES (?, 'x')", (name,))

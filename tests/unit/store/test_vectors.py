@@ -1,4 +1,5 @@
-"""Vectors in the store: half-precision rows, their signs as bits, and what is damaged or missing among them."""
+"""Vectors in the store: half-precision rows, their signs as bits, and what is damaged or missing
+among them."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def some(number: int, dimensions: int, seed: int = 1) -> vectors.Vectors:
 
 @pytest.mark.parametrize("dimensions", [1, 3, 63, 64, 65, 256, 384, 1000])
 def test_distances_count_signs(dimensions: int) -> None:
-    """Q4: the distance of two vectors is the number of dimensions in which their signs differ, for any dimension."""
+    """Q4: the distance of two vectors is the number of dimensions in which their signs differ, for
+    any dimension."""
     made, asked = some(300, dimensions), some(1, dimensions, 2)[0]
     codes = Codes(dimensions)
     codes.put(np.arange(300), vectors.bits_of(made))
@@ -51,7 +53,8 @@ def test_distances_of_rows_that_nobody_has() -> None:
     st.lists(st.integers(0, BLOCK - 1), min_size=1, max_size=20, unique=True).map(sorted),
 )
 def test_a_block_of_bits_holds_what_the_vectors_tell(dimensions: int, rows: list[int]) -> None:
-    """Q6: bits that were packed say the same as bits that are read from the vectors, gaps included."""
+    """Q6: bits that were packed say the same as bits that are read from the
+    vectors, gaps included."""
     made = some(len(rows), dimensions, len(rows))
     codes = Codes(dimensions)
     codes.read(
@@ -97,7 +100,8 @@ def test_vectors_of_no_numbers_are_none(value: float) -> None:
 
 
 def test_a_space_of_another_size_is_begun_anew(mem: Memory) -> None:
-    """Q4: an embedder that makes vectors of another length has seen nothing yet, and nothing of the old ones stays."""
+    """Q4: an embedder that makes vectors of another length has seen nothing yet, and nothing of the
+    old ones stays."""
     mem.remember_many([{"content": "tea"}] * 3)
     with mem._scope.store.database.atomic() as transaction:
         connection = transaction.cursor.connection
@@ -143,7 +147,8 @@ def near(handle: Memory, desk: Desk, query: str, limit: int = 20) -> dict[str, A
     ],
 )
 def test_a_damaged_vector_is_told(desk: Desk, blob: str) -> None:
-    """Q4, Q6: a vector of the wrong size is not used, the answer says so, and all other records are found as before."""
+    """Q4, Q6: a vector of the wrong size is not used, the answer says so, and all other records are
+    found as before."""
     mem = desk.agent()
     mem.remember_many([{"content": f"tea number {n}"} for n in range(20)])
     mem.index()
@@ -164,7 +169,8 @@ NOT_A_NUMBER = f"x'{'ff7f' * 256}'"
 
 @pytest.mark.parametrize("blob", ["x'00'", NOT_A_NUMBER], ids=["wrong size", "no numbers"])
 def test_a_damaged_vector_behind_sealed_bits_is_told(desk: Desk, blob: str) -> None:
-    """Q4: also when the bits of a vector are still there, a search that needs the vector says that it is damaged."""
+    """Q4: also when the bits of a vector are still there, a search that needs the vector says that
+    it is damaged."""
     mem = desk.agent()
     mem.remember_many([{"content": f"tea number {n}"} for n in range(600)])
     mem.index()
@@ -176,7 +182,8 @@ def test_a_damaged_vector_behind_sealed_bits_is_told(desk: Desk, blob: str) -> N
 
 
 def test_vectors_that_another_process_stored_are_used(desk: Desk, mem: Memory) -> None:
-    """Q6: a handle that has made vectors for itself goes over to the stored ones, with the same answer, and keeps none."""
+    """Q6: a handle that has made vectors for itself goes over to the stored ones, with the same
+    answer, and keeps none."""
     mem.remember_many([{"content": f"tea number {n}"} for n in range(700)])
     before = near(mem, desk, "tea number 4")
     (fresh,) = mem._scope.store.index.fresh.values()
@@ -192,7 +199,8 @@ def test_vectors_that_another_process_stored_are_used(desk: Desk, mem: Memory) -
 
 
 def test_codes_follow_while_others_index(desk: Desk) -> None:
-    """Q6: a handle that looks after every step of another's indexing knows the bits that a new handle reads at once."""
+    """Q6: a handle that looks after every step of another's indexing knows the bits that a new
+    handle reads at once."""
     writer, watcher = desk.agent(), desk.agent()
     rnd = random.Random(2)
     for step in range(6):
@@ -216,7 +224,8 @@ def test_codes_follow_while_others_index(desk: Desk) -> None:
 
 @given(asked=st.lists(st.lists(st.integers(1, 3 * BLOCK), unique=True, max_size=12), max_size=20))
 def test_kept_vectors_are_those_of_their_records(asked: list[list[int]]) -> None:
-    """Whatever was asked before, and however much had to make place: a vector that is found is the record's own (Q6)."""
+    """Whatever was asked before, and however much had to make place: a vector that is found is the
+    record's own (Q6)."""
     kept = Kept(2, most=8)
     for wanted in asked:
         numbers = np.array(sorted(wanted), np.int64)
@@ -229,7 +238,8 @@ def test_kept_vectors_are_those_of_their_records(asked: list[list[int]]) -> None
 
 
 def test_a_search_reads_no_vector_twice(mem: Memory) -> None:
-    """What one search has read exactly, the next one has in memory, and both give the same scores (Q6)."""
+    """What one search has read exactly, the next one has in memory, and both give the
+    same scores (Q6)."""
     mem.remember_many({"content": f"the kettle number {number} whistles"} for number in range(300))
     mem.index()
     first, second = (mem.search("which kettle whistles?") for _ in range(2))

@@ -15,6 +15,7 @@ from lamina import Operator
 from lamina.errors import Corrupt, InvalidInput
 from lamina.model.clock import EPOCH
 from lamina.store.tables import records
+from tests.cases import every
 from tests.conftest import TESTER, Desk, move, quietly, tamper, verified
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "schema_5.db"
@@ -93,7 +94,7 @@ def test_an_honest_store_verifies(op: Operator) -> None:
     assert report.to_dict()["ok"] is True
 
 
-@pytest.mark.parametrize("how", TAMPERED)
+@every("how", TAMPERED)
 def test_altered_rows_are_noticed(desk: Desk, how: str) -> None:
     """P4: a change of any row behind our back is reported with its place, and never a crash."""
     with desk.operator() as op:
@@ -116,7 +117,8 @@ def test_an_altered_schema_is_noticed(desk: Desk, how: str) -> None:
 
 
 def test_a_cut_off_end_is_noticed_with_a_head(desk: Desk) -> None:
-    """P4: an end that touched no record can be cut off unseen, but not against a head that was kept elsewhere."""
+    """P4: an end that touched no record can be cut off unseen, but not against a head that
+    was kept elsewhere."""
     with desk.operator() as op:
         op.remember("x")
         with op._scope.store.change(TESTER, "test", op._scope.clock(), details={"n": 1}):
@@ -129,7 +131,8 @@ def test_a_cut_off_end_is_noticed_with_a_head(desk: Desk) -> None:
 
 
 def test_a_rewritten_history_is_noticed_with_a_head(desk: Desk, tmp_path: Path) -> None:
-    """P4: a whole other history under the same store id verifies by itself, but not against the head."""
+    """P4: a whole other history under the same store id verifies by itself, but not
+    against the head."""
     op = desk.operator()
     op.remember("what really happened")
     head = op.audit_head()

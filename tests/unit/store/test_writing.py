@@ -1,4 +1,5 @@
-"""Indexing: vectors and blocks are written once, by whoever comes first, and again when they are out of date."""
+"""Indexing: vectors and blocks are written once, by whoever comes first, and again when they are
+out of date."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def everything(handle: Memory) -> dict[str, list[Any]]:
 
 @pytest.mark.parametrize("number", [0, 1, 254, 255, 256, 511, 512, 1100])
 def test_index_tells_how_many_were_missing(desk: Desk, mem: Memory, number: int) -> None:
-    """Q4: `index` gives every record its vector, full blocks are written, and the second time there is nothing to do."""
+    """Q4: `index` gives every record its vector, full blocks are written, and the second time there
+    is nothing to do."""
     mem.remember_many([{"content": f"tea {n}"} for n in range(number)])
     assert mem.index() == number
     assert len(table(mem, "vectors")) == number
@@ -67,7 +69,8 @@ def test_the_trail_and_the_records_stay_as_they_are(op: Operator) -> None:
 
 
 def test_the_way_makes_no_difference(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Q6: indexed after every few records or once for all, by one handle or two in turn: the same bytes."""
+    """Q6: indexed after every few records or once for all, by one handle or two in turn:
+    the same bytes."""
     told = []
     for size in (900, 100, 37):
         with Desk(tmp_path_factory.mktemp("home")) as desk:
@@ -93,7 +96,8 @@ def test_the_way_makes_no_difference(tmp_path_factory: pytest.TempPathFactory) -
 
 
 def test_only_the_first_of_two_stores_a_batch(mem: Memory) -> None:
-    """Q4: two processes that embed the same records store their vectors once; the slower one's are dropped."""
+    """Q4: two processes that embed the same records store their vectors once; the slower
+    one's are dropped."""
     mem.remember_many([{"content": f"tea {n}"} for n in range(5)])
     database = mem._scope.store.database
     batch = writing.waiting(database, NAME, 3)
@@ -109,7 +113,8 @@ def test_only_the_first_of_two_stores_a_batch(mem: Memory) -> None:
 
 
 def test_spaces_that_no_setting_names_are_dropped(desk: Desk, mem: Memory) -> None:
-    """Q4: after the embedder was changed in the settings, `index` drops the old vectors; without any, it keeps them."""
+    """Q4: after the embedder was changed in the settings, `index` drops the old vectors; without
+    any, it keeps them."""
     mem.remember_many([{"content": f"tea {n}"} for n in range(300)])
     with mem._scope.store.database.atomic() as transaction:
         vectors.add_space(transaction.cursor.connection, "another", 8)
@@ -122,7 +127,8 @@ def test_spaces_that_no_setting_names_are_dropped(desk: Desk, mem: Memory) -> No
 
 
 def test_blocks_with_changes_are_written_again(op: Operator) -> None:
-    """Q6: when a new block is full, those in which a record changed since are written with it, and only those."""
+    """Q6: when a new block is full, those in which a record changed since are written with it, and
+    only those."""
     made = op.remember_many([{"content": f"tea {n}"} for n in range(600)])
     op.index()
     before = table(op, "blocks")
@@ -161,7 +167,8 @@ def test_a_missing_end_is_written_again(desk: Desk, mem: Memory) -> None:
     ],
 )
 def test_a_hole_is_filled(desk: Desk, mem: Memory, damage: str) -> None:
-    """Q6: a block that is missing or of the wrong size is written again by the next indexing, wherever it was."""
+    """Q6: a block that is missing or of the wrong size is written again by the next indexing,
+    wherever it was."""
     mem.remember_many([{"content": f"tea {n} on 3 May 2026"} for n in range(800)])
     mem.index()
     before = everything(mem)
@@ -196,7 +203,8 @@ def test_closing_without_its_embedder(
 
 
 def test_closing_indexes_what_has_piled_up(desk: Desk) -> None:
-    """Q4: a handle that has remembered much leaves an index behind; one that has remembered little is closed at once."""
+    """Q4: a handle that has remembered much leaves an index behind; one that has remembered little
+    is closed at once."""
     for number, expected in ((255, 0), (256, 511)):
         with Desk(desk.home, desk.clock) as earlier:
             earlier.agent().remember_many([{"content": f"tea {n}"} for n in range(number)])
@@ -205,7 +213,8 @@ def test_closing_indexes_what_has_piled_up(desk: Desk) -> None:
 
 
 def test_the_worker_indexes_behind_the_writers(desk: Desk) -> None:
-    """Q4: thousands of new records are indexed in the background, and an answer does not depend on how far that is."""
+    """Q4: thousands of new records are indexed in the background, and an answer does not depend on
+    how far that is."""
     with Desk(desk.home, desk.clock) as earlier:
         mem = earlier.agent()
         for start in range(0, 5000, 500):
@@ -220,7 +229,8 @@ def test_the_worker_indexes_behind_the_writers(desk: Desk) -> None:
 
 
 def test_blocks_do_not_fall_far_behind(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Q6: when much has changed, blocks are written anew though none is missing, so that a new process need not catch up."""
+    """Q6: when much has changed, blocks are written anew though none is missing, so that a new
+    process need not catch up."""
     monkeypatch.setattr(writing, "STALE", 5)
     mem = desk.agent()
     made = mem.remember_many([{"content": f"tea {n}"} for n in range(300)])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.text import cues
 from lamina.text.cues import ASKS, ASSISTANT, DATE, NAME, NUMBER, PLACE, USER
+from tests.cases import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "expected"),
     [
         ("hello", 0),
@@ -50,11 +50,12 @@ from lamina.text.cues import ASKS, ASSISTANT, DATE, NAME, NUMBER, PLACE, USER
     ],
 )
 def test_signs_of_a_text(text: str, expected: int) -> None:
-    """Q5: a text shows whether it tells a time, a number, a place or a name, and whether it ends with a question."""
+    """Q5: a text shows whether it tells a time, a number, a place or a name, and whether it ends
+    with a question."""
     assert cues.of(text, None) == expected
 
 
-@pytest.mark.parametrize(
+@every(
     ("speaker", "expected"),
     [
         (None, 0),
@@ -77,7 +78,7 @@ def test_roles_of_speakers(speaker: str | None, expected: int) -> None:
     assert cues.of("hello?", speaker) == expected | ASKS
 
 
-@pytest.mark.parametrize(
+@every(
     ("question", "expected"),
     [
         ("When did Ana come?", DATE),
@@ -103,11 +104,12 @@ def test_roles_of_speakers(speaker: str | None, expected: int) -> None:
     ],
 )
 def test_what_a_question_wants(question: str, expected: int) -> None:
-    """Q5: a question wants a time, a number, a place or a name by its own words; the first that fits."""
+    """Q5: a question wants a time, a number, a place or a name by its own words; the
+    first that fits."""
     assert cues.wanted(question) == expected
 
 
-@pytest.mark.parametrize(
+@every(
     ("question", "expected"),
     [
         ("What did you recommend for dinner?", True),
@@ -131,7 +133,8 @@ def test_what_a_question_wants(question: str, expected: int) -> None:
     ],
 )
 def test_what_the_assistant_said(question: str, expected: bool) -> None:
-    """Q5: a question about what the assistant said is told from a request to it, and from one about others."""
+    """Q5: a question about what the assistant said is told from a request to it, and from
+    one about others."""
     assert cues.about_assistant(question) is expected
 
 
@@ -151,7 +154,8 @@ def test_a_long_text_is_looked_at_in_its_beginning() -> None:
 
 
 PIECES = st.sampled_from(
-    "in since during for over the last next this past day days week weeks month months years ago later may sept Friday monday 7"
+    "in since during for over the last next this past day days week weeks month months "
+    "years ago later may sept Friday monday 7"
     " 19 2023 3rd 5pm ٣ ten tens two thirds first Visit visiting to from Ana Paris, é İ ; ? .".split()
 )
 

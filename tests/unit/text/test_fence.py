@@ -1,4 +1,5 @@
-"""The fence around recalled memories: nothing inside gets out, and nothing inside is remembered again."""
+"""The fence around recalled memories: nothing inside gets out, and nothing inside
+is remembered again."""
 
 from __future__ import annotations
 
@@ -16,52 +17,8 @@ from lamina.errors import Refused
 from lamina.text import fence
 from lamina.text.confusables import PROTOTYPES
 from tests.conftest import CONTRACTS, contents
+from tests.unit.text.fences import hostile
 
-# What a hostile text would be made of.
-PIECES = [
-    *(
-        fence.OPEN,
-        fence.CLOSE,
-        "<<<",
-        ">>>",
-        "<<",
-        ">",
-        "<",
-        "lamina memory",
-        "end of lamina memory",
-        "recalled notes",
-    ),
-    *("‹", "›", "«", "»", "≪", "≫", "《", "》", "＜", "＞", "﹤", "﹥", "⟨", "⟩"),
-    *(
-        "\n",
-        "\r\n",
-        "\r",
-        "\u2028",
-        "\x0b",
-        "\x85",
-        " ",
-        "| ",
-        "[",
-        "]",
-        "\x1b[31m",
-        "\x1b]0;x\x07",
-        "\0"[:0],
-    ),
-    *(
-        "\u202e",
-        "\u2066",
-        "\u200b",
-        "\u00ad",
-        "\ufeff",
-        "\u2060",
-        "\U000e0041",
-        "tea",
-        "日本語",
-        "e\u0301",
-        "👩\u200d💻",
-    ),
-]
-hostile = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 around = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<>"), max_size=40)
 
 
@@ -74,7 +31,8 @@ def plain(text: str) -> str:
 
 @given(hostile)
 def test_nothing_tamed_looks_like_a_mark(text: str) -> None:
-    """Q9: two angle brackets of any kind never stand together, so no mark of ours can; nothing is lost but closeness."""
+    """Q9: two angle brackets of any kind never stand together, so no mark of ours can; nothing is
+    lost but closeness."""
     tamed = fence.tamed(text)
     assert not fence.RUNS.search(tamed.translate(fence.SHAPES))
     assert fence.OPEN not in tamed
@@ -83,7 +41,8 @@ def test_nothing_tamed_looks_like_a_mark(text: str) -> None:
     assert fence.tamed(tamed) == tamed
 
 
-# Every character that could be drawn as an angle bracket: as one that a font, a reader or a model folds to it.
+# Every character that could be drawn as an angle bracket: as one that a font, a reader or a model
+# folds to it.
 BRACKETS = "❬⦑˱⋖≺ᚲ\U0001d236︽⩹‹«≪⋘《⟪⫷⪡❮❰ᐸ﹤＜〈⟨❭⦒˲⋗≻\U00016f3f\U0001d237︾⩺›»≫⋙》⟫⫸⪢❯❱ᐳ﹥＞〉⟩"
 MARKS = ("", "\u0332", "\u0338", "\u20d2", "\ufe0f", "\u200b", "\u0332\u0301\u200d")
 
@@ -96,8 +55,9 @@ def folded(character: str) -> str:
 
 
 def test_every_bracket_of_unicode_is_tamed() -> None:
-    """Q9: of all characters, whatever folds to an angle bracket, is named as one or looks like one by Unicode's data never
-    stands beside another of its side, alone, with combining marks, or beside a plain one; others are left as they are."""
+    """Q9: of all characters, whatever folds to an angle bracket, is named as one or looks like one
+    by Unicode's data never stands beside another of its side, alone, with combining marks, or
+    beside a plain one; others are left as they are."""
     named = re.compile(r"(?:LESS|GREATER)-THAN|ANGLE BRACKET|ANGLE QUOTATION")
     tamed = 0
     for code in (*range(0xD800), *range(0xE000, sys.maxunicode + 1)):
@@ -158,7 +118,8 @@ def test_a_fence_without_an_end_reaches_to_the_end() -> None:
 def test_a_fence_that_was_cut_off_is_a_fence_however_it_was_passed_on(
     end: str, quote: str, cut: int
 ) -> None:
-    """Q9: with other ends of lines, quoted or indented, nothing of what was recalled is left, and what follows is."""
+    """Q9: with other ends of lines, quoted or indented, nothing of what was recalled is left, and
+    what follows is."""
     lines = [
         fence.OPEN,
         "[semantic m1; trust external]",
@@ -252,7 +213,8 @@ def test_a_recalled_memory_is_no_turn_of_a_conversation(mem: Memory, recalled: s
 def test_a_turn_that_is_only_a_recalled_memory_is_left_out(
     mem: Memory, recalled: str, tmp_path: Path
 ) -> None:
-    """Q9, R9: the rest of the conversation is remembered, and the file of the whole does not hold it either."""
+    """Q9, R9: the rest of the conversation is remembered, and the file of the whole does not hold
+    it either."""
     turns = mem.remember_conversation(
         [{"speaker": "system", "text": recalled}, {"speaker": "Ana", "text": "Hello!"}],
         session="s",

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from lamina.errors import InvalidInput
 from lamina.text.lookalikes import IN_LATIN_WORDS, LOOK_ALIKES, bare, fingerprint, skeleton
 from lamina.text.words import is_visible
+from tests.cases import every
 from tests.conftest import FULL
 
 TEXTS = st.text(st.characters(codec="utf-8"))
@@ -128,7 +129,7 @@ DISGUISES = {
 }
 
 
-@pytest.mark.parametrize("family", DISGUISES)
+@every("family", DISGUISES)
 def test_a_disguise_hides_nothing(family: str) -> None:
     """V6: one value in more than fifty disguises is one value, as a text and as a fingerprint."""
     disguised = DISGUISES[family]
@@ -138,7 +139,7 @@ def test_a_disguise_hides_nothing(family: str) -> None:
     assert fingerprint("profile", disguised, "x") == fingerprint("profile", VALUE, "x")
 
 
-@pytest.mark.parametrize("mark", string.punctuation)
+@every("mark", string.punctuation)
 def test_punctuation_around_a_text_is_no_other_text(mark: str) -> None:
     """V6: whatever a keyboard has besides letters and digits may stand around a text."""
     assert (
@@ -148,16 +149,17 @@ def test_punctuation_around_a_text_is_no_other_text(mark: str) -> None:
     )
 
 
-@pytest.mark.parametrize("letter", LOOK_ALIKES)
+@every("letter", LOOK_ALIKES)
 def test_every_look_alike_passes_for_its_letter(letter: str) -> None:
-    """V6: a letter of the table is its Latin letter in a word, as a small letter and as a capital."""
+    """V6: a letter of the table is its Latin letter in a word, as a small letter and
+    as a capital."""
     for alike in LOOK_ALIKES[letter]:
         if alike in "".join(IN_LATIN_WORDS.values()):
             continue
         assert bare(f"te{alike}am") == bare(f"te{alike.upper()}am") == bare(f"te{letter}am"), alike
 
 
-@pytest.mark.parametrize("letter", IN_LATIN_WORDS)
+@every("letter", IN_LATIN_WORDS)
 def test_small_letters_pass_for_latin_in_latin_words(letter: str) -> None:
     """V6: ν is a v in "loνe", although its capital is an N."""
     for alike in IN_LATIN_WORDS[letter]:
@@ -174,7 +176,7 @@ def test_the_tables_are_in_order() -> None:
         assert all(unicodedata.normalize("NFKD", c).casefold() == c for c in entries)
 
 
-@pytest.mark.parametrize(
+@every(
     "alphabet",
     [
         "абвгдежзийклмнопрстуфхцчшщъыьэюя",
@@ -199,22 +201,36 @@ def test_no_alphabet_is_mangled(alphabet: str) -> None:
     assert len({bare(letter) for letter in alphabet}) == len(alphabet)
 
 
-# Eight sentences in each of eight scripts; within a script they differ in a word, a sign or a number.
+# Eight sentences in each of eight scripts; within a script they differ in a word, a sign or a
+# number.
 SENTENCES = {
-    "Latin": "I like tea|I like the sea|I like team|I do not like tea|I liked tea|I like 7 teas|I like 9 teas|You like tea",
-    "Cyrillic": "Я люблю чай|Я люблю кофе|Я не люблю чай|Ты любишь чай|Это мой бой|Это мои бои|Много битв|Много бить",
-    "Greek": "Μου αρέσει το τσάι|Μου αρέσει ο καφές|Δεν μου αρέσει το τσάι|Σου αρέσει το τσάι|Πίνω νερό|Πίνω γάλα|Γάμος|Νόμος",
+    "Latin": (
+        "I like tea|I like the sea|I like team|I do not like tea|I liked tea|I like 7 teas|I "
+        "like 9 teas|You like tea"
+    ),
+    "Cyrillic": (
+        "Я люблю чай|Я люблю кофе|Я не люблю чай|Ты любишь чай|Это мой бой|Это мои бои|Много "
+        "битв|Много бить"
+    ),
+    "Greek": (
+        "Μου αρέσει το τσάι|Μου αρέσει ο καφές|Δεν μου αρέσει το τσάι|Σου αρέσει το τσάι|Πίνω "
+        "νερό|Πίνω γάλα|Γάμος|Νόμος"
+    ),
     "Han": "我喜欢茶|我喜欢荼|我不喜欢茶|你喜欢茶|他喜欢茶|我喜欢水|早上七点|早上九点",
     "Kana": "ちゃがすき|ちやかすき|コーヒーがすき|コピーがすき|はしをわたる|はじをしる|パンをたべる|バンをかう",
-    "Arabic": "أحب الشاي|أحب القهوة|لا أحب الشاي|هو يحب الشاي|اشرب الماء|في الساعة ٧|في الساعة ٩|عندي حساسية",
+    "Arabic": (
+        "أحب الشاي|أحب القهوة|لا أحب الشاي|هو يحب الشاي|اشرب الماء|في الساعة ٧|في الساعة ٩|عندي "
+        "حساسية"
+    ),
     "Thai": "ฉันชอบชา|ฉันไม่ชอบชา|ฉันชอบกาแฟ|เขาชอบชา|ใกล้บ้าน|ไกลบ้าน|เสือสวย|เสื้อสวย",
-    "Devanagari": "मुझे चाय पसंद है|मुझे चाय पसंद नहीं|मुझे कॉफ़ी पसंद है|उसे चाय पसंद है|सात बजे|नौ बजे|दिन|दीन",
+    "Devanagari": ("मुझे चाय पसंद है|मुझे चाय पसंद नहीं|मुझे कॉफ़ी पसंद है|उसे चाय पसंद है|सात बजे|नौ बजे|दिन|दीन"),
 }
 PAIRS = [pair for lines in SENTENCES.values() for pair in combinations(lines.split("|"), 2)]
 
 
 def test_other_sentences_stay_apart() -> None:
-    """V6: two hundred pairs of sentences in eight scripts that say different things are different."""
+    """V6: two hundred pairs of sentences in eight scripts that say different
+    things are different."""
     assert len(SENTENCES) == 8
     assert len(PAIRS) >= 200
     assert [pair for pair in PAIRS if bare(pair[0]) == bare(pair[1])] == []
@@ -222,7 +238,7 @@ def test_other_sentences_stay_apart() -> None:
     assert len({bare(line) for line in every}) == len(every)
 
 
-@pytest.mark.parametrize(
+@every(
     ("one", "other"),
     [
         ("not allergic", "allergic"),
@@ -257,7 +273,7 @@ def test_a_small_difference_in_meaning_is_a_difference(one: str, other: str) -> 
     assert bare(one) != bare(other)
 
 
-@pytest.mark.parametrize(
+@every(
     ("one", "other"),
     [
         ("résumé", "resume"),
@@ -288,7 +304,8 @@ def test_a_small_difference_in_meaning_is_a_difference(one: str, other: str) -> 
     ],
 )
 def test_a_difference_that_says_nothing_is_none(one: str, other: str) -> None:
-    """V6: accents, ways of writing numbers, and the forms of other scripts do not make another text."""
+    """V6: accents, ways of writing numbers, and the forms of other scripts do not
+    make another text."""
     assert bare(one) == bare(other)
 
 
@@ -302,7 +319,8 @@ def test_a_difference_that_says_nothing_is_none(one: str, other: str) -> None:
 @example("ǰ\u0345\u0301")
 @example(" -5 1.0.0 c++")
 def test_the_bare_form_is_bare(text: str) -> None:
-    """V6: there is nothing left to take off a bare text, and only an empty text is bared to nothing."""
+    """V6: there is nothing left to take off a bare text, and only an empty text is
+    bared to nothing."""
     once = bare(text)
     assert bare(once) == once
     assert bool(once) == bool(text)
@@ -347,7 +365,7 @@ def test_normal_forms_are_one(word: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@every(
     "part",
     [
         VALUE + ". ",
@@ -372,7 +390,8 @@ def test_a_long_text_is_bared_like_a_short_one(part: str) -> None:
 
 
 def test_a_fingerprint_is_of_layer_key_and_value() -> None:
-    """V6: the same value elsewhere is another thing; the same value there is the same in all spellings."""
+    """V6: the same value elsewhere is another thing; the same value there is the same
+    in all spellings."""
     mark = fingerprint("profile", "drink", "tea")
     assert len(mark) == 32
     assert mark == fingerprint("profile", " Drink ", "ＴЕА")
@@ -412,14 +431,15 @@ VALUES: tuple[tuple[object, ...], ...] = (
 )
 
 
-@pytest.mark.parametrize("spellings", VALUES)
+@every("spellings", VALUES)
 def test_a_value_has_one_fingerprint(spellings: tuple[object, ...]) -> None:
     """V6: numbers and truths are what they are written as, and the order of keys does not count."""
     assert len({fingerprint("profile", "key", value) for value in spellings}) == 1
 
 
 def test_structure_counts() -> None:
-    """V6: a list is not its text, its order tells, and a key does not change places with another."""
+    """V6: a list is not its text, its order tells, and a key does not change
+    places with another."""
     assert len({fingerprint("profile", "key", spellings[0]) for spellings in VALUES}) == len(VALUES)
 
 

@@ -1,10 +1,10 @@
-"""Promises about secrets: they are found where they stand, what is none is left alone, and nobody repeats them."""
+"""Promises about secrets: they are found where they stand, what is none is left alone, and nobody
+repeats them."""
 
 from __future__ import annotations
 
 import importlib
 import re
-import string
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,31 +16,18 @@ from lamina.errors import InvalidInput
 from lamina.text.secrets import detection, phrases
 from lamina.text.secrets import patterns as tokens
 from lamina.text.secrets.detection import in_fields, in_mapping, in_text, references, without
+from tests.cases import every, golden
 from tests.conftest import FULL
+from tests.unit.text.secret_samples import (
+    CONFIGS,
+    DIGITS,
+    KEY_BODY,
+    LITERALS,
+    SECRET_NAMES,
+    SHAPED,
+    planted,
+)
 
-DIGITS = "0123456789abcdefABCDEF"
-KEY_BODY = "MIIEowIBAAKCAQEA" + DIGITS * 2
-
-# A secret of every known shape. They are put together here, so that no scanner takes this file for a leak.
-SHAPED = {
-    "private key": f"-----BEGIN RSA PRIVATE KEY-----\n{KEY_BODY}\n-----END RSA PRIVATE KEY-----",
-    "AWS key": "AKIA" + "IOSFODNN7EXAMPLE",
-    "GitHub token": "ghp_" + DIGITS + DIGITS,
-    "GitLab token": "glpat-" + DIGITS,
-    "Slack token": "xoxb-" + "123456789012-" + DIGITS,
-    "Slack webhook": "hooks.slack.com/services/" + "T00000000/B00000000/" + DIGITS,
-    "Google key": "AIza" + DIGITS + "xyzXYZ_-0123456",
-    "Google token": "ya29." + DIGITS,
-    "Stripe key": "sk_live_" + DIGITS,
-    "npm token": "npm_" + DIGITS + DIGITS,
-    "PyPI token": "pypi-AgE" + DIGITS,
-    "Hugging Face token": "hf_" + DIGITS + DIGITS,
-    "model key": "sk-ant-api03-" + DIGITS + "_x-Y",
-    "SendGrid key": "SG." + DIGITS + "." + DIGITS,
-    "JSON web token": "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + DIGITS,
-    "Telegram token": "123456789:AA" + DIGITS + "xyzXYZ_-012",
-    "age key": "AGE-SECRET-KEY-1" + "Q0" * 29,
-}
 OTHER_SHAPES = [
     "github_pat_" + DIGITS,
     "gho_" + DIGITS,
@@ -58,7 +45,7 @@ def secrets(text: str) -> list[str]:
     return [text[found.start : found.end] for found in in_text(text)]
 
 
-@pytest.mark.parametrize(("kind", "secret"), SHAPED.items())
+@every(("kind", "secret"), SHAPED.items())
 def test_known_shapes_are_found_where_they_stand(kind: str, secret: str) -> None:
     """P6, R11: a secret of a known service is found wherever it stands, to the character."""
     for before, after in (
@@ -79,7 +66,7 @@ def test_relatives_of_known_shapes_are_found(secret: str) -> None:
     assert secrets(f"use {secret} now") == [secret]
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "secret"),
     [
         ("password: xyz", "xyz"),
@@ -112,60 +99,14 @@ def test_relatives_of_known_shapes_are_found(secret: str) -> None:
     ],
 )
 def test_what_a_text_says_to_be_a_secret_is_one(text: str, secret: str) -> None:
-    """P6: a value behind a telling name is a secret, in code, configs, command lines and plain words."""
+    """P6: a value behind a telling name is a secret, in code, configs, command lines
+    and plain words."""
     assert secrets(text) == [secret]
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
-    [
-        "the password is changed every month",
-        "The password is case-sensitive and has at least 12 characters",
-        "the password was sha256-hashed",
-        "Password: changed every month",
-        "password: required",
-        "password: ********",
-        "password: <your password>",
-        "Meet at 10:30, the password reset link was sent",
-        "The secret: practice",
-        "He told me a secret: she loves cookies",
-        "Token: a unit of text",
-        "The token bucket: see the manual",
-        "max_tokens=4096, token_limit: 5, tokens: 12",
-        "eos_token: <|end|>",
-        "use_token: true",
-        "bearer bonds are certificates of deposit",
-        "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
-        "key: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
-        "550e8400-e29b-41d4-a716-446655440000",
-        "session: 550e8400-e29b-41d4-a716-446655440000",
-        "record 01k9zq5e7cabcdefghjkmnpqrs",
-        "key: 01k9zq5e7cabcdefghjkmnpqrs",
-        "task-1234567890abcdefghij is done, and nobody is risk-averse1234567890123",
-        "sk-learn-based-classification-models",
-        "npm_config_registry_default_location",
-        "-----BEGIN PRIVATE KEY----- is how such files begin",
-        "-----BEGIN PUBLIC KEY-----\n" + KEY_BODY + "\n-----END PUBLIC KEY-----",
-        "https://example.com:443/a@b and https://user@example.com/",
-        "https://user:${PASSWORD}@example.com/",
-        "password: ${DB_PASSWORD}",
-        "Authorization: Bearer ${TOKEN}",
-        "token=$GITHUB_TOKEN",
-        "api_key_env=OPENAI_API_KEY",
-        'token = os.environ["GITHUB_TOKEN"]',
-        "def login(password: str, token: Optional[str] = None) -> None:",
-        "self.password = password",
-        "self.user, self.password = user, password",
-        "pass force_zip64 to use another format",
-        "password = getpass('Password: ')",
-        "if token == 0x22 and authorization == required:",
-        '"api_key": "The key to use for the service"',
-        "token=abc and api_key=name are examples",
-        "boarding pass: gate B12, and the pass: open",
-        "ski pass: 320EUR",
-        "backup codes: see the drawer",
-        "日本語の文章です。特に秘密はありません。",
-    ],
+    golden("text/no_secrets.jsonl"),
 )
 def test_prose_and_code_are_no_secrets(text: str) -> None:
     """P6: words about secrets, references, hashes and ids are left alone."""
@@ -187,7 +128,8 @@ def test_every_code_of_a_list_is_found() -> None:
 
 @given(st.text(st.characters() | st.sampled_from(" =:\"'-_@/.$"), max_size=200))
 def test_every_text_can_be_looked_through(text: str) -> None:
-    """P6: whatever the text, the places are within it, in their order, and none overlaps another."""
+    """P6: whatever the text, the places are within it, in their order, and
+    none overlaps another."""
     places = [place for found in in_text(text) for place in (found.start, found.end)]
     assert places == sorted(places)
     assert all(0 <= place <= len(text) for place in places)
@@ -200,12 +142,16 @@ WORDS = st.lists(st.sampled_from(HARBOUR.split()), max_size=12)
 
 @given(st.sampled_from([*SHAPED.values(), *OTHER_SHAPES]), WORDS, WORDS)
 def test_a_secret_among_words_is_covered(secret: str, before: list[str], after: list[str]) -> None:
-    """P6: among any words exactly the secret is found, so that nothing of it is left when it is taken out."""
+    """P6: among any words exactly the secret is found, so that nothing of it is left when it is
+    taken out."""
     assert secrets(" ".join([*before, secret, *after])) == [secret]
 
 
 HOSTILE = [
-    *"a eyJ eyJaaaaaaaaa eyJaaaaaaaaa. sk- sk-a1- ghp_ github_pat_ xoxb- AKIA SG.aaaaaaaaaaaaaaaa - :// ://a: ://a:b".split(),
+    *(
+        "a eyJ eyJaaaaaaaaa eyJaaaaaaaaa. sk- sk-a1- ghp_ github_pat_ xoxb- AKIA "
+        "SG.aaaaaaaaaaaaaaaa - :// ://a: ://a:b"
+    ).split(),
     *'a: a= pwd= pwd=a( pwd=" $ ${a pwd=${a} 密码： \\ 12345678:AA pwd=* pwd=x.y key=aB3dE5 pass'.split(),
     *(
         "-----BEGIN PRIVATE KEY-----",
@@ -225,15 +171,17 @@ def repeated(seed: str, size: int) -> str:
     return (seed * (size // len(seed) + 1))[:size]
 
 
-@pytest.mark.parametrize("seed", HOSTILE)
+@every("seed", HOSTILE)
 def test_hostile_texts_are_read_to_their_end(seed: str) -> None:
-    """P6: texts made to mislead each pattern are read; with quadratic work this would take hours."""
+    """P6: texts made to mislead each pattern are read; with quadratic work this
+    would take hours."""
     size = 1_000_000 if FULL else 200_000
     assert all(found.end <= size for found in in_text(repeated(seed, size)))
 
 
 def test_a_hostile_megabyte_is_read_to_its_end() -> None:
-    """P6: the same with all of them in one text of a million characters, each in a stretch of its own."""
+    """P6: the same with all of them in one text of a million characters, each in a stretch
+    of its own."""
     text = "".join(repeated(seed, 1_000_000 // len(HOSTILE)) for seed in HOSTILE)
     assert all(found.end <= len(text) for found in in_text(text))
 
@@ -252,7 +200,8 @@ def patterns() -> Iterator[re.Pattern[str]]:
 
 
 def test_most_patterns_wait_until_they_are_needed() -> None:
-    """P6: a pattern that is compiled when it is first used answers as any other, and the first look needs two of them."""
+    """P6: a pattern that is compiled when it is first used answers as any other, and the first look
+    needs two of them."""
     late, at_once = tokens.lazy("a(b)?", re.I), re.compile("a(b)?", re.I)
     assert [late.findall(text) for text in ("xAB", "b", "a")] == [
         at_once.findall(text) for text in ("xAB", "b", "a")
@@ -265,9 +214,10 @@ def test_most_patterns_wait_until_they_are_needed() -> None:
     )
 
 
-@pytest.mark.parametrize("pattern", list(patterns()), ids=lambda pattern: pattern.pattern[:40])
+@every("pattern", list(patterns()))
 def test_no_pattern_can_explode(pattern: re.Pattern[str]) -> None:
-    """P6: no pattern has an endless repeat within another, unless it never gives back what it took."""
+    """P6: no pattern has an endless repeat within another, unless it never gives back
+    what it took."""
     parser = importlib.import_module("re._parser")
 
     def check(tree: Any, within: bool) -> None:
@@ -298,17 +248,27 @@ def paths(config: Mapping[str, Any]) -> list[str]:
     return [found.path for found in in_mapping(config)]
 
 
-@pytest.mark.parametrize(
+@every(
     "name",
     [
-        *"password Password PASSWORD dbPassword db-password DB_PASSWORD db.password password2 pass pw passwd secret".split(),
-        *"client_secret clientSecret token authToken ACCESS_TOKEN api_key apikey apiKey API-KEY X-Api-Key access_key".split(),
-        *"secretAccessKey private_key credential credentials jwt authorization passphrase cookie Set-Cookie".split(),
+        *(
+            "password Password PASSWORD dbPassword db-password DB_PASSWORD db.password "
+            "password2 pass pw passwd secret"
+        ).split(),
+        *(
+            "client_secret clientSecret token authToken ACCESS_TOKEN api_key apikey apiKey "
+            "API-KEY X-Api-Key access_key"
+        ).split(),
+        *(
+            "secretAccessKey private_key credential credentials jwt authorization passphrase "
+            "cookie Set-Cookie"
+        ).split(),
         *("signing_key", "password_value", "Api Key", "pass\u200bword", "ｔｏｋｅｎ"),
     ],
 )
 def test_names_that_mean_secrets(name: str) -> None:
-    """R11: a field that says it is a secret may hold no literal, whatever the style of its name and wherever it is."""
+    """R11: a field that says it is a secret may hold no literal, whatever the style of its name and
+    wherever it is."""
     assert len(paths({name: "abc"})) == 1
     (path,) = paths({"outer": [{"inner": {name: "abc"}}]})
     assert path.startswith("outer[0].inner")
@@ -328,7 +288,7 @@ def test_names_that_mean_secrets(name: str) -> None:
         assert paths({name: nothing}) == [], nothing
 
 
-@pytest.mark.parametrize(
+@every(
     "config",
     [
         {
@@ -376,7 +336,7 @@ def test_what_is_no_secret_in_a_config(config: dict[str, Any]) -> None:
     assert paths(config) == []
 
 
-@pytest.mark.parametrize(
+@every(
     ("config", "path"),
     [
         ({"password": 1234}, "password"),
@@ -405,61 +365,12 @@ def test_secrets_in_a_config_are_found_with_their_path(config: dict[str, Any], p
 
 
 def test_a_secret_used_as_a_key_is_not_repeated() -> None:
-    """R11: a key that is a secret is found, and its path does not show it, nor do the paths below it."""
+    """R11: a key that is a secret is found, and its path does not show it, nor do the
+    paths below it."""
     secret = SHAPED["GitHub token"]
     found = paths({secret: {"token": "abc"}})
     assert len(found) == 2
     assert not any(secret in path for path in found)
-
-
-PLAIN = (
-    st.none()
-    | st.booleans()
-    | st.integers(-5, 5)
-    | st.sampled_from(["", "on", "eu-west-1", "hello there", "${NAME}"])
-)
-NAMES = st.sampled_from(
-    ["host", "port", "region", "name", "items", "nested", "a b", "Ü", "options", "properties"]
-)
-CONFIGS = st.recursive(
-    PLAIN,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
-    max_leaves=12,
-).map(lambda value: {"config": value})
-SECRET_NAMES = st.sampled_from(
-    "password apiKey ACCESS-TOKEN client_secret Authorization passphrase private.key".split()
-)
-# Digits at the end: no word of a language, so none of the words that say something about a secret.
-LETTERS = string.ascii_letters + string.digits + "!§#%&/=?+-_ äß漢"
-LITERALS = st.text(LETTERS, min_size=1, max_size=30).map(lambda text: text + "x7q9")
-
-
-def planted(config: Any, steps: list[int], name: str, secret: str) -> str:
-    """Put a secret somewhere into a config; where, as its path is written."""
-    path, here = "config", config["config"]
-    for step in steps:
-        places = (
-            [*here.items()]
-            if isinstance(here, dict)
-            else [*enumerate(here)]
-            if isinstance(here, list)
-            else []
-        )
-        places = [(key, value) for key, value in places if isinstance(value, (dict, list))]
-        if not places:
-            break
-        key, here = places[step % len(places)]
-        plain = isinstance(key, str) and " " not in key
-        path += f".{key}" if plain else f"[{key!r}]"
-    shown = f".{name}" if "." not in name else f"[{name!r}]"
-    if isinstance(here, dict):
-        here[name] = secret
-        return path + shown
-    if isinstance(here, list):
-        here.append({name: secret})
-        return f"{path}[{len(here) - 1}]{shown}"
-    config[name] = secret
-    return shown.removeprefix(".")
 
 
 @given(CONFIGS)
@@ -488,7 +399,8 @@ def test_a_planted_secret_is_found_with_its_path(
 def test_a_planted_secret_is_taken_out_of_all_fields(
     config: dict[str, Any], steps: list[int], name: str, literal: str
 ) -> None:
-    """P6: wherever a value has a telling name, it is gone from all fields of a memory, and nothing is found in what is left."""
+    """P6: wherever a value has a telling name, it is gone from all fields of a memory, and nothing
+    is found in what is left."""
     secret = literal.replace(" ", "").replace("0", "o") + "Zq8"  # many zeros are a placeholder
     planted(config, steps, name, secret)
     fields = {
@@ -546,7 +458,8 @@ def test_what_is_no_secret_in_metadata(metadata: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("levels", [65, 5000])
 def test_too_deep_or_too_large(levels: int) -> None:
-    """R11: what could not be looked through to its end is an error, not a clean config; a circle too."""
+    """R11: what could not be looked through to its end is an error, not a clean config;
+    a circle too."""
     config: dict[str, Any] = {}
     for _ in range(levels):
         config = {"inner": config}

@@ -1,4 +1,5 @@
-"""What a few turns say, for tables of sentences: told by Ann, a day after another, and what holds in the end."""
+"""What a few turns say, for tables of sentences: told by Ann, a day after another, and what holds
+in the end."""
 
 from __future__ import annotations
 

@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 from lamina.engines.claims import Turn, attributes
 from lamina.engines.claims.extraction import extract
 from lamina.text import fence
+from tests.cases import every
 
 from .holding import START, claims, turns
 
 WORDS = (
-    "I my we she Mia Acme Rome love sold the a in to was went with and but if not no longer sister dog called favourite is 'm"
-    " been because that who every day, . ? ! \" ( - : I'm sorry meant actually again now name vegan nurse 34"
+    "I my we she Mia Acme Rome love sold the a in to was went with and but if not no longer "
+    "sister dog called favourite is 'm"
+    " been because that who every day, . ? ! \" ( - : I'm sorry meant actually again now "
+    "name vegan nurse 34"
 ).split()
 OTHER_TONGUES = (
     "Ich wohne in Berlin und bin Lehrer von Beruf.",
@@ -59,7 +62,8 @@ def test_every_claim_has_the_words_that_say_it() -> None:
 
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join), max_size=4))
 def test_any_words_give_sound_claims(told: list[str]) -> None:
-    """S1: spans lie in their turns, subjects are somebody, attributes are known, and nothing breaks."""
+    """S1: spans lie in their turns, subjects are somebody, attributes are known,
+    and nothing breaks."""
     listed = turns(*told)
     for turn, found in zip(listed, extract(listed), strict=True):
         for claim in found:
@@ -76,7 +80,7 @@ def test_any_text_can_be_read(text: str) -> None:
     assert len(extract([Turn(text, "Ann", START)])) == 1
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@every("text", HOSTILE)
 def test_a_long_senseless_turn_is_read_in_time(text: str) -> None:
     """S1: no text is expensive; this test would hang."""
     assert len(extract([Turn(text, "Ann", START)])) == 1

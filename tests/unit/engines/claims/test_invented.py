@@ -1,4 +1,5 @@
-"""What strangers say: sentences and talks of many people and trades, with what a careful reader would note down."""
+"""What strangers say: sentences and talks of many people and trades, with what a careful reader
+would note down."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def test_surer_claims_are_right_more_often() -> None:
 
 
 def test_what_strangers_say_is_labelled_with_what_can_be_known() -> None:
-    """S1: every label of the collection has a subject, an attribute that facts know, and a value."""
+    """S1: every label of the collection has a subject, an attribute that facts know,
+    and a value."""
     labels = [label for session in invented() for turn in session.labels for label in turn]
     assert labels
     assert all(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from lamina.engines.claims import Turn
 from lamina.engines.claims.extraction import extract
 from lamina.engines.claims.people import People, is_machine, relations
+from tests.cases import every
 
 from .holding import claims
 
@@ -52,7 +51,7 @@ MENTIONED: tuple[tuple[str, list[tuple[str, str]]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("words", "wanted"), MENTIONED)
+@every(("words", "wanted"), MENTIONED)
 def test_relations_are_found(words: str, wanted: list[tuple[str, str]]) -> None:
     """S1: people and animals of the speaker, by their name or what is said in place of it."""
     assert [(one.attribute, one.shown) for one in relations(words)] == wanted
@@ -128,7 +127,8 @@ def test_a_friendship_is_with_the_one_who_listens() -> None:
 
 
 def test_a_name_may_follow_a_little_later() -> None:
-    """S1: who was spoken of without a name in this talk is named in the next turns; not a day later."""
+    """S1: who was spoken of without a name in this talk is named in the next turns; not
+    a day later."""
     at = datetime(2024, 5, 1, 9, tzinfo=UTC)
     for later, wanted in ((timedelta(minutes=5), ["Kyle"]), (timedelta(days=1), [])):
         said = [

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from lamina.engines.claims import sentences
 from lamina.engines.claims.sentences import MASK, clauses
 from lamina.text import fence
+from tests.cases import every
 
 from .holding import claims
 
@@ -39,9 +40,10 @@ def _asks(words: str) -> list[bool]:
     return [clause.asks for clause in clauses(sentences.said(words))]
 
 
-@pytest.mark.parametrize("words", FOREIGN[:11])
+@every("words", FOREIGN[:11])
 def test_words_of_others_are_no_claims(words: str) -> None:
-    """S1, Q9: what stands in our fence, code, quotations, pasted text and answered mail are not the speaker's."""
+    """S1, Q9: what stands in our fence, code, quotations, pasted text and answered mail are
+    not the speaker's."""
     assert not claims(words)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.engines.claims import values
+from tests.cases import every
 
 CUT: tuple[tuple[str, str, list[str]], ...] = (
     ("place", "Rome now, lovely", ["Rome"]),
@@ -31,7 +31,7 @@ CUT: tuple[tuple[str, str, list[str]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("kind", "words", "wanted"), CUT)
+@every(("kind", "words", "wanted"), CUT)
 def test_a_value_is_its_words_and_no_more(kind: str, words: str, wanted: list[str]) -> None:
     """S1: values are short: articles, times and the story around them are left out."""
     assert [words[start:end] for start, end in values.cut(kind, words, 0, len(words))] == wanted

@@ -13,6 +13,7 @@ from lamina import Memory, Operator
 from lamina.errors import InvalidInput
 from lamina.model.record import LONG_TERM, State
 from lamina.search import RANKERS
+from tests.cases import every
 from tests.conftest import CONTRACTS, START, Desk, Ticking, contents, move, size
 
 LIMITS: list[Any] = [0, -1, 10_001, True, False, "5", 5.0, None, math.nan, math.inf, 10**400, [5]]
@@ -26,18 +27,19 @@ ASKING: dict[str, Callable[[Memory, Any], object]] = {
 }
 
 
-@pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: str(limit)[:12])
-@pytest.mark.parametrize("verb", ASKING)
+@every("limit", LIMITS)
+@every("verb", ASKING)
 def test_limits_that_are_none(mem: Memory, verb: str, limit: Any) -> None:
-    """Q7: a limit outside 1–10,000, or no whole number, is an error that says so; also when nothing would be found."""
+    """Q7: a limit outside 1–10,000, or no whole number, is an error that says so; also when nothing
+    would be found."""
     for _ in range(2):
         with pytest.raises(InvalidInput, match="not a whole number from 1 to 10,000"):
             ASKING[verb](mem, limit)
         mem.remember("tea")
 
 
-@pytest.mark.parametrize("verb", ASKING)
-@pytest.mark.parametrize("limit", [1, 3, 10_000])
+@every("verb", ASKING)
+@every("limit", [1, 3, 10_000])
 def test_limits_that_are_some(mem: Memory, verb: str, limit: int) -> None:
     """Q7: a limit is an upper bound."""
     mem.remember_many([{"content": "tea", "layer": "episodic"}] * 5)
@@ -59,8 +61,8 @@ QUERIES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=lambda query: str(type(query).__name__))
-@pytest.mark.parametrize("ask", ["search", "query_relevant", "recall_similar"])
+@every("query", QUERIES)
+@every("ask", ["search", "query_relevant", "recall_similar"])
 def test_queries_that_are_none(mem: Memory, ask: str, query: Any) -> None:
     """Q7: a query that is no text, or longer than 64 KiB, is an error."""
     mem.remember("tea")
@@ -68,8 +70,8 @@ def test_queries_that_are_none(mem: Memory, ask: str, query: Any) -> None:
         getattr(mem, ask)(query)
 
 
-@pytest.mark.parametrize("ranker", RANKERS)
-@pytest.mark.parametrize(
+@every("ranker", RANKERS)
+@every(
     "query",
     [
         "tea \ud800",
@@ -92,17 +94,17 @@ def test_queries_that_are_none(mem: Memory, ask: str, query: Any) -> None:
         "\\b(tea",
         "tea' OR 1=1 --",
     ],
-    ids=lambda query: ascii(query[:12]),
 )
 def test_odd_queries_are_only_text(mem: Memory, ranker: str, query: str) -> None:
-    """Q7, Q8: half pairs, NULs, syntax of other languages and very long queries are searched for, and never an error."""
+    """Q7, Q8: half pairs, NULs, syntax of other languages and very long queries are searched for,
+    and never an error."""
     mem.remember_many([{"content": "green tea"}, {"content": "猫猫猫"}, {"content": "x"}])
     hits = mem.search(query, ranker=ranker)
     if ranker != "hybrid" and "tea" in query:
         assert "green tea" in contents(hits)
 
 
-@pytest.mark.parametrize(
+@every(
     "filters",
     [
         {"ranker": "best"},
@@ -152,11 +154,11 @@ def test_odd_queries_are_only_text(mem: Memory, ranker: str, query: str) -> None
         {"run_id": 5},
         {"run_id": ""},
     ],
-    ids=str,
 )
-@pytest.mark.parametrize("query", ["tea", "?!"])
+@every("query", ["tea", "?!"])
 def test_filters_that_are_none(mem: Memory, query: str, filters: dict[str, Any]) -> None:
-    """Q3, Q7: an unknown or misshapen ranker, layer, state, kind, tag, time or run is an error, whatever is asked."""
+    """Q3, Q7: an unknown or misshapen ranker, layer, state, kind, tag, time or run is an error,
+    whatever is asked."""
     mem.remember("tea")
     before = size(mem)
     with pytest.raises(InvalidInput):
@@ -174,10 +176,9 @@ def test_what_is_unknown_is_told_with_what_is_known(mem: Memory, name: str) -> N
     assert len(known) >= 4
 
 
-@pytest.mark.parametrize(
+@every(
     "hours",
     [0, -1, math.nan, math.inf, -math.inf, "24", None, True, 1_000_001, [1], 10**400],
-    ids=lambda hours: str(hours)[:9],
 )
 def test_hours_that_are_none(mem: Memory, hours: Any) -> None:
     """Q1: hours are a number above 0."""
@@ -185,10 +186,9 @@ def test_hours_that_are_none(mem: Memory, hours: Any) -> None:
         mem.query_recent(hours)
 
 
-@pytest.mark.parametrize(
+@every(
     "bias",
     [math.nan, math.inf, -math.inf, "x", "0.5", None, True, [0.5], 1j, 10**400],
-    ids=lambda bias: str(bias)[:9],
 )
 def test_a_bias_that_is_none(mem: Memory, bias: Any) -> None:
     """Q1: a bias is a finite number."""
@@ -198,7 +198,8 @@ def test_a_bias_that_is_none(mem: Memory, bias: Any) -> None:
 
 
 def test_what_is_recent(mem: Memory, clock: Ticking) -> None:
-    """Q1: `query_recent` gives what happened within the hours, newest first, by when it happened and not when it was told."""
+    """Q1: `query_recent` gives what happened within the hours, newest first, by when it happened
+    and not when it was told."""
     mem.remember_many(
         [
             {"content": f"{age} hours", "at": START - timedelta(hours=age)}
@@ -244,7 +245,8 @@ def test_recent_is_what_is_active_and_mine(desk: Desk, op: Operator) -> None:
 
 
 def test_similar_memories_are_long_term(op: Operator) -> None:
-    """Q4: `recall_similar` looks at the long-term layers alone, other searches at short-term memory too."""
+    """Q4: `recall_similar` looks at the long-term layers alone, other searches at
+    short-term memory too."""
     for layer, metadata in CONTRACTS.items():
         op.remember("a cup of green tea", layer=layer, metadata=metadata)
     run = op.run("a cup of green tea")
@@ -281,7 +283,8 @@ def test_an_empty_store_has_no_answer(mem: Memory, ranker: str) -> None:
 
 @pytest.mark.parametrize("ranker", RANKERS)
 def test_reads_are_audited_with_what_they_found(desk: Desk, ranker: str) -> None:
-    """P4: every search is in the trail of reads, with its query and the records that it gave, found or not."""
+    """P4: every search is in the trail of reads, with its query and the records that it gave, found
+    or not."""
     mem = desk.agent()
     record = mem.remember("green tea")
     mem.search("green tea", ranker=ranker)
@@ -297,7 +300,8 @@ def test_reads_are_audited_with_what_they_found(desk: Desk, ranker: str) -> None
     [{"since": START}, {"since": START.timestamp()}, {"since": "2026-05-01T10:00:00+02:00"}],
 )
 def test_times_in_every_spelling(mem: Memory, times: dict[str, Any]) -> None:
-    """Q3, R4: an aware datetime, epoch seconds and ISO-8601 mean the same; since is included, until is not."""
+    """Q3, R4: an aware datetime, epoch seconds and ISO-8601 mean the same; since is included, until
+    is not."""
     mem.remember_many(
         [{"content": f"tea {n}", "at": START + timedelta(microseconds=n)} for n in (-1, 0, 1)]
     )
@@ -316,3 +320,30 @@ def test_what_rests_on_a_record(desk: Desk) -> None:
     assert desk.agent(user="ben").resting_on(base.id) == [one.id]
     assert len(memory.resting_on(base.id)) == 2
     assert memory.resting_on(one.id) == []
+
+
+def test_a_day_that_was_spoken_of_earlier_has_come(op: Operator, clock: Ticking) -> None:
+    """L12: "tomorrow" counts from when it was said, also when that was stored later."""
+    made = op.remember("The flight is tomorrow", at=clock.now - timedelta(days=1))
+    assert [(item["id"], item["why"]) for item in op.pending()] == [(made.id, "the day has come")]
+
+
+def test_a_request_waits_until_its_result(op: Operator) -> None:
+    """L12: requests, escalations and pending things are listed until something answers them."""
+    asked = op.remember("Book a table", kind="request")
+    op.remember("Disk is full", kind="escalation", metadata={"escalated_to": "Aegis"})
+    op.remember("Waiting for the courier", metadata={"status": "pending"})
+    assert len(op.pending()) == 3
+    op.remember("Table booked", kind="result", evidence=[asked.id])
+    assert asked.id not in [item["id"] for item in op.pending()]
+
+
+def test_each_user_sees_their_own_pending_things(desk: Desk) -> None:
+    """L12, R12: what waits for Ana is none of Ben's business."""
+    desk.agent(user="ana").remember("Call the bank", kind="request")
+    assert contents_of(desk.agent(user="ben").pending()) == []
+    assert contents_of(desk.agent(user="ana").pending()) == ["Call the bank"]
+
+
+def contents_of(items: list[dict[str, Any]]) -> list[str]:
+    return [item["content"] for item in items]

@@ -1,4 +1,5 @@
-"""How the work of review grows with what waits: counted in calls and in steps of SQLite, never in seconds."""
+"""How the work of review grows with what waits: counted in calls and in steps of SQLite,
+never in seconds."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ def done(
     prepare: Callable[[Operator, int], Any],
     act: Callable[[Operator, Any], object],
 ) -> Work:
-    """What an act costs after a preparation of some size. The first time, much is loaded that stays: that is not counted."""
+    """What an act costs after a preparation of some size. The first time, much is loaded that
+    stays: that is not counted."""
     for size in (FIRST, number):
         op = desk.operator(f"sky{number}-{size}")
         made = prepare(op, size)
@@ -112,7 +114,8 @@ def waiting_for_one_key(op: Operator, number: int) -> str:
 def test_a_proposal_costs_the_same_however_many_wait(
     desk: Desk, prepare: Callable[[Operator, int], str], key: str
 ) -> None:
-    """V9: proposals merge by key and value without reading the others, whether those are for the same key or not."""
+    """V9: proposals merge by key and value without reading the others, whether those are for the
+    same key or not."""
     check_growth(desk, prepare, lambda op, said: propose(op, said, key, "water"), SAME)
 
 
@@ -148,7 +151,8 @@ def test_the_queue_costs_as_much_as_it_is_long(
 
 
 def test_many_decisions_cost_as_much_as_there_are(desk: Desk) -> None:
-    """V5: what follows from decisions that are made together is done once; each of them costs the same."""
+    """V5: what follows from decisions that are made together is done once; each of them
+    costs the same."""
 
     def decide(op: Operator, _: str) -> None:
         waiting = op.proposals()
@@ -183,7 +187,8 @@ def test_taking_back_a_large_event_costs_as_much_as_it_did(desk: Desk) -> None:
 
 
 def test_the_queue_comes_in_parts(mem: Memory, op: Operator) -> None:
-    """V5: parts follow each other in one order, each says how many come after it, and what was decided is no way on."""
+    """V5: parts follow each other in one order, each says how many come after it, and what was
+    decided is no way on."""
     waiting_for_many_keys(op, 5)
     whole = op.proposals()
     assert (whole.before, whole.total, whole.left) == (0, 5, 0)
@@ -211,7 +216,8 @@ def test_very_many_rivals_are_not_all_named(op: Operator, monkeypatch: pytest.Mo
 def test_the_newest_of_what_was_rejected_is_named(
     op: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """V6: of very much that was rejected before in one place, or in much the same words, the newest is named."""
+    """V6: of very much that was rejected before in one place, or in much the same words, the newest
+    is named."""
     monkeypatch.setattr(review, "MOST_SIMILAR", 2)
     said = told(op)
     refused = [
@@ -232,7 +238,8 @@ def test_the_newest_of_what_was_rejected_is_named(
 
 
 def test_decisions_made_together_are_settled_at_their_end(op: Operator, desk: Desk) -> None:
-    """R10: the snapshot of the profile is written when the batch ends, even by an error, and holds all that was decided."""
+    """R10: the snapshot of the profile is written when the batch ends, even by an error, and holds
+    all that was decided."""
     said, snapshot = told(op), desk.folder() / "user_profile.json"
     first, second = propose(op, said, "name", "Ana"), propose(op, said, "environment", "Linux")
     with suppress(ZeroDivisionError), op.batch():
@@ -247,7 +254,8 @@ def test_decisions_made_together_are_settled_at_their_end(op: Operator, desk: De
 
 
 def test_a_value_that_two_users_had_rejected_names_one_of_them(desk: Desk) -> None:
-    """V6: what concerns everybody is barred by what any user has rejected; the refusal names one record."""
+    """V6: what concerns everybody is barred by what any user has rejected; the refusal
+    names one record."""
     refused = []
     for user in ("ana", "ben"):
         op = desk.operator(user=user)
@@ -259,7 +267,8 @@ def test_a_value_that_two_users_had_rejected_names_one_of_them(desk: Desk) -> No
 
 
 def test_many_questions_about_rejected_values_have_the_answers_of_one(desk: Desk) -> None:
-    """V6: reading all rejected values at once bars exactly what asking for each would, for every user."""
+    """V6: reading all rejected values at once bars exactly what asking for each would,
+    for every user."""
     for user in ("ana", None):
         op = desk.operator(user=user)
         op.reject(propose(op, told(op), f"drink of {user}", "gin"), "no")
@@ -279,7 +288,8 @@ def test_many_questions_about_rejected_values_have_the_answers_of_one(desk: Desk
 
 
 def test_an_older_store_learns_where_its_records_stand(desk: Desk) -> None:
-    """V9, Q3: a store whose index was made before places were in it is indexed anew, and proposals merge as ever."""
+    """V9, Q3: a store whose index was made before places were in it is indexed anew, and proposals
+    merge as ever."""
     op = desk.operator()
     said = told(op)
     first = propose(op, said, "Drink", "tea")
@@ -297,7 +307,8 @@ def test_an_older_store_learns_where_its_records_stand(desk: Desk) -> None:
 
 
 def test_a_page_of_the_trail_costs_the_same_wherever_it_is(desk: Desk) -> None:
-    """P4: the trail can be read from any event back, to its very beginning, without reading what is newer."""
+    """P4: the trail can be read from any event back, to its very beginning, without reading
+    what is newer."""
 
     def written(op: Operator, number: int) -> None:
         for place in range(number):

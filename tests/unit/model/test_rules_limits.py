@@ -1,4 +1,5 @@
-"""The edges of what is allowed: every word of the tables, written out a second time, and both sides of every limit."""
+"""The edges of what is allowed: every word of the tables, written out a second time, and both sides
+of every limit."""
 
 from __future__ import annotations
 
@@ -14,10 +15,14 @@ from lamina.errors import InvalidInput, Refused
 from lamina.model import rules
 from lamina.model.record import Actor, Draft, Layer, Role, State, Trust
 from lamina.text import fence
+from tests.cases import every
 from tests.conftest import CONTRACTS
 
 AGENT = Actor(Role.AGENT, "sky", "test")
-KINDS = "fact preference project decision crumb request result action insight error escalation user_interaction data".split()
+KINDS = (
+    "fact preference project decision crumb request result action insight error escalation "
+    "user_interaction data"
+).split()
 LASTING = ["fact", "insight", "decision", "preference", "project"]
 
 
@@ -26,13 +31,15 @@ def test_the_kinds_are_those_that_were_promised() -> None:
     assert list(rules.KINDS) == KINDS
 
 
-@pytest.mark.parametrize(
+@every(
     "word",
-    "tool tools web www http https url urls webpage webpages website websites webhook mail mails mailto email emails"
+    "tool tools web www http https url urls webpage webpages website websites webhook mail "
+    "mails mailto email emails"
     " import imports imported".split(),
 )
 def test_each_word_for_somebody_elses_text_lowers_trust(word: str) -> None:
-    """V8: one such word in a source is enough, in any case, beside others and within a name in code."""
+    """V8: one such word in a source is enough, in any case, beside others and within a
+    name in code."""
     for source in (
         word,
         word.upper(),
@@ -45,7 +52,8 @@ def test_each_word_for_somebody_elses_text_lowers_trust(word: str) -> None:
 
 @pytest.mark.parametrize("layer", list(Layer))
 def test_what_is_kept_under_a_layer_keeps_its_promises(layer: Layer) -> None:
-    """R7: a draft goes to a layer with what that promises to its readers, and without it not at all."""
+    """R7: a draft goes to a layer with what that promises to its readers, and without it
+    not at all."""
     metadata = CONTRACTS.get(layer.value, {})
     assert (
         rules.in_layer(layer, Draft(content="x", trust=Trust.AGENT, metadata=metadata)).layer
@@ -81,10 +89,11 @@ def test_a_contract_asks_for_all_its_fields(layer: Layer, fields: list[str]) -> 
     assert caught.value.details["missing"] == fields
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("trust", list(Trust))
+@every("kind", KINDS)
+@every("trust", list(Trust))
 def test_where_a_promoted_memory_goes(kind: str, trust: Trust) -> None:
-    """L2, R7, V8: lasting kinds become semantic with an origin and topics, unless they come from outside."""
+    """L2, R7, V8: lasting kinds become semantic with an origin and topics, unless they
+    come from outside."""
     layer, metadata = rules.promoted(kind, trust, {"a": 1}, ("tea",))
     if kind in LASTING and trust is not Trust.EXTERNAL:
         assert (layer, metadata) == (
@@ -97,13 +106,15 @@ def test_where_a_promoted_memory_goes(kind: str, trust: Trust) -> None:
 
 @pytest.mark.parametrize("origin", ["compression", "memory-review", "sleep"])
 def test_nobody_promotes_what_says_that_an_engine_made_it(origin: str) -> None:
-    """V8: what only engines make is not known because a short-term memory claims to be one of them."""
+    """V8: what only engines make is not known because a short-term memory claims to be
+    one of them."""
     given = {"origin": origin, "topic_tags": ["tea"]}
     assert rules.promoted("fact", Trust.AGENT, given, ()) == (Layer.EPISODIC, given)
 
 
 def test_what_would_break_the_contract_is_kept_as_what_happened() -> None:
-    """L2, R7: a memory whose own metadata breaks the promise is promoted, but not to what is known."""
+    """L2, R7: a memory whose own metadata breaks the promise is promoted, but not to
+    what is known."""
     for given in ({"topic_tags": "tea"}, {"origin": "radar"}, {"origin": ""}):
         assert rules.promoted("fact", Trust.AGENT, given, ()) == (Layer.EPISODIC, given)
 
@@ -178,7 +189,8 @@ def test_how_far_back_one_may_look(
 
 
 def test_a_finite_number_is_a_number() -> None:
-    """R4: whole numbers come back as floats; what is too large for one, infinite, or a yes is no number."""
+    """R4: whole numbers come back as floats; what is too large for one, infinite, or a yes
+    is no number."""
     assert repr(rules.number(5, "x")) == "5.0"
     for value in (True, False, "5", None, math.nan, math.inf, 10**400):
         with pytest.raises(InvalidInput, match=r"x .* is not a number"):
@@ -193,7 +205,7 @@ def test_a_refused_move_tells_what_is_possible() -> None:
         rules.check_move(State.CONSTRAINED, State.SUPERSEDED, Role.OPERATOR)
 
 
-@pytest.mark.parametrize(
+@every(
     ("check", "value", "name"),
     [
         (rules.importance, 2, "importance 2"),
@@ -242,7 +254,8 @@ def test_halves_of_pairs_beyond_the_limit_are_a_typed_error() -> None:
 
 
 def test_a_filter_takes_a_list() -> None:
-    """Q3: nothing is no filter, a list stays in order, and a bare text is a mistake and not a row of letters."""
+    """Q3: nothing is no filter, a list stays in order, and a bare text is a mistake and not a row
+    of letters."""
     assert rules.several(None, "tags") == ()
     assert rules.several(["b", "a"], "tags") == ("b", "a")
     assert rules.several({"a": 1}, "tags") == ("a",)
@@ -252,7 +265,8 @@ def test_a_filter_takes_a_list() -> None:
 
 
 def test_names_and_plain_values_filter() -> None:
-    """Q3: values are compared as they are indexed; a name has at most 256 characters; the rest is a typed error."""
+    """Q3: values are compared as they are indexed; a name has at most 256 characters; the rest is a
+    typed error."""
     assert rules.facets(None) == ()
     assert rules.facets({"done": True, "n": 3, "x" * 256: "y"}) == (
         ("done", "true"),
@@ -275,7 +289,8 @@ def test_names_and_plain_values_filter() -> None:
 
 
 def test_a_set_is_read_in_one_order() -> None:
-    """Q6: a set has none of its own, so tags and evidence of one are the same in every process; lists keep theirs."""
+    """Q6: a set has none of its own, so tags and evidence of one are the same in every process;
+    lists keep theirs."""
     assert rules.tags({"b", "c", "a"}) == ("a", "b", "c")
     assert rules.evidence(frozenset({"b/2", "a/1"})) == ("a/1", "b/2")
     assert rules.tags(["b", "c", "a"]) == ("b", "c", "a")
@@ -290,7 +305,8 @@ def test_any_sign_of_a_place_makes_a_reference(reference: str) -> None:
 
 
 def test_a_query_with_half_a_pair_is_searched_for() -> None:
-    """Q7: what cannot be stored may still be asked, and finds nothing that it should not; the limit is in bytes."""
+    """Q7: what cannot be stored may still be asked, and finds nothing that it should not; the limit
+    is in bytes."""
     assert rules.query("tea \ud800") == "tea ?"
     assert rules.query("é" * (32 * 1024)) == "é" * (32 * 1024)
     with pytest.raises(InvalidInput, match="more than 65,536 bytes"):
@@ -301,7 +317,8 @@ def test_a_query_with_half_a_pair_is_searched_for() -> None:
 
 
 def test_what_memory_context_gave_is_not_remembered_again() -> None:
-    """Q9: the fence and all in it are taken out of a text; a text that is nothing else is refused, and so is metadata."""
+    """Q9: the fence and all in it are taken out of a text; a text that is nothing else is refused,
+    and so is metadata."""
     fenced = f"{fence.OPEN}\nsomething\n"
     assert fence.OPEN not in rules.content(f"I read: {fenced}{fence.CLOSE} and thought.")
     with pytest.raises(Refused, match="remembered already"):
@@ -370,7 +387,7 @@ def test_each_field_of_a_draft_has_its_place() -> None:
     assert (made.user, made.run_id) == ("ana", "run")
 
 
-@pytest.mark.parametrize(
+@every(
     "field",
     ["source", "speaker", "session", "key", "at", "timestamp", "ts", "trust", "layer", "kind"],
 )

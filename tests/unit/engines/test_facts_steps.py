@@ -1,4 +1,5 @@
-"""What a claim does to facts, written out: each step as a whole, what a record keeps of a fact, and what is read from it."""
+"""What a claim does to facts, written out: each step as a whole, what a record keeps of a fact, and
+what is read from it."""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ from msgspec import structs
 from lamina.engines import facts
 from lamina.engines.facts import Effect, Fact, Source, Step
 from lamina.model.record import Layer, State, Trust
-
-from .test_facts import DAY, START, claim
-from .test_profile import record
+from tests.cases import every
+from tests.unit.engines.claimed import DAY, START, claim
+from tests.unit.engines.samples import record
 
 
 def on(day: float) -> datetime:
@@ -86,7 +87,8 @@ def test_a_change_says_what_it_ends() -> None:
 
 
 def test_a_correction_begins_where_the_mistake_did() -> None:
-    """S2: the mistake had never been so, and has no end; a denial beside it does not say since when."""
+    """S2: the mistake had never been so, and has no end; a denial beside it does not
+    say since when."""
     porto = fact("Porto", 2)
     step = facts.decide([porto], claim("lives_in", "Lisbon", 4, corrects=True), heard(4))
     assert step == Step(
@@ -122,7 +124,8 @@ def test_the_first_thing_that_came_after_counts() -> None:
 
 
 def test_what_was_said_again_is_cut_in_two() -> None:
-    """S2, Q10: what comes between leaves a first part that ended, and the fact holds again since it was repeated."""
+    """S2, Q10: what comes between leaves a first part that ended, and the fact holds again since it
+    was repeated."""
     porto = fact("Porto", 1, said=(on(1), on(6), on(9)))
     step = facts.decide([porto], claim("lives_in", "Lisbon", 3), heard(20))
     assert step.changed == ((porto, structs.replace(porto, valid_from=on(6))),)
@@ -151,7 +154,8 @@ def test_what_was_a_mistake_comes_after_nothing() -> None:
 
 
 def test_a_repetition_is_one_of_the_last_that_holds() -> None:
-    """S2: and it is known already only from the same voice, of the same time, and not said later."""
+    """S2: and it is known already only from the same voice, of the same time, and
+    not said later."""
     porto = fact("Porto", 1)
     said_again = Step(Effect.REPEAT, "says what is known", fact=porto)
     known_already = Step(Effect.KNOWN, "known already")
@@ -188,7 +192,8 @@ def test_who_is_outside_proposes_against_what_it_would_end() -> None:
 
 
 def test_an_operators_past_is_no_agents_to_change() -> None:
-    """V8: what an operator said and what ended since is protected too, and is not named as active."""
+    """V8: what an operator said and what ended since is protected too, and is not
+    named as active."""
     past = over(fact("Porto", 1, trust=Trust.OPERATOR), 9)
     step = facts.decide([past], claim("lives_in", "Faro", 4), heard(20))
     assert (step.effect, step.ends) == (Effect.PROPOSE, ())
@@ -206,7 +211,8 @@ def test_denying_all_of_nothing() -> None:
 
 
 def test_a_correction_takes_back_the_last_of_many() -> None:
-    """S2: one of the things that somebody likes, but the only place where she lives; and nothing that was denied."""
+    """S2: one of the things that somebody likes, but the only place where she lives; and nothing
+    that was denied."""
     likes = [
         fact("tea", 1, "likes"),
         fact("coffee", 2, "likes"),
@@ -217,7 +223,7 @@ def test_a_correction_takes_back_the_last_of_many() -> None:
     assert facts.decide(likes, claim("likes", "mate", 5), heard(5)).ends == ()
 
 
-@pytest.mark.parametrize(
+@every(
     ("known", "said", "ends"),
     [
         (fact("Porto"), claim("lives_in", "Faro", 5), True),
@@ -246,7 +252,8 @@ def test_a_correction_takes_back_the_last_of_many() -> None:
     ],
 )
 def test_what_cannot_hold_beside_a_claim(known: Fact, said: Any, ends: bool) -> None:
-    """S2: one value of those that are single, a value and its denial, liking and disliking, and what it says it replaces."""
+    """S2: one value of those that are single, a value and its denial, liking and disliking, and
+    what it says it replaces."""
     assert facts.decide([known], said, heard(5)).ends == ((known,) if ends else ())
 
 
@@ -254,7 +261,8 @@ def test_what_cannot_hold_beside_a_claim(known: Fact, said: Any, ends: bool) -> 
 
 
 def test_the_facts_after_a_change() -> None:
-    """S2: those that stay as they were, what ended, its first part, and the new one at the end, with its source."""
+    """S2: those that stay as they were, what ended, its first part, and the new one at the end,
+    with its source."""
     porto, said_by = fact("Porto", 1, said=(on(1), on(6))), heard(20)
     said = claim("lives_in", "Lisbon", 3)
     step = facts.decide([porto], said, said_by)
@@ -298,7 +306,8 @@ def test_a_new_fact_is_active_since_its_time() -> None:
 
 
 def test_a_fact_after_it_was_repeated() -> None:
-    """S2, V8: another voice takes half of the doubt, times how sure it is; each source, voice and time is there once."""
+    """S2, V8: another voice takes half of the doubt, times how sure it is; each source, voice and
+    time is there once."""
     porto = fact("Porto", 3, confidence=0.6, evidence=("old",), said=(on(3),))
     said = claim("lives_in", "Porto", 1)
     once = facts.repeated(porto, said, heard(9, "ben"), on(1))
@@ -322,7 +331,8 @@ def test_a_fact_after_it_was_repeated() -> None:
 
 
 def test_a_fact_holds_from_its_beginning_until_before_its_end() -> None:
-    """S2, Q10: at the first moment, and no longer at the last; what was superseded without an end never did."""
+    """S2, Q10: at the first moment, and no longer at the last; what was superseded without an end
+    never did."""
     ended = over(fact("Porto", 2), 4)
     assert [ended.holds(on(day)) for day in (1.999, 2, 3.999, 4)] == [False, True, True, False]
     assert [over(fact("Porto", 2), None).holds(on(day)) for day in (1, 2, 9)] == [
@@ -345,7 +355,8 @@ def test_said_after_is_the_next_time() -> None:
 
 
 def test_what_a_fact_keeps_beside_its_words() -> None:
-    """R9: where it came from, what it says, whose word it is, since when, and the rule; whether only one can be active."""
+    """R9: where it came from, what it says, whose word it is, since when, and the rule; whether
+    only one can be active."""
     assert facts.metadata_of(claim("lives_in", "Porto", 1), heard(3)) == {
         "origin": "sleep",
         "topic_tags": ["lives_in"],
@@ -411,7 +422,8 @@ def test_a_fact_is_read_from_its_record() -> None:
 
 
 def test_what_a_record_does_not_say_follows_from_its_times() -> None:
-    """R9: it holds since it happened, and was said then and when it was verified; `negated` is true or nothing."""
+    """R9: it holds since it happened, and was said then and when it was verified; `negated` is true
+    or nothing."""
     kept = record(1, {**KEPT, "negated": "yes", "voices": "ana"}, layer=Layer.SEMANTIC)
     read = facts.fact_of(kept)
     assert (read.valid_from, read.said, read.voices, read.negated) == (
@@ -435,7 +447,8 @@ def test_what_a_record_does_not_say_follows_from_its_times() -> None:
     ],
 )
 def test_what_is_no_fact(change: dict[str, Any], layer: Layer) -> None:
-    """R9: without a subject and a value in words, an attribute that is known, or in another layer."""
+    """R9: without a subject and a value in words, an attribute that is known, or
+    in another layer."""
     assert facts.is_fact(record(1, KEPT, layer=Layer.SEMANTIC))
     assert not facts.is_fact(record(1, {**KEPT, **change}, layer=layer))
     assert not facts.is_fact(record(1, {"subject": "Ana", "value": "x"}, layer=Layer.SEMANTIC))
@@ -488,7 +501,8 @@ def test_values_without_words() -> None:
 
 
 def test_facts_by_their_places() -> None:
-    """S2: those of a place in the order in which they began, and by their ids where they began together."""
+    """S2: those of a place in the order in which they began, and by their ids where
+    they began together."""
     records = [
         record(3, KEPT, layer=Layer.SEMANTIC, valid_from=on(4)),
         record(

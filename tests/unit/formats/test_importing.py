@@ -1,4 +1,5 @@
-"""How far a file reaches that nobody vouches for: to what came as it did, of the same user, and to nothing that is believed."""
+"""How far a file reaches that nobody vouches for: to what came as it did, of the same user, and to
+nothing that is believed."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def event(record_id: str, doing: str, **more: Any) -> dict[str, Any]:
 def test_what_a_person_confirmed_stays(
     op: Operator, tmp_path: Path, layer: str, doing: str
 ) -> None:
-    """V8, H5: what came without trust and was confirmed is believed; only a file with trust removes or replaces it."""
+    """V8, H5: what came without trust and was confirmed is believed; only a file with trust removes
+    or replaces it."""
     theirs = {
         "record_id": "r1",
         "layer": layer,
@@ -72,7 +74,8 @@ def test_a_believed_record_of_an_earlier_import_stays(op: Operator, tmp_path: Pa
 
 @pytest.mark.parametrize("doing", ["DELETE", "UPDATE"])
 def test_events_reach_only_what_such_a_file_brought(desk: Desk, tmp_path: Path, doing: str) -> None:
-    """V8, H5: the id of a record that is here is no right to it; what a file brought is reached by its name there."""
+    """V8, H5: the id of a record that is here is no right to it; what a file brought is reached by
+    its name there."""
     op = desk.operator()
     mine = desk.agent().remember("seen on a page", source="web")
     assert mine.trust is Trust.EXTERNAL
@@ -90,7 +93,8 @@ def test_events_reach_only_what_such_a_file_brought(desk: Desk, tmp_path: Path, 
 @pytest.mark.parametrize("trust", [False, True])
 @pytest.mark.parametrize("policy", ["skip", "merge", "replace"])
 def test_no_file_reaches_another_user(desk: Desk, tmp_path: Path, policy: str, trust: bool) -> None:
-    """V8, P6: a line of one user neither changes, replaces nor removes what is another's, whatever id it names."""
+    """V8, P6: a line of one user neither changes, replaces nor removes what is another's, whatever
+    id it names."""
     op = desk.operator()
     bobs = desk.agent(user="bob").remember("of bob", source="web")
     told = {"id": bobs.id, "content": "evil", "layer": "short_term", "user": "mallory"}
@@ -102,7 +106,8 @@ def test_no_file_reaches_another_user(desk: Desk, tmp_path: Path, policy: str, t
 
 
 def test_a_tool_waits_for_a_person(op: Operator, tmp_path: Path) -> None:
-    """V8: tools and integrations of a file that is not trusted are found by nobody until a person confirms them."""
+    """V8: tools and integrations of a file that is not trusted are found by nobody until a person
+    confirms them."""
     held = {
         "world": "tool",
         "name": "pay",
@@ -121,7 +126,8 @@ def test_a_tool_waits_for_a_person(op: Operator, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", [None, "lamina", "sky", "mem0", "sentinel"])
 def test_a_pipe_is_not_waited_for(op: Operator, tmp_path: Path, form: str | None) -> None:
-    """H5: what is no plain file is an error before anything opens it: a pipe would never answer, a device never end."""
+    """H5: what is no plain file is an error before anything opens it: a pipe would never answer, a
+    device never end."""
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
         with pytest.raises(InvalidInput, match="is not a file"):
@@ -131,7 +137,8 @@ def test_a_pipe_is_not_waited_for(op: Operator, tmp_path: Path, form: str | None
 
 @pytest.mark.parametrize("kind", ["hard link", "pipe"])
 def test_rejects_go_into_no_file_of_another(op: Operator, tmp_path: Path, kind: str) -> None:
-    """P1, H5: a file with a second name, or none at all, gets no rejected lines; it stays as it is, nothing is imported."""
+    """P1, H5: a file with a second name, or none at all, gets no rejected lines; it stays as it is,
+    nothing is imported."""
     source, beside, victim = (tmp_path / name for name in ("a.jsonl", "a.jsonl.rejected", "victim"))
     source.write_text('{"content": "good"}\nbad\n')
     victim.write_text("precious")
