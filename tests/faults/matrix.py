@@ -103,11 +103,9 @@ ROWS: Mapping[str, tuple[str, ...]] = {
 
 # Verbs that write, and by which paths.
 WRITES: Mapping[str, tuple[str, ...]] = {
-    "Operator.add_note": ("takes notes",),
     "Operator.backup": ("backs up",),
     "Operator.catch_up": ("replays the fail-safe",),
     "Operator.close": ("indexes", "mirrors in lines", "reads strictly"),
-    "Operator.close_run": ("ends a run",),
     "Operator.compact": ("proposes to compact",),
     "Operator.compress_short_to_long": ("compresses",),
     "Operator.batch": ("confirms many",),
@@ -175,10 +173,10 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "LaminaSession.pop_item": ("forgets",),
     "operator_key.change": ("locks the home",),
     "operator_key.remove": ("unlocks the home",),
-    "moves.move": (SERVERS,),
-    "handles.begin_anew": (RESTORES,),
-    "handles.connect": ("makes the home", "comes to a new schema"),
-    "handles.restore": (RESTORES,),
+    "migrate.move": (SERVERS,),
+    "opening.begin_anew": (RESTORES,),
+    "opening.connect": ("makes the home", "comes to a new schema"),
+    "opening.restore": (RESTORES,),
     "models.fetch": (CACHE,),
     "models.pull": (CACHE,),
 }
@@ -222,7 +220,6 @@ READS: Mapping[str, Callable[[Operator, str], object]] = {
         )
     },
     "contents": lambda operator, record: operator.contents([record]),
-    "count_notes": lambda operator, record: operator.runs()[0].note_count,
     "erasable": lambda operator, record: operator.erasable(record),
     "explain_importance": lambda operator, record: operator.explain_importance("memory"),
     "full_id": lambda operator, record: operator.full_id(record[-6:]),
@@ -258,18 +255,18 @@ LOOKS = (
         "LaminaSession.get_items",
         "operator_key.check",
         "operator_key.is_set",
-        "moves.advice",
-        "moves.has_arrived",
+        "migrate.advice",
+        "migrate.has_arrived",
     ),
     *("models.is_here", "models.listed"),
     *(
-        "handles.agent_label",
-        "handles.before_restore",
-        "handles.chosen_agent",
-        "handles.chosen_user",
-        "handles.look",
+        "opening.agent_label",
+        "opening.before_restore",
+        "opening.chosen_agent",
+        "opening.chosen_user",
+        "opening.look",
     ),
-    *("handles.home_path", "handles.local_user"),
+    *("opening.home_path", "opening.local_user"),
 )
 
 # Commands of the program: the verbs that each may call, those that write at least.
@@ -310,7 +307,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "key status": ("operator_key.is_set",),
     "list": ("Operator.list",),
     "mcp": ("Operator.remember", "Operator.propose_profile", "Operator.request_forget"),
-    "migrate": ("moves.move",),
+    "migrate": ("migrate.move",),
     "mirror rebuild": ("Operator.rebuild_mirrors",),
     "mirror status": ("Operator.mirrors",),
     "mirror sync": ("Operator.sync_mirrors",),
@@ -327,7 +324,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "reindex": ("Operator.reindex",),
     "remember": ("Operator.remember",),
     "restore": (
-        *("handles.restore", "handles.begin_anew"),
+        *("opening.restore", "opening.begin_anew"),
         *("Operator.restore", "Operator.end_grants_but"),
     ),
     "review": ("Operator.confirm", "Operator.reject", "Operator.correct"),
@@ -339,7 +336,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "revoke-grant": ("Operator.revoke_grant",),
     "rollback": ("Operator.rollback",),
     "run": ("Orchestrator.run", "Orchestrator.tick"),
-    "runs close": ("Operator.close_run",),
+    "runs close": ("Run.close",),
     "runs list": ("Operator.runs",),
     "search": ("Operator.search",),
     "semantic compact": ("Operator.compact",),

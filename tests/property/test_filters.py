@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamina import Memory, Operator
+from lamina.errors import Conflict
 from lamina.model import rules
 from lamina.model.record import Hits, Layer, State
 from lamina.search import RANKERS
@@ -107,7 +108,11 @@ def stored(desk: Desk, items: list[dict[str, Any]]) -> tuple[Operator, list[str]
                 **{**one["item"], "metadata": {**contract, **one["item"]["metadata"]}},
             )
         since, until = one["valid"]
-        move(op, record.id, state=one["state"], valid_from=since, valid_to=until)
+        valid = {"valid_from": since, "valid_to": until}
+        try:
+            move(op, record.id, state=one["state"], **valid)
+        except Conflict:  # its slot is taken
+            move(op, record.id, state=State.SUPERSEDED, **valid)
     desk.clock.step = timedelta()
     desk.clock.set(NOW)
     return op, [run.id for run in runs]

@@ -92,8 +92,14 @@ class Head(NamedTuple):
 
 
 def head(connection: Connection | Cursor, seed: bytes) -> Head:
+    """Find the end of the chain; a new chain hangs on `seed`."""
     last = connection.execute("SELECT seq, records, hash FROM events ORDER BY seq DESC LIMIT 1").get
-    return Head(0, 0, seed) if last is None else Head(*last)
+    if last is None:
+        return Head(0, 0, seed)
+    found = Head(*last)
+    if type(found.hash) is not bytes:  # a page of zeros reads as NULL, whatever the schema says
+        raise Corrupt(f"event {found.seq} is damaged; run `lamina audit verify`")
+    return found
 
 
 def append(

@@ -10,6 +10,7 @@ import functools
 from collections.abc import Iterator
 from importlib import resources
 
+from lamina.errors import StoreUnavailable
 from lamina.text.secrets.patterns import Found, lazy
 
 SEED = "seed phrase"
@@ -34,7 +35,12 @@ GRAMMAR = frozenset("the and are for was but not has your our can its his her th
 @functools.cache
 def _words() -> frozenset[str]:
     words = resources.files("lamina.text.secrets").joinpath("seed_words.txt")
-    return frozenset(words.read_text("ascii").split())
+    try:
+        return frozenset(words.read_text("ascii").split())
+    except OSError as error:  # the disk fails, and took our own files with it
+        raise StoreUnavailable(
+            f"the program cannot be read: {error.strerror}; nothing was stored"
+        ) from error
 
 
 def seeds(lowered: str) -> Iterator[Found]:
