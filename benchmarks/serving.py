@@ -26,7 +26,7 @@ import lamina
 from benchmarks.searching import filled, questions
 from benchmarks.speed import folder
 from lamina import Memory
-from lamina.home.tokens import Access
+from lamina.home.tokens import Tokens
 from lamina.model.clock import system_clock
 
 NUMBER = 10_000
@@ -38,7 +38,7 @@ GOAL = 0.5
 @contextmanager
 def served(path: Path) -> Iterator[tuple[str, str]]:
     """The address of a server in a process of its own, and a token."""
-    _, token = Access(path).create("default", None, system_clock())
+    _, token = Tokens(path).create("default", None, system_clock())
     command = [sys.executable, "-m", "lamina.surfaces.cli.main", "--json", "serve", "--port", "0"]
     environment = {**os.environ, "LAMINA_HOME": str(path)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as running:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lamina.embedders import Embedder, wordllama
 from lamina.errors import StoreUnavailable
-from lamina.mirrors import Asked, Listed, Mirror, Position, Searchable
+from lamina.mirrors import Listed, Mirror, MirrorRequest, Position, SearchableMirror
 from lamina.mirrors.jsonl import LONG, SHORT
 from lamina.model.record import Layer, Record
 from tests.unit.formats.samples import record as plain
@@ -181,9 +181,11 @@ class SearchContract(MirrorContract):
     def asked(self, folder: Path, text: str = "tea", limit: int = 10, **filters: Any) -> list[int]:
         """The numbers of the candidates for a question, the best first."""
         mirror = self.open(folder)
-        assert isinstance(mirror, Searchable)
+        assert isinstance(mirror, SearchableMirror)
         vector = embedder().embed([text])[0].tolist()
-        return [int(one) for one in mirror.candidates(Asked(text, vector, limit, **filters))]
+        return [
+            int(one) for one in mirror.candidates(MirrorRequest(text, vector, limit, **filters))
+        ]
 
     def test_the_nearest_come_first(self, tmp_path: Path) -> None:
         """B2: candidates are ordered by nearness, and no more than asked for."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import lamina
 from lamina.formats.world import tool
 from lamina.home import operator_key
-from lamina.home.tokens import Access
+from lamina.home.tokens import Tokens
 from lamina.memory.jobs import ACTOR
 from lamina.memory.opening import connect
 from lamina.model.record import Role
@@ -41,16 +41,16 @@ def mirrored(operator: lamina.Operator) -> Any:
 
 
 def with_a_token(operator: lamina.Operator) -> None:
-    Access(operator.home.path).create(AGENT, None, NOW, name="first")
+    Tokens(operator.home.path).create(AGENT, None, NOW, name="first")
 
 
 def make_token(operator: lamina.Operator) -> object:
-    access = Access(operator.home.path)
+    access = Tokens(operator.home.path)
     return len(access.tokens()) > 1 or access.create(AGENT, None, NOW, name="second")
 
 
 def tokens(operator: lamina.Operator) -> Any:
-    return sorted(str(token.name) for token in Access(operator.home.path).tokens())
+    return sorted(str(token.name) for token in Tokens(operator.home.path).tokens())
 
 
 def lock_home(operator: lamina.Operator) -> None:
@@ -178,7 +178,7 @@ def jobs_done(operator: lamina.Operator) -> Any:
 
 
 def revoke_token(operator: lamina.Operator) -> object:
-    access = Access(operator.home.path)
+    access = Tokens(operator.home.path)
     return [access.revoke(token.id) for token in access.tokens()]
 
 

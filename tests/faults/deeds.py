@@ -255,7 +255,7 @@ def capture(operator: lamina.Operator) -> None:
     """What `lamina capture` does with the messages of ntfy."""
     counts, problems = ntfy.Counts(), list[str]()
     list(
-        ntfy.stored(
+        ntfy.store_messages(
             operator,
             io.BytesIO(CALLS_OF_NTFY.encode()),
             lambda line, why: problems.append(why),

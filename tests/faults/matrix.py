@@ -12,7 +12,7 @@ import click
 import lamina
 from lamina.embedders import models
 from lamina.home import operator_key
-from lamina.home.tokens import Access
+from lamina.home.tokens import Tokens
 from lamina.memory import migrate, opening
 from lamina.memory.agent import Memory
 from lamina.memory.jobs import Orchestrator
@@ -27,7 +27,7 @@ from lamina.surfaces.hooks import Hooks
 
 # Whose verbs are the program. Who may decide has all verbs of who may not.
 OWNERS: tuple[type | ModuleType, ...] = (
-    *(Operator, Run, Guest, WorldModel, Hooks, Access, Orchestrator, LaminaStore, LaminaSession),
+    *(Operator, Run, Guest, WorldModel, Hooks, Tokens, Orchestrator, LaminaStore, LaminaSession),
     *(operator_key, migrate, models, opening),
 )
 # What is broken in other folders than this one, or is no part of a home.

@@ -44,7 +44,7 @@ class Conductor(Child):
         self._ear.flush()
 
 
-def last(home: Path, job: str) -> schedule.Last:
+def last(home: Path, job: str) -> schedule.LastRun:
     with closing(scratch(home / "jobs.db")) as database:
         return jobs.states(database.reader())[job]
 

@@ -183,7 +183,7 @@ def check_decided_or_not(base: Base, home: Path) -> None:
         found = Standing.of(decider.operator)
         tally.check(base.before.records, [record.id for record in found.records.values()])
         assert found in (base.before, base.after)
-        check_places(base, found)
+        check_slots(base, found)
         order = dict(base.order)
         ended = outcome(lambda: getattr(decider, order.pop("step"))(**order))
         # What is decided is decided: nothing is left to revoke, and everything else is refused.
@@ -198,7 +198,7 @@ def check_decided_or_not(base: Base, home: Path) -> None:
     assert list(home.rglob("*.tmp")) == []
 
 
-def check_places(base: Base, found: Standing) -> None:
+def check_slots(base: Base, found: Standing) -> None:
     """Never two active values for one key of one person, and never none where there is one before
     and after."""
     assert set(found.places.values()) <= {1}

@@ -19,7 +19,7 @@ import pytest
 import lamina
 from lamina.memory.opening import connect
 from lamina.model.record import Role
-from lamina.store.upkeep.erase_plan import Wanted
+from lamina.store.upkeep.erase_plan import ErasureRequest
 from lamina.store.upkeep.verify import Report
 from tests.conftest import Ticking
 
@@ -317,7 +317,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         operator.grant("milton", record=said[0].id)
         operator.erase(operator.remember("Ana hides pomegranates", key="hidden").id)
         left = operator.remember("Ana hides tangerines too")
-        operator._parts.erasures.begin(Wanted((left.id,)))  # a crash before the certificate
+        operator._parts.erasures.begin(ErasureRequest((left.id,)))  # a crash before the certificate
         clock.jump(timedelta(days=400))
         operator.sleep()
     with lamina.open(AGENT, home=home, clock=clock) as memory:

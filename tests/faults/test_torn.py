@@ -12,7 +12,7 @@ import pytest
 
 import lamina
 from lamina.home import operator_key
-from lamina.home.tokens import Access
+from lamina.home.tokens import Tokens
 from lamina.memory import doctor
 from tests.property.holding import held
 
@@ -52,7 +52,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Home:
     (path / "retention_rules.yaml").write_text("short_term_max_lines: 30\n")
     (path / "schedule.yaml").write_text("jobs:\n  expiry: {every_minutes: 60}\n")
     (path / "config.toml").write_text('[audit]\nreads = "strict"\n')
-    Access(path).create(AGENT, None, NOW, name="first")
+    Tokens(path).create(AGENT, None, NOW, name="first")
     with opened(path) as operator:
         furnish(operator)
     operator_key.change(path, KEY)
@@ -111,7 +111,7 @@ def verbs(operator: lamina.Operator) -> dict[str, Callable[[], object]]:
         "violations": operator.audit_violations,
         "erasures": operator.erasures,
         "failsafe": operator.failsafe_status,
-        "tokens": lambda: Access(operator.home.path).tokens(),
+        "tokens": lambda: Tokens(operator.home.path).tokens(),
         "doctor": lambda: list(doctor.examine(operator.home, AGENT)),
         "world": lambda: operator.world.tools(),
         "run_once": operator.run_once,

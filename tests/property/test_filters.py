@@ -152,7 +152,7 @@ def test_every_ranker_finds_what_the_filter_admits(
         names = {"first": runs[0], "second": runs[1], None: None}
         for chosen in (msgspec.structs.replace(one, run_id=names[one.run_id]) for one in filters):
             expected = admitted(op, chosen)
-            with op._scope.store.index.look() as look:
+            with op._scope.store.index.snapshot() as look:
                 assert set(np.flatnonzero(look.allowed(chosen)).tolist()) == expected
             for ranker in RANKERS:
                 everything = {hit.record.seq for hit in found(op, "tea книги meeting", ALL, ranker)}

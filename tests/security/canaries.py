@@ -15,7 +15,7 @@ import msgspec
 
 from lamina import Memory, Operator
 from lamina.errors import LaminaError
-from lamina.home.tokens import Access
+from lamina.home.tokens import Tokens
 from tests.conftest import CONTRACTS, Desk
 
 CANARY = re.compile(r"zq([a-z]+)\d{4}kx", re.IGNORECASE)
@@ -163,7 +163,7 @@ def planted(desk: Desk, owners: Iterable[Owner] = OWNERS) -> Planted:
                 )
         else:
             runs[owner.name] = planter.everywhere()
-        access = Access(desk.home)
+        access = Tokens(desk.home)
         tokens[owner.name] = access.create(
             owner.agent, owner.user, desk.clock(), name=f"of {planter.canary()}"
         )[0].id

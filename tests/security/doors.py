@@ -298,8 +298,8 @@ def events(keys: Keys, attack: Attack, chance: random.Random, most: int) -> Iter
 def heard(memory: Memory, data: bytes) -> str:
     """What a hook answers to an event, and what it tells of its troubles."""
     told: list[str] = []
-    made = call.Call(
-        call.Wanted(None, False), PATIENT, lambda: memory, lambda memory: None, told.append
+    made = call.HookCall(
+        call.CallOptions(None, False), PATIENT, lambda: memory, lambda memory: None, told.append
     )
     made.run(io.BytesIO(data))
     return made.answer().decode() + " ".join(told)

@@ -15,9 +15,9 @@ import pytest
 
 import lamina
 from lamina import Memory, Operator
-from lamina.home.tokens import Access
+from lamina.home.tokens import Tokens
 from lamina.memory import opening as handles
-from lamina.memory.sleep.facts import Knowledge
+from lamina.memory.sleep.facts import FactWriter
 from lamina.store.index import snapshot
 from lamina.store.tables import learned
 from tests.conftest import Desk
@@ -327,15 +327,15 @@ def test_what_sleeps_meanwhile_does_not_bring_it_back(
     operator.remember_conversation(
         [{"speaker": "Ana", "text": f"I live in {MARK.title()}."}], session="s1"
     )
-    said = Knowledge._said
+    said = FactWriter._said
 
-    def erased_meanwhile(self: Knowledge, *given: Any) -> Any:
+    def erased_meanwhile(self: FactWriter, *given: Any) -> Any:
         found = list(said(self, *given))
-        monkeypatch.setattr(Knowledge, "_said", said)
+        monkeypatch.setattr(FactWriter, "_said", said)
         other.erase(session="s1")
         return iter(found)
 
-    monkeypatch.setattr(Knowledge, "_said", erased_meanwhile)
+    monkeypatch.setattr(FactWriter, "_said", erased_meanwhile)
     operator.sleep()
     assert operator.facts() == []
     operator.close()
@@ -446,11 +446,11 @@ def test_a_user_who_only_asked_is_erased_too(desk: Desk) -> None:
     hers.close()
     desk.agent("sentinel", user=MARK).remember("she was here")
     operator = desk.operator()
-    _, secret = Access(desk.home).create("sky", MARK, desk.clock())
+    _, secret = Tokens(desk.home).create("sky", MARK, desk.clock())
     certificate = operator.erase(user=MARK)
     assert certificate.records == []
     assert [one["place"] for one in certificate.unreached] == ["agents/sentinel"]
-    assert Access(desk.home).find(secret, desk.clock()) is None
+    assert Tokens(desk.home).find(secret, desk.clock()) is None
     operator.close()
     assert [path for path in holding(desk.home, MARK) if "sentinel" not in path] == []
     with pytest.raises(lamina.NotFound):

@@ -21,7 +21,7 @@ from lamina.home.http_client import address
 from lamina.home.locks import locked
 from lamina.model.clock import agent_tag
 from lamina.model.record import Actor, Role, State, Trust
-from lamina.store.upkeep.erase_plan import Wanted
+from lamina.store.upkeep.erase_plan import ErasureRequest
 from tests.conftest import START, Desk, contents
 from tests.unit.failsafe.outages import AWAY, folder_of, item, keep, outage, waiting
 
@@ -270,7 +270,7 @@ def test_an_unfinished_erasure_comes_first(desk: Desk) -> None:
     with outage(desk.home):
         ana.remember("waiting of Ana")
         desk.agent(settings=AWAY).remember("of nobody")
-    op._parts.erasures.begin(Wanted(user="ana"))  # and whoever began it dies
+    op._parts.erasures.begin(ErasureRequest(user="ana"))  # and whoever began it dies
     again = desk.agent(settings=AWAY)
     assert any("erase --resume" in problem for problem in again.status()["problems"])
     assert again.outage is None

@@ -14,7 +14,7 @@ import pytest
 
 from lamina.errors import LaminaError, NotFound, Refused
 from lamina.home import operator_key
-from lamina.home.tokens import Access
+from lamina.home.tokens import Tokens
 from lamina.surfaces.cli.main import run
 from tests.conftest import START, Desk
 from tests.security.tally import probe
@@ -196,7 +196,7 @@ def settled(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
         "every:\n- name: memory_rotate_check\n  minutes: 10\n", "utf-8"
     )
     operator_key.change(desk.home, KEY)
-    Access(desk.home).create("sky", None, START)
+    Tokens(desk.home).create("sky", None, START)
     return desk
 
 
@@ -205,7 +205,7 @@ def use_every_file(desk: Desk) -> None:
     with desk.operator() as op:
         op.run_once()
         op.orchestrator().is_waiting()
-    Access(desk.home).tokens()
+    Tokens(desk.home).tokens()
 
 
 @pytest.mark.parametrize("mode", [0o002, 0o020, 0o022])

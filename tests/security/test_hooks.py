@@ -51,8 +51,8 @@ def served(
     """One call within this process: its answer, and what it told."""
     probe()
     told: list[str] = []
-    made = handler.Call(
-        handler.Wanted(kind, plain), PATIENT, lambda: memory, lambda memory: None, told.append
+    made = handler.HookCall(
+        handler.CallOptions(kind, plain), PATIENT, lambda: memory, lambda memory: None, told.append
     )
     made.run(io.BytesIO(data))
     return made.answer(), told
@@ -88,7 +88,9 @@ def test_no_input_breaks_a_hook(data: st.DataObject) -> None:
     given = data.draw(st.binary(max_size=64) | some.map(lambda value: json.dumps(value).encode()))
     probe()
     told: list[str] = []
-    made = handler.Call(handler.Wanted(kind), PATIENT, broken, lambda memory: None, told.append)
+    made = handler.HookCall(
+        handler.CallOptions(kind), PATIENT, broken, lambda memory: None, told.append
+    )
     made.run(io.BytesIO(given))
     assert json.loads(made.answer()) == {}
 

@@ -19,10 +19,10 @@ import pytest
 from mcp import Client
 
 from lamina import NotFound
-from lamina.home.tokens import Access
+from lamina.home.tokens import Tokens
 from lamina.surfaces.http.guard import own_names
 from lamina.surfaces.mcp import tools
-from lamina.surfaces.mcp.auth import Door
+from lamina.surfaces.mcp.auth import TokenGuard
 from lamina.surfaces.mcp.frames import LONGEST
 from lamina.surfaces.mcp.http import CONNECTIONS
 from lamina.text import fence
@@ -318,7 +318,7 @@ def test_only_exact_local_origins_pass(served: Served) -> None:
 def test_only_a_token_of_this_memory_opens(served: Served) -> None:
     """H3: missing, wrong, expired and revoked tokens are 401 and do not show why; 403 says what a
     valid one is not for."""
-    access, now = Access(served.home), datetime.now(UTC)
+    access, now = Tokens(served.home), datetime.now(UTC)
     _, expired = access.create(
         "sky", None, now - timedelta(days=2), expires=now - timedelta(days=1), tools=True
     )
@@ -376,7 +376,7 @@ def test_what_is_wrong_with_the_tokens_lets_nobody_in() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         raise AssertionError
 
-    door = Door(app, *own_names(PORT), ("sky", None), broken)
+    door = TokenGuard(app, *own_names(PORT), ("sky", None), broken)
     own = [(b"host", f"127.0.0.1:{PORT}".encode())]
     refusal = door.refusal([*own, (b"authorization", b"Bearer x")])
     assert refusal is not None

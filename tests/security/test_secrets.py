@@ -18,13 +18,13 @@ from lamina.text.secrets import patterns
 from lamina.text.secrets.detection import (
     KINDS,
     MARKED,
-    Found,
     in_fields,
     in_mapping,
     in_text,
     redacted,
     without,
 )
+from lamina.text.secrets.patterns import Secret
 from tests.cases import every
 from tests.conftest import FULL
 from tests.security.tally import probe
@@ -39,7 +39,7 @@ MOST_AROUND = (
 )
 
 
-def covering(one: Planted) -> Found | None:
+def covering(one: Planted) -> Secret | None:
     return next(
         (found for found in in_text(one.text) if found.start <= one.start and one.end <= found.end),
         None,

@@ -12,7 +12,7 @@ import pytest
 
 from lamina import Memory, Operator
 from lamina.errors import InvalidInput, LaminaError
-from lamina.home.tokens import Access
+from lamina.home.tokens import Tokens
 from lamina.memory import doctor
 from lamina.memory.opening import look
 from lamina.surfaces.cli.main import run
@@ -373,7 +373,7 @@ def test_a_name_in_another_form_is_the_same(desk: Desk, tmp_path: Path, name: st
         == len(look("sky", name, desk.home).list(states=None))
         == 2
     )
-    assert Access(desk.home).create("sky", name, START)[0].user == "ana"
+    assert Tokens(desk.home).create("sky", name, START)[0].user == "ana"
     assert len(desk.operator(user=name).erasable(user=name)["records"]) == 2
     probe(4)
 

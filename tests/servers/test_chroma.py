@@ -16,7 +16,7 @@ from lamina import Operator
 from lamina.embedders import Embedder, wordllama
 from lamina.errors import Refused, StoreUnavailable
 from lamina.home.http_client import Service
-from lamina.mirrors import Asked, Mirror
+from lamina.mirrors import Mirror, MirrorRequest
 from lamina.mirrors.chroma import ChromaMirror
 from lamina.mirrors.chroma_server import COLLECTIONS, ChromaServer
 from lamina.model.record import Layer
@@ -236,4 +236,4 @@ def test_an_address_with_nobody(fresh_agent: str) -> None:
         ChromaServer("http://127.0.0.1:9", f"{fresh_agent}_memory"), "store", wordllama.shared()
     )
     with pytest.raises(StoreUnavailable, match="cannot be reached"):
-        mirror.candidates(Asked("tea", [0.0] * 256, 1))
+        mirror.candidates(MirrorRequest("tea", [0.0] * 256, 1))

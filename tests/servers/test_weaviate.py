@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from lamina.embedders import Embedder
 from lamina.errors import Refused, StoreUnavailable
-from lamina.mirrors import Asked, Mirror
+from lamina.mirrors import Mirror, MirrorRequest
 from lamina.mirrors.breaker import Breaker
 from lamina.mirrors.required import Turns
 from lamina.mirrors.weaviate import WeaviateMirror, tenant_of
@@ -123,10 +123,10 @@ def test_what_the_store_never_had_is_taken_out(
     one = mirror(url, tmp_path, fresh_agent)
     one.put_now([made(1), made(2), made(3)], 5)
     assert len(memories(url, tenant)) == 3
-    assert one.candidates(Asked("tea", None, 10)) == []
+    assert one.candidates(MirrorRequest("tea", None, 10)) == []
     one.put([made(1)])
     one.commit(FIRST)
-    assert one.candidates(Asked("tea", None, 10)) == [made(1).id]
+    assert one.candidates(MirrorRequest("tea", None, 10)) == [made(1).id]
     one.settle(lambda record_id: record_id == made(2).id)
     assert {said["record"] for said in memories(url, tenant)} == {made(1).id, made(2).id}
     one.settle(lambda _: False)

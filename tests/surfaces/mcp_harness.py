@@ -21,10 +21,10 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from lamina import Memory
-from lamina.home.tokens import Access
+from lamina.home.tokens import Tokens
 from lamina.model.record import Trust
 from lamina.surfaces.mcp import server, tools
-from lamina.surfaces.mcp.worker import Keeper
+from lamina.surfaces.mcp.worker import HandleWorker
 
 PROGRAM = [sys.executable, "-P", "-m", "lamina.surfaces.cli.main"]
 PATIENCE = 60.0
@@ -60,9 +60,11 @@ def in_process(
     """Let a client talk to a server in this process."""
 
     async def run() -> Any:
-        with closing(Keeper(opened, seconds)) as keeper:
+        with closing(HandleWorker(opened, seconds)) as keeper:
             async with Client(
-                server.made(keeper, tools.tools(trust)), mode=mode, read_timeout_seconds=PATIENCE
+                server.make_server(keeper, tools.tools(trust)),
+                mode=mode,
+                read_timeout_seconds=PATIENCE,
             ) as client:
                 return await talk(client)
 
@@ -114,7 +116,7 @@ class Served(NamedTuple):
 def over_http(home: Path, *options: str, agent: str = "sky") -> Iterator[Served]:
     """A server on a free port, until the block ends."""
     ending: list[tuple[int, str]] = []
-    _, secret = Access(home).create(agent, None, datetime.now(UTC), tools=True)
+    _, secret = Tokens(home).create(agent, None, datetime.now(UTC), tools=True)
     with subprocess.Popen(
         command(home, "--http", "--port", "0", *options, agent=agent),
         stderr=subprocess.PIPE,

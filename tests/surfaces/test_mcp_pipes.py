@@ -22,7 +22,7 @@ from mcp import Client
 
 from lamina import Memory, Operator, StoreUnavailable
 from lamina.surfaces.mcp import frames
-from lamina.surfaces.mcp.worker import Keeper
+from lamina.surfaces.mcp.worker import HandleWorker
 from tests.conftest import Desk
 from tests.surfaces.mcp_harness import (
     PATIENCE,
@@ -41,7 +41,7 @@ def test_a_slow_call_has_a_limit(desk: Desk) -> None:
     memory, gate = desk.agent(), threading.Event()
 
     async def talk() -> list[str]:
-        keeper = Keeper(lambda: memory, 0.05)
+        keeper = HandleWorker(lambda: memory, 0.05)
         told = []
         for work in (
             lambda handle: gate.wait(PATIENCE),
@@ -69,7 +69,7 @@ def test_a_call_that_is_cancelled_before_it_began_is_not_done(desk: Desk) -> Non
         gate.wait(PATIENCE)
 
     async def talk() -> str:
-        keeper = Keeper(lambda: memory, PATIENCE)
+        keeper = HandleWorker(lambda: memory, PATIENCE)
         async with anyio.create_task_group() as group:
             group.start_soon(keeper.do, block)
             await asyncio.to_thread(begun.wait, PATIENCE)
@@ -276,7 +276,7 @@ def test_the_keeper_follows_up_on_writes_alone(op: Operator, mem: Memory) -> Non
         raise StoreUnavailable("no process can be started")
 
     async def talk() -> None:
-        keeper = Keeper(lambda: mem, PATIENCE, follow)
+        keeper = HandleWorker(lambda: mem, PATIENCE, follow)
         await keeper.do(lambda memory: memory.status())
         await keeper.do(lambda memory: memory.remember("one"))
         await keeper.do(lambda memory: memory.status())

@@ -19,7 +19,7 @@ import msgspec
 import pytest
 
 from lamina.home import schedule
-from lamina.home.retention import PRESETS, Retention, Rules
+from lamina.home.retention import PRESETS, Retention, RetentionFile
 from lamina.home.schedule import Timetable
 from lamina.memory.jobs import LEASE, Orchestrator
 from lamina.store.engine.sqlite import SqliteDatabase
@@ -229,7 +229,7 @@ def test_the_page_shows_every_key(tmp_path: Path) -> None:
     (tmp_path / "schedule.yaml").write_text(every, "utf-8")
     (tmp_path / "retention_rules.yaml").write_text(rules, "utf-8")
     assert schedule.read(tmp_path / "schedule.yaml") == schedule.DEFAULT
-    assert Rules(tmp_path).current() == Retention()
+    assert RetentionFile(tmp_path).current() == Retention()
     assert re.findall(r"- name: (\w+)", every) == list(schedule.KNOWN)
     assert re.findall(r"^(\w+):", rules, re.M) == [
         field.name for field in msgspec.structs.fields(Retention)

@@ -41,7 +41,7 @@ BOOST, MOST_BOOST = 0.05, 0.30  # for each time that the accesses double, of wha
 LEAST_CHANGE = 0.05  # smaller ones would fill the trail unnoticed
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
+class Usage(msgspec.Struct, frozen=True, gc=False):
     """The use of a memory: all that decides its importance, without its text."""
 
     id: str
@@ -59,18 +59,18 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 class Adjusted(msgspec.Struct, frozen=True, gc=False):
     """A new importance, and why."""
 
-    entry: Entry
+    entry: Usage
     importance: float
     why: str
 
 
-def plan(entries: Iterable[Entry], now: datetime) -> list[Adjusted]:
+def plan(entries: Iterable[Usage], now: datetime) -> list[Adjusted]:
     """List the memories whose importance has changed, in the order in which they came."""
     ordered = sorted(entries, key=lambda entry: (entry.seq, entry.id))
     return [adjusted for entry in ordered if (adjusted := _adjusted(entry, now))]
 
 
-def importance(entry: Entry, now: datetime) -> float:
+def importance(entry: Usage, now: datetime) -> float:
     """Compute the importance of a memory now."""
     if entry.layer not in HALF_LIVES:
         return entry.importance
@@ -81,7 +81,7 @@ def importance(entry: Entry, now: datetime) -> float:
     return max(floor, round(floor + (raised - floor) * kept, 2))
 
 
-def days_unused(entry: Entry, now: datetime) -> int:
+def days_unused(entry: Usage, now: datetime) -> int:
     """Count the whole days since a memory came or was last accessed."""
     last = max(entry.created_at, entry.accessed_at or entry.created_at)
     return max(0, (now - last) // DAY)  # a clock may have been set back
@@ -91,14 +91,14 @@ def _boost(accesses: int) -> float:
     return min(MOST_BOOST, BOOST * math.log2(1 + max(0, accesses)))
 
 
-def _adjusted(entry: Entry, now: datetime) -> Adjusted | None:
+def _adjusted(entry: Usage, now: datetime) -> Adjusted | None:
     new = importance(entry, now)
     if abs(new - entry.importance) < LEAST_CHANGE - 1e-9:
         return None
     return Adjusted(entry, new, _why(entry, new, now))
 
 
-def _why(entry: Entry, new: float, now: datetime) -> str:
+def _why(entry: Usage, new: float, now: datetime) -> str:
     """Say why: "wanted 3 times, last 200 days ago: 0.60 became 0.33"."""
     days = days_unused(entry, now)
     ago = "today" if days == 0 else f"{days} {'day' if days == 1 else 'days'} ago"

@@ -17,7 +17,7 @@ MANY, ALIKE = 100, 20  # memories that make a burst
 BEGINNING = 40  # characters in which copies are the same
 
 
-def found(
+def find(
     arrived: Iterable[tuple[str | None, int, int]], repeated: Iterable[tuple[str | None, int]]
 ) -> list[dict[str, Any]]:
     """List the sources with a burst, the largest first: the most in an hour, and the most alike.

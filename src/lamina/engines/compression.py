@@ -245,7 +245,7 @@ def slug(said: str) -> str:
     parts = words.WORD.findall(plain)
     name = "-".join(parts)
     is_whole = " ".join(parts) == plain.rstrip(".!") and len(name) <= SLUG
-    if is_whole and profile.place(name)[0] == "preferences":
+    if is_whole and profile.field_of(name)[0] == "preferences":
         return name
     digest = hashlib.blake2b(plain.encode(), digest_size=4).hexdigest()
     return f"{name[:SLUG].strip('-') or 'preference'}-{digest}"

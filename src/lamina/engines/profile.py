@@ -71,7 +71,7 @@ def project_profile(records: Iterable[Record]) -> UserProfile:
     chosen = by_key(records)
     fields: dict[str, Any] = {"preferences": {}, "schedule": {}, "relationships": []}
     for record in chosen.values():
-        field, entry = place(record.metadata["profile_key"])
+        field, entry = field_of(record.metadata["profile_key"])
         value = record.metadata.get("value")
         if field in TEXTS:
             fields[field] = text_of(value)
@@ -107,7 +107,7 @@ def project_name(record: Record) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def place(key: str) -> tuple[str, str]:
+def field_of(key: str) -> tuple[str, str]:
     """Find the field of the profile that a key belongs to, and its name there."""
     plain_key = words.normalise(key)
     if plain_key in TEXTS or plain_key in LISTS:
@@ -122,7 +122,7 @@ def place(key: str) -> tuple[str, str]:
 
 def canonical(key: str) -> str:
     """Spell a key as it is stored: a profile's field in its one spelling, other keys as given."""
-    field, entry = place(key)
+    field, entry = field_of(key)
     if field in GROUPS:
         return f"{field}.{entry}"
     return entry.strip()
@@ -130,7 +130,7 @@ def canonical(key: str) -> str:
 
 def kind_of(key: str) -> str:
     """Choose the kind of the record that holds a key."""
-    return "fact" if place(key)[0] in FACTS else "preference"
+    return "fact" if field_of(key)[0] in FACTS else "preference"
 
 
 def patch_items(patch: object) -> list[tuple[str, Any]]:
@@ -152,7 +152,7 @@ def patch_items(patch: object) -> list[tuple[str, Any]]:
 
 def checked(key: str, given: object) -> Any:
     """Check a value for a key, and return it as it is stored."""
-    field, _ = place(key)
+    field, _ = field_of(key)
     if field in TEXTS:
         return _text(given, field)
     return _texts(given, field) if field in LISTS else _value(given, key)
@@ -160,7 +160,7 @@ def checked(key: str, given: object) -> Any:
 
 def read(key: str, given: str) -> Any:
     """Read a text as the value of a key: for a list, its lines."""
-    if place(key)[0] not in LISTS:
+    if field_of(key)[0] not in LISTS:
         return checked(key, given)
     lines = (f"{line.strip()} ".removeprefix("- ").strip() for line in given.splitlines())
     return checked(key, [line for line in lines if line])
@@ -261,7 +261,7 @@ def _items(field: str, given: object) -> Iterator[tuple[str, Any]]:
 
 def _entry(key: str, field: str) -> str:
     """Check that a key below a field would be found again there."""
-    belongs = place(rules.label(key, "a key of the profile"))[0] == field
+    belongs = field_of(rules.label(key, "a key of the profile"))[0] == field
     if not belongs or words.normalise(key) in (*GROUPS, "preferences", *DERIVED):
         raise InvalidInput(
             f"{words.shown(key)} cannot be an entry of {field}:"

@@ -30,7 +30,7 @@ FROM_FILES = "world.propose"
 FORGET = "forget"
 
 
-class Entry(msgspec.Struct, frozen=True):
+class VersionedRecord(msgspec.Struct, frozen=True):
     """A record, and the number of the last event about it."""
 
     record: Record
@@ -70,7 +70,7 @@ class Proposal(msgspec.Struct, frozen=True):
         }
 
 
-def check_fresh(proposal: Entry, replaced: Sequence[Entry]) -> None:
+def check_fresh(proposal: VersionedRecord, replaced: Sequence[VersionedRecord]) -> None:
     """Raise when anything that a proposal would replace has changed since it was proposed."""
     for other in replaced:
         record = other.record

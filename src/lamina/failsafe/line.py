@@ -49,7 +49,7 @@ class Line(msgspec.Struct, frozen=True):
     unless: Commit | None = None
 
 
-class Place(NamedTuple):
+class LinePosition(NamedTuple):
     """The position of a line: file, line number, first byte and length."""
 
     file: str
@@ -61,7 +61,7 @@ class Place(NamedTuple):
 class Broken(NamedTuple):
     """A line that cannot be used, with the reason, and the id of the memory if it is readable."""
 
-    place: Place
+    place: LinePosition
     why: str
     id: str | None = None
 
@@ -69,7 +69,7 @@ class Broken(NamedTuple):
 class Contents(NamedTuple):
     """What waits in the order it was written, what cannot be used, and the state of the files."""
 
-    waiting: tuple[tuple[Line, Place], ...] = ()
+    waiting: tuple[tuple[Line, LinePosition], ...] = ()
     broken: tuple[Broken, ...] = ()
     files: tuple[tuple[str, int, int], ...] = ()
 

@@ -16,6 +16,6 @@ class Outage(NamedTuple):
         return f"the store could not be {self.tried}: {self.cause}"
 
 
-def untold(outage: Outage | None, problems: Iterable[str | None]) -> list[str]:
+def unreported(outage: Outage | None, problems: Iterable[str | None]) -> list[str]:
     """Leave out problems that only repeat the cause of an outage."""
     return [problem for problem in problems if problem and not (outage and outage.cause in problem)]

@@ -195,7 +195,7 @@ class Replay:
             self._done.known += 1
             return False
         draft, note = self._checked(transaction, draft, why)
-        record = records.minted(draft, record_id, 0, self._store.agent, line.at)
+        record = records.new_record(draft, record_id, 0, self._store.agent, line.at)
         if note:
             metadata = {**draft.metadata, NOTE: note}
             record = structs.replace(record, state=State.CONSTRAINED, metadata=metadata)

@@ -23,7 +23,7 @@ from lamina.failsafe.line import (
     Contents,
     Item,
     Line,
-    Place,
+    LinePosition,
     decoded,
     emptied,
     encoded,
@@ -55,7 +55,7 @@ OUTAGES = (StoreUnavailable, Corrupt)
 UNFINISHED = "others that were to be kept with it are missing, so nobody was told that it was kept"
 
 
-Batch = dict[int, tuple[Line, Place]]  # by their part
+Batch = dict[int, tuple[Line, LinePosition]]  # by their part
 
 
 class _File:
@@ -67,7 +67,7 @@ class _File:
         self.size = 0
         self.number = 0
         self.last = b""  # the last line that has an end
-        self.good: list[tuple[Line, Place]] = []
+        self.good: list[tuple[Line, LinePosition]] = []
         self.broken: list[Broken] = []
         self.tail: Broken | None = None
 
@@ -326,7 +326,7 @@ class Spool:
                 _take(known, name, raw)
         return True
 
-    def _index(self, found: Sequence[tuple[Line, Place]]) -> None:
+    def _index(self, found: Sequence[tuple[Line, LinePosition]]) -> None:
         for line, place in found:
             self._last = max(self._last, line.order)
             self._batches.setdefault(line.batch, {}).setdefault(line.part, (line, place))
@@ -342,7 +342,7 @@ class Spool:
         """Collect all that waits; the same object as before if nothing has changed."""
         self._read()
         if self._contents is None:
-            waiting: list[tuple[Line, Place]] = []
+            waiting: list[tuple[Line, LinePosition]] = []
             broken = [
                 one
                 for file in self._files.values()
@@ -472,7 +472,7 @@ def archived(archive: Path) -> list[Path]:
 
 def _take(file: _File, name: str, raw: bytes) -> None:
     """Read one line; the last one may have no end."""
-    place = Place(name, file.number + 1, file.size, len(raw))
+    place = LinePosition(name, file.number + 1, file.size, len(raw))
     if not raw.endswith(b"\n"):
         file.tail = Broken(place, "it has no end: whoever wrote it was cut off")
         return

@@ -55,7 +55,7 @@ def record(line: Line, allowed: Allowed) -> Waiting | None:
         return None
     if why is not None:
         draft = structs.replace(draft, state=State.CONSTRAINED)
-    return Waiting(**structs.asdict(records.minted(draft, line.id, 0, allowed.agent, line.at)))
+    return Waiting(**structs.asdict(records.new_record(draft, line.id, 0, allowed.agent, line.at)))
 
 
 def chosen(

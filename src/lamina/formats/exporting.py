@@ -67,7 +67,7 @@ def write(
     with store.database.moment() as db:
         total = sum(sum(states.values()) for states in records.counts(db, None).values())
         selection = Selection(FORMS[name], total, progress)
-        with whole_files.put(target, force) as work:
+        with whole_files.write_whole(target, force) as work:
             chosen = selection.chosen(map(store.record, records.every(db)))
             _write(name, work, store.agent, chosen, summaries)
         if count := archived.count(db, None):

@@ -173,7 +173,7 @@ class Arrivals:
         if slot is not None:
             if slot in self._slots:
                 self.flush()
-            if holders := self._transaction.guard.standing(draft):
+            if holders := self._transaction.guard.slot_holders(draft):
                 if self._policy is not Policy.REPLACE:
                     raise Conflict(SLOT_TAKEN)
                 self._replace([self._store.record(row) for row in holders], draft, entry, number)
@@ -292,7 +292,9 @@ class Arrivals:
         self._check(draft)
         self.flush()
         rows = {record.id: row for record in gone if (row := self._row(record.id)) is not None}
-        rows |= {self._store.record(row).id: row for row in self._transaction.guard.standing(draft)}
+        rows |= {
+            self._store.record(row).id: row for row in self._transaction.guard.slot_holders(draft)
+        }
         successor = self._transaction.replace(list(rows.values()), self._resolved(draft))
         if entry.action is Action.REPLACE and draft.occurred_at is not None:
             for row in filter(None, map(self._row, rows)):  # the file says until when they held

@@ -174,7 +174,7 @@ def write(
             "store": store.id,
             "version": VERSION,
         }
-        with whole_files.put(target, force) as work:
+        with whole_files.write_whole(target, force) as work:
             write_json(work, opening, lists)
     return total + manifest.archived
 
@@ -204,7 +204,7 @@ def write_public(
         chosen = [record for record in map(store.record, records.every(db)) if _is_public(record)]
         opening = {"agent": store.agent, "format": PUBLIC_FORMAT, "version": VERSION}
         shown = counted(map(_public, chosen), len(chosen), progress)
-        with whole_files.put(target, force) as work:
+        with whole_files.write_whole(target, force) as work:
             write_json(work, opening, {"records": shown})
     return len(chosen)
 

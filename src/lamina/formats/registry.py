@@ -48,7 +48,7 @@ SIMPLE: Mapping[str, Callable[[Fields], Entry]] = {"sky": sky.entry_of, "milton"
 LOOK = 64  # so many names or lines say what a file is
 
 
-def chosen(source: Path, name: str | None) -> Form | None:
+def form_for(source: Path, name: str | None) -> Form | None:
     """Choose the way to read a file; None for an export of ours."""
     if name is not None and name not in NAMES:
         raise InvalidInput(

@@ -14,7 +14,7 @@ from lamina.store.engine import file_header
 
 
 @contextmanager
-def put(target: Path, force: bool) -> Iterator[Path]:
+def write_whole(target: Path, force: bool) -> Iterator[Path]:
     """Yield a private file beside the target to write to, then put it in place, durably.
 
     A crash leaves no half file.

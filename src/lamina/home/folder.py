@@ -253,7 +253,7 @@ def make_private_file(path: Path) -> None:
 
 
 @contextmanager
-def alone(path: Path, patience: float | None = None) -> Iterator[None]:
+def hold_lock(path: Path, patience: float | None = None) -> Iterator[None]:
     """Hold the lock that is a file of ours within this block, alone.
 
     Wait for it without end, or for some seconds: then the file names the process that holds it.

@@ -90,7 +90,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 )
 
 
-class Rules(Watched[Retention]):
+class RetentionFile(Watched[Retention]):
     """The rules of a home: its preset, and over it, key by key, `retention_rules.yaml`."""
 
     def __init__(self, home: Path, preset: str = "default") -> None:

@@ -22,7 +22,7 @@ WOBBLE = timedelta(minutes=1)
 DEATHS = 3
 
 
-class Known(NamedTuple):
+class JobKind(NamedTuple):
     """A job of Lamina: how often it runs unless the file says otherwise, and what it does."""
 
     minutes: int
@@ -30,15 +30,15 @@ class Known(NamedTuple):
     when_idle: bool = False
 
 
-KNOWN: Mapping[str, Known] = {
-    "memory_rotate_check": Known(
+KNOWN: Mapping[str, JobKind] = {
+    "memory_rotate_check": JobKind(
         10, "promote what matters, archive the oldest of what is too much"
     ),
-    "expiry": Known(60, "archive what is very old and unimportant"),
-    "embedding": Known(5, "make the vectors that are missing"),
-    "awareness": Known(15, "list what is pending"),
-    "mirror_sync": Known(5, "bring the mirrors up to date"),
-    "consolidation": Known(60, "sleep: turn episodes into facts", when_idle=True),
+    "expiry": JobKind(60, "archive what is very old and unimportant"),
+    "embedding": JobKind(5, "make the vectors that are missing"),
+    "awareness": JobKind(15, "list what is pending"),
+    "mirror_sync": JobKind(5, "bring the mirrors up to date"),
+    "consolidation": JobKind(60, "sleep: turn episodes into facts", when_idle=True),
 }
 
 
@@ -90,7 +90,7 @@ def read(path: Path) -> Schedule:
     return Schedule(tuple(changed.get(job.name, job) for job in DEFAULT.every))
 
 
-class Last(msgspec.Struct, frozen=True):
+class LastRun(msgspec.Struct, frozen=True):
     """The last run of a job: its tick, its holder, its end, and how many failed in a row before."""
 
     tick: datetime
@@ -106,7 +106,7 @@ def tick(job: Job, now: datetime) -> datetime:
     return now - (now - EPOCH) % job.interval
 
 
-def may_begin(last: Last | None, tick: datetime, now: datetime) -> bool:
+def may_begin(last: LastRun | None, tick: datetime, now: datetime) -> bool:
     """Tell if a job with this last run may begin in this tick.
 
     It may when the tick is new, however many were missed. It may when the last run lies in the
@@ -118,13 +118,13 @@ def may_begin(last: Last | None, tick: datetime, now: datetime) -> bool:
     return last.finished_at is None and last.failures < DEATHS
 
 
-def due(schedule: Schedule, states: Mapping[str, Last], now: datetime) -> list[Job]:
+def due(schedule: Schedule, states: Mapping[str, LastRun], now: datetime) -> list[Job]:
     """List the jobs that may begin now, in the order of the schedule."""
     on = (job for job in schedule.every if job.minutes)
     return [job for job in on if may_begin(states.get(job.name), tick(job, now), now)]
 
 
-def next_run(job: Job, last: Last | None, now: datetime) -> datetime | None:
+def next_run(job: Job, last: LastRun | None, now: datetime) -> datetime | None:
     """Find when a job may begin next: now, at its next tick, or never when it is off."""
     if not job.minutes:
         return None
@@ -133,7 +133,9 @@ def next_run(job: Job, last: Last | None, now: datetime) -> datetime | None:
     return tick(job, max(now, last.tick)) + job.interval
 
 
-def is_overdue(job: Job, last: Last | None, now: datetime, since: datetime | None = None) -> bool:
+def is_overdue(
+    job: Job, last: LastRun | None, now: datetime, since: datetime | None = None
+) -> bool:
     """Tell if a job has not run for two of its intervals; `since` is when it could have first."""
     seen = last.started_at if last is not None else since
     return bool(job.minutes) and seen is not None and now - seen > 2 * job.interval

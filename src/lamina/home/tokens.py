@@ -17,7 +17,7 @@ from lamina.errors import Corrupt, InvalidInput, NotFound, StoreUnavailable
 from lamina.home import ownership
 from lamina.home.folder import (
     agent_name,
-    alone,
+    hold_lock,
     make_private_folder,
     refuse_link,
     user_name,
@@ -74,7 +74,7 @@ class _File(msgspec.Struct, frozen=True):
     tokens: tuple[Token, ...] = ()
 
 
-class Access:
+class Tokens:
     """The tokens of one home. What another process creates or revokes holds at once."""
 
     def __init__(self, home: Path) -> None:
@@ -167,7 +167,7 @@ class Access:
     def _alone(self) -> Iterator[None]:
         """Let one process at a time change the file."""
         make_private_folder(self._home)
-        with alone(self._home / LOCK):
+        with hold_lock(self._home / LOCK):
             yield
 
 

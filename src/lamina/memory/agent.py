@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lamina.memory.runs import Run
     from lamina.memory.shared import Guest
     from lamina.memory.world import WorldModel
-    from lamina.mirrors.upkeep import Standing
+    from lamina.mirrors.upkeep import MirrorStatus
     from lamina.mirrors.verify import Verified
     from lamina.search.context import Context
     from lamina.store.tables.grants import Grant
@@ -445,9 +445,9 @@ class Memory:
         """
         return self._parts.derived.verify_mirrors(names, progress)
 
-    def mirrors(self) -> builtins.list[Standing]:
+    def mirrors(self) -> builtins.list[MirrorStatus]:
         """List the mirrors that are on: where each is, and how many events it is behind."""
-        return self._parts.derived.standings()
+        return self._parts.derived.statuses()
 
     # Sharing, the world model, and the state of the handle
 

@@ -16,7 +16,7 @@ from lamina.store.tables import events, records
 from lamina.store.upkeep import read_only
 
 
-class Resident(msgspec.Struct, frozen=True):
+class AgentSummary(msgspec.Struct, frozen=True):
     """One agent of a home; `problem` says why its store cannot be read."""
 
     name: str
@@ -32,27 +32,27 @@ class Resident(msgspec.Struct, frozen=True):
         }
 
 
-def residents(home: Home) -> Iterator[Resident]:
+def list_agents(home: Home) -> Iterator[AgentSummary]:
     """List every agent that has a folder in this home, by name."""
     settings = config.load(home.path)
     for name in home.agents():
         yield _looked_at(home, name, settings)
 
 
-def _looked_at(home: Home, name: str, settings: config.Settings) -> Resident:
+def _looked_at(home: Home, name: str, settings: config.Settings) -> AgentSummary:
     folder = home.agent_folder(name)
     size = sum(map(size_of, folder.rglob("*"))) if not folder.is_symlink() else 0
     try:
         store = read_only.attached(folder, name, settings)
         if store is None:
-            return Resident(name, 0, size, None)
+            return AgentSummary(name, 0, size, None)
         try:
             with store.database.moment() as db:
                 last = next(iter(events.latest(db, 1, events.LAST)), None)
                 counts = records.counts(db, None).values()
             memories = sum(states.get("active", 0) for states in counts)
-            return Resident(name, memories, size, last.at if last else None)
+            return AgentSummary(name, memories, size, last.at if last else None)
         finally:
             store.close()
     except LaminaError as error:
-        return Resident(name, None, size, None, error.message)
+        return AgentSummary(name, None, size, None, error.message)

@@ -17,7 +17,7 @@ from lamina.store.tables import derived
 if TYPE_CHECKING:
     from lamina.memory.failsafe import Progress
     from lamina.memory.scope import Scope
-    from lamina.mirrors.upkeep import Standing, Upkeep
+    from lamina.mirrors.upkeep import MirrorStatus, Upkeep
     from lamina.mirrors.verify import Verified
 
 log = logging.getLogger("lamina")
@@ -132,10 +132,10 @@ class Derived:
         rules.progress(progress)
         return self.mirrors.verify(rules.several(names, "names"), progress)
 
-    def standings(self) -> list[Standing]:
+    def statuses(self) -> list[MirrorStatus]:
         """Say of each mirror where it is and how many events it is behind."""
         self._scope.check_whole("looking at mirrors")
-        return self.mirrors.standings()
+        return self.mirrors.statuses()
 
     def close(self) -> None:
         """Finish mirrors and index; a forked child leaves them to its parent."""

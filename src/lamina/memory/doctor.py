@@ -18,7 +18,7 @@ from lamina.failsafe import spool
 from lamina.home import ownership
 from lamina.home import settings as config
 from lamina.home.folder import LATELY, Home
-from lamina.home.retention import PRESETS, Rules
+from lamina.home.retention import PRESETS, RetentionFile
 from lamina.home.schedule import Timetable
 from lamina.home.tokens import FILE_NAME as TOKENS
 from lamina.mirrors import configured
@@ -119,7 +119,7 @@ def _in_force(home: Home) -> config.Settings:
 
 def rules_files(home: Home) -> Iterator[Finding]:
     """Check that the two files that rule the jobs can be read."""
-    for watched in (Rules(home.path), Timetable(home.path)):
+    for watched in (RetentionFile(home.path), Timetable(home.path)):
         try:
             watched.current()
         except LaminaError as error:
@@ -256,7 +256,7 @@ def mirrors(home: Home, agent: str) -> Iterator[Finding]:
         yield Finding("warn", "mirrors", problem)
     if not configured.names(values):
         return
-    from lamina.mirrors.upkeep import standings
+    from lamina.mirrors.upkeep import statuses
     from lamina.search.engine import embedders_of
 
     try:
@@ -269,7 +269,7 @@ def mirrors(home: Home, agent: str) -> Iterator[Finding]:
         made = configured.mirrors(
             store, values, lambda: next(iter(embedders_of(values, home.path / "models")), None)
         )
-        for one in standings(store, made):
+        for one in statuses(store, made):
             yield Finding(
                 "fail" if one.problem else "ok" if one.ok else "warn",
                 "mirrors",

@@ -23,7 +23,7 @@ from lamina.failsafe import spool as spools
 from lamina.failsafe.line import decoded
 from lamina.home import folder as home
 from lamina.home.folder import user_name
-from lamina.home.tokens import Access
+from lamina.home.tokens import Tokens
 from lamina.memory.world import whole_world
 from lamina.model import erased_words, rules
 from lamina.model.erased_words import Signature
@@ -36,8 +36,8 @@ from lamina.store.tables.lineage import TIME
 from lamina.store.tables.reads import Read
 from lamina.store.upkeep import backup, erase, erase_plan, leftovers
 from lamina.store.upkeep.copies import Copies
-from lamina.store.upkeep.erase import Begun
-from lamina.store.upkeep.erase_plan import Wanted
+from lamina.store.upkeep.erase import StartedErasure
+from lamina.store.upkeep.erase_plan import ErasureRequest
 from lamina.store.upkeep.read_only import attached
 from lamina.text import words
 
@@ -137,7 +137,7 @@ class Erasures:
         """Check that this scope may erase the records; another's look as if they did not exist."""
         return tuple(self._scope.visible("erase", record_id).id for record_id in record_ids)
 
-    def _finish(self, begun: Begun) -> Certificate:
+    def _finish(self, begun: StartedErasure) -> Certificate:
         """Bring everything derived into line with what is gone, then write the certificate."""
         derived = self._scope.parts.derived
         self._scope.note_problem(self._scope.parts.profiles.write_snapshot())
@@ -151,7 +151,7 @@ class Erasures:
 
     def _end_tokens(self, user: str) -> None:
         """End the tokens that open the memory of an erased user."""
-        access = Access(self._scope.home.path)
+        access = Tokens(self._scope.home.path)
         for token in access.tokens():
             if (token.agent, user_name(token.user)) == (self._scope.agent, user_name(user)):
                 access.revoke(token.id)
@@ -160,12 +160,14 @@ class Erasures:
     def alone(self) -> Iterator[None]:
         """Let no other process erase from this store: two would clean the same files at once."""
         with (
-            home.alone(self._store.folder / LOCK, PATIENCE),
+            home.hold_lock(self._store.folder / LOCK, PATIENCE),
             self._store.database.alone("erasing", PATIENCE),
         ):
             yield
 
-    def wanted(self, ids: tuple[str, ...], session: object, user: object, source: object) -> Wanted:
+    def wanted(
+        self, ids: tuple[str, ...], session: object, user: object, source: object
+    ) -> ErasureRequest:
         """Check what is asked for: exactly one of ids, session, user and source."""
         if self._scope.actor.role is not Role.OPERATOR:
             raise Refused("erase is for operators: agents may ask for it, people decide")
@@ -191,9 +193,9 @@ class Erasures:
             if value is not None
         }
         scope = self._scope.user if not ids else None
-        return Wanted(ids, named.get("session"), whose, named.get("source"), scope)
+        return ErasureRequest(ids, named.get("session"), whose, named.get("source"), scope)
 
-    def preview(self, wanted: Wanted) -> dict[str, Any]:
+    def preview(self, wanted: ErasureRequest) -> dict[str, Any]:
         """Say what an erasure would take and leave; nothing changes."""
         with self._store.database.moment() as connection:
             plan = erase_plan.plan(self._store, connection, wanted)
@@ -215,7 +217,7 @@ class Erasures:
             **named,
         }
 
-    def _has_asked(self, wanted: Wanted) -> bool:
+    def _has_asked(self, wanted: ErasureRequest) -> bool:
         """Say whether the erased user has searched: these queries are to be cleaned, too."""
         user = wanted.user
         return user is not None and any(
@@ -230,8 +232,8 @@ class Erasures:
             return len(erase_plan.naming(connection, user) - going)
 
     def begin(
-        self, wanted: Wanted, reason: str | None = None, *, keep_backups: bool = False
-    ) -> Begun:
+        self, wanted: ErasureRequest, reason: str | None = None, *, keep_backups: bool = False
+    ) -> StartedErasure:
         """Take the records out of tables and archive. From here on there is no way back."""
         why = None if reason is None else rules.reason(reason)
         asked = partial(self._has_asked, wanted)
@@ -249,7 +251,7 @@ class Erasures:
             raise _nothing(wanted)
         return begun
 
-    def unfinished(self) -> list[Begun]:
+    def unfinished(self) -> list[StartedErasure]:
         """List the erasures that were interrupted."""
         with self._store.database.moment() as connection:
             return erase.unfinished(self._store, connection)
@@ -268,12 +270,12 @@ class Erasures:
             found = certificates.checked(connection, number)
         return [msgspec.convert(one, Certificate) for one in found]
 
-    def clean(self, begun: Begun, mirrors: Mapping[str, Any]) -> Certificate:
+    def clean(self, begun: StartedErasure, mirrors: Mapping[str, Any]) -> Certificate:
         """Do everything after the first transaction, as often as it takes, and certify it."""
         with _disk():
             return self._clean(begun, mirrors)
 
-    def _clean(self, begun: Begun, mirrors: Mapping[str, Any]) -> Certificate:
+    def _clean(self, begun: StartedErasure, mirrors: Mapping[str, Any]) -> Certificate:
         now, known = self._scope.clock(), begun.known
         self._store.archive.filing.tidy()  # the archive's former files, if that has failed before
         outside = list(self._copies_elsewhere(begun))
@@ -324,7 +326,9 @@ class Erasures:
 
     # Files that hold what was erased.
 
-    def _clean_files(self, begun: Begun, now: datetime) -> tuple[list[str], list[dict[str, str]]]:
+    def _clean_files(
+        self, begun: StartedErasure, now: datetime
+    ) -> tuple[list[str], list[dict[str, str]]]:
         """Remove copies; list what was removed and what could not be."""
         copies = Copies(self._store, begun.ids, begun.known)
         backups = list(copies.backups())
@@ -363,7 +367,7 @@ class Erasures:
         leftovers.masked(self._scope.home.violations, begun.known)
         return removed + self._clean_spool(begun) + self._clean_status(begun), unreached
 
-    def _clean_spool(self, begun: Begun) -> list[str]:
+    def _clean_spool(self, begun: StartedErasure) -> list[str]:
         """Clean the lines of the fail-safe: waiting, replayed, or laid aside."""
         ids, known, user = frozenset(begun.ids), begun.known, begun.user
 
@@ -392,7 +396,7 @@ class Erasures:
             self._name(path) for path in spool.cleanse(is_doomed, self._store.path_of("archive"))
         ]
 
-    def _clean_status(self, begun: Begun) -> list[str]:
+    def _clean_status(self, begun: StartedErasure) -> list[str]:
         """Remove status files that hold erased text; they are written again when needed."""
         own = [
             path
@@ -405,7 +409,7 @@ class Erasures:
         return [self._name(path) for path in found]
 
     def _clean_neighbours(
-        self, begun: Begun, doomed: Callable[[Read], bool], now: datetime
+        self, begun: StartedErasure, doomed: Callable[[Read], bool], now: datetime
     ) -> Iterator[dict[str, str]]:
         """Clean the trails of agents that read here, and count what they know of the user."""
         for agent in self._scope.home.agents():
@@ -433,7 +437,7 @@ class Erasures:
                     "why": f"it has {number} memories of this user; erase them there too",
                 }
 
-    def _copies_elsewhere(self, begun: Begun) -> Iterator[dict[str, str]]:
+    def _copies_elsewhere(self, begun: StartedErasure) -> Iterator[dict[str, str]]:
         """List copies outside the home since the first erased record was made.
 
         The trail of reads names exports and backups; what a move left on a server counts, too.
@@ -480,7 +484,7 @@ class Erasures:
                 )
                 yield {"place": self._name(database.path) + "-wal", "why": why}
 
-    def _left(self, begun: Begun, known: set[str]) -> Iterator[dict[str, str]]:
+    def _left(self, begun: StartedErasure, known: set[str]) -> Iterator[dict[str, str]]:
         """List any other file of the agent or the home that holds erased text."""
         beside = [path for path in sorted(self._scope.home.path.iterdir()) if path.is_file()]
         for path in Copies(self._store, (), begun.known).others([*beside, self._scope.home.status]):
@@ -496,7 +500,7 @@ class Erasures:
         )
 
 
-def _nothing(wanted: Wanted) -> NotFound:
+def _nothing(wanted: ErasureRequest) -> NotFound:
     if wanted.ids:
         return NotFound(f"there is no record {', '.join(wanted.ids)}, or it is erased already")
     return NotFound(f"nothing of this {wanted.what} is here")

@@ -87,7 +87,7 @@ class Exchange:
         rules.progress(progress)
         rules.flag(trust, "trust")
         source, chosen = given_path(path), policy(on_conflict)
-        form = registry.chosen(source, format)
+        form = registry.form_for(source, format)
         given = (self._store, source, scope.draft, trust, scope.actor, scope.clock(), progress)
         if form is not None:
             report = jsonl.read(*given, form=form, policy=chosen, dry_run=dry_run)

@@ -17,7 +17,7 @@ from lamina.failsafe.outage import Outage
 from lamina.model import rules
 from lamina.model.clock import Ids
 from lamina.model.record import Draft, Record
-from lamina.store.tables.records import by_key, minted
+from lamina.store.tables.records import by_key, new_record
 from lamina.text.words import shown
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Failsafe:
         items = [Item(one, draft) for one, draft in zip(ids, drafts, strict=False)]
         if episode is not None:
             turns = [
-                record or minted(item.draft, item.id, 0, self._scope.agent, now)
+                record or new_record(item.draft, item.id, 0, self._scope.agent, now)
                 for item, record in zip(items, known, strict=True)
             ]
             items.append(Item(ids[len(drafts)], episode(turns)))

@@ -38,7 +38,7 @@ WANTED = Decided(True, 0.5)
 Fields = Mapping[str, Any]
 
 
-class Experience:
+class Importance:
     """Judge the importance of memories that give none: by tables, and by what was learned.
 
     The learned model is read once. Learning is done at sleep, never in a search.

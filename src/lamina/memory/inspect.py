@@ -11,7 +11,7 @@ from lamina.memory.scope import Times, optional_moment
 from lamina.model import clock as clocks
 from lamina.model import rules
 from lamina.model.record import Event, Record
-from lamina.store.archive.search import Wanted
+from lamina.store.archive.search import ArchiveQuery
 from lamina.store.tables import lineage
 from lamina.text import dates
 
@@ -68,7 +68,7 @@ class Inspect:
                 "the query is empty; say what to look for in the archive, or since or until when"
             )
         moments = optional_moment(since, "since"), optional_moment(until, "until")
-        wanted = Wanted(asked, self._scope.user, *moments)
+        wanted = ArchiveQuery(asked, self._scope.user, *moments)
         records = self._scope.store.search_archive(wanted, rules.limit(limit))
         self._scope.audit("search_archive", tuple(record.id for record in records), query=asked)
         return records

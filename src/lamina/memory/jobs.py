@@ -14,7 +14,7 @@ import msgspec
 from lamina.engines.idleness import is_idle
 from lamina.errors import LaminaError, StoreUnavailable
 from lamina.home import schedule
-from lamina.home.schedule import KNOWN, Job, Last, Schedule, Timetable
+from lamina.home.schedule import KNOWN, Job, LastRun, Schedule, Timetable
 from lamina.memory.lease import Lease
 from lamina.memory.lifecycle import ROTATE_CHECK
 from lamina.model.clock import Clock
@@ -173,7 +173,7 @@ class Orchestrator:
         """List the jobs of the timetable that there is work for."""
         return [job for job in self.timetable.current().every if job.name in self._work]
 
-    def _states(self) -> dict[str, Last]:
+    def _states(self) -> dict[str, LastRun]:
         with self._database.moment() as connection:
             return jobs.states(connection)
 
@@ -240,7 +240,7 @@ class Orchestrator:
 
 
 def _outlook(
-    job: Job, last: Last | None, running: str, now: datetime, since: datetime | None
+    job: Job, last: LastRun | None, running: str, now: datetime, since: datetime | None
 ) -> Outlook:
     return Outlook(
         job.name,
@@ -253,7 +253,7 @@ def _outlook(
     )
 
 
-def _words(last: Last | None, running: str) -> str:
+def _words(last: LastRun | None, running: str) -> str:
     """Describe how the last run ended."""
     if last is None:
         return "never ran"

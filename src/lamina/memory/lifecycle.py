@@ -11,7 +11,7 @@ from msgspec import structs
 from lamina.engines import promotion
 from lamina.engines.promotion import Action, Decision
 from lamina.errors import EmbedderFailed, InvalidInput
-from lamina.home.retention import Retention, Rules
+from lamina.home.retention import Retention, RetentionFile
 from lamina.model import hashing, rules
 from lamina.model.record import Draft, Entry, Layer, Record, State
 from lamina.store.core.transaction import Transaction
@@ -46,7 +46,7 @@ class Lifecycle:
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self.retention = Rules(scope.home.path, scope.settings["preset"])
+        self.retention = RetentionFile(scope.home.path, scope.settings["preset"])
         self.moved: Moved | None = None  # by the last `run_once` of this handle
 
     def run_once(self) -> dict[str, Any]:
@@ -193,7 +193,7 @@ class Lifecycle:
     def _duplicates(self, entries: Sequence[Entry], least: float) -> Mapping[str, str]:
         """Find entries that repeat a memory; none without an embedder that works."""
         try:
-            return self._scope.recall.twins(entries, least)
+            return self._scope.recall.duplicates(entries, least)
         except EmbedderFailed as error:
             self._scope.note_problem(f"nothing was deduplicated: {error.message}")
             return {}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lamina.memory.exchange import Exchange
     from lamina.memory.facts import Facts
     from lamina.memory.failsafe import Failsafe
-    from lamina.memory.importance import Experience
+    from lamina.memory.importance import Importance
     from lamina.memory.inspect import Inspect
     from lamina.memory.jobs import Jobs
     from lamina.memory.lifecycle import Lifecycle
@@ -73,7 +73,7 @@ class Parts:
     exchange: Exchange
     facts: Facts
     failsafe: Failsafe
-    importance: Experience
+    importance: Importance
     inspect: Inspect
     jobs: Jobs
     lifecycle: Lifecycle

@@ -14,7 +14,7 @@ from lamina.memory import review_queue
 from lamina.memory.review_queue import Queue, entry
 from lamina.model import rules, slots
 from lamina.model.record import Draft, Event, Layer, Record, Role, State
-from lamina.model.rejection import named
+from lamina.model.rejection import replaced_ids
 from lamina.store.core.transaction import EVERY, Transaction
 from lamina.store.tables.records import Filter, Row
 
@@ -179,7 +179,7 @@ class Proposals:
         self, layer: Layer, plan: Callable[[Sequence[Record]], list[Group]]
     ) -> list[tuple[Group, Draft]]:
         active = self._store.listed(Filter(self._scope.user, (layer,), (State.ACTIVE,)), EVERY)
-        taken = {one for record in self._waiting(layer) for one in named(record)}
+        taken = {one for record in self._waiting(layer) for one in replaced_ids(record)}
         return [
             (group, self._of_group(group))
             for group in plan([one for one in active if one.id not in taken])
@@ -188,7 +188,7 @@ class Proposals:
     def _waiting(self, layer: Layer) -> list[Record]:
         """List the proposals of a layer that would replace records."""
         found = self._store.listed(Filter(self._scope.user, (layer,), (State.CONSTRAINED,)), EVERY)
-        return [record for record in found if named(record)]
+        return [record for record in found if replaced_ids(record)]
 
     def _told(
         self, group: Group, made: Draft, rejected: Callable[[Draft], str | None]
@@ -288,7 +288,7 @@ def _waits_already(record: Record) -> dict[str, Any]:
         "content": record.content,
         "outcome": "waits already",
     }
-    return {**told, "sources": named(record), "proposal": record.id}
+    return {**told, "sources": replaced_ids(record), "proposal": record.id}
 
 
 def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

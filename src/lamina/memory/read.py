@@ -165,7 +165,7 @@ class Read:
         hits = [hit for answer in answers for hit in answer]
         notes = (note for answer in answers for note in answer.notes)
         is_whole = all(answer.is_whole for answer in answers)
-        return context.made(hits, room, notes, self._scope.shared_by, is_whole=is_whole)
+        return context.make_context(hits, room, notes, self._scope.shared_by, is_whole=is_whole)
 
     def _found(
         self,
@@ -200,7 +200,7 @@ class Read:
         if self._scope.shared_by is None:
             try:
                 with self._scope.store.read() as db:
-                    ids += records.gone_alike(db, part, self._scope.user, limit)
+                    ids += records.removed_ids_like(db, part, self._scope.user, limit)
             except OUTAGES as error:
                 self._scope.resilient.note(error)
         return [*dict.fromkeys(ids)][:limit]

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lamina.engines import review
-from lamina.engines.review import Effect, Entry, Proposal
+from lamina.engines.review import Effect, Proposal, VersionedRecord
 from lamina.errors import Conflict, NotFound, Refused
 from lamina.model import slots
 from lamina.model.record import Layer, Record, State
-from lamina.model.rejection import named
+from lamina.model.rejection import replaced_ids
 from lamina.model.slots import Slot
 from lamina.store.core.store import Store
 from lamina.store.tables import events, records
 from lamina.store.tables import slots as holding
 from lamina.store.tables.records import COLUMN, Filter, Row
-from lamina.store.tables.rejections import Barred
+from lamina.store.tables.rejections import RejectedValues
 from lamina.text import words
 
 
@@ -53,8 +53,8 @@ def read(
         return Queue(described, start, len(ranked))
 
 
-def entry(store: Store, row: Row) -> Entry:
-    return Entry(store.record(row), row[COLUMN["event"]])
+def entry(store: Store, row: Row) -> VersionedRecord:
+    return VersionedRecord(store.record(row), row[COLUMN["event"]])
 
 
 def _start(ranked: Sequence[Effect], after: str | None) -> int:
@@ -68,7 +68,9 @@ def _start(ranked: Sequence[Effect], after: str | None) -> int:
     )
 
 
-def _effects(store: Store, waiting: Sequence[Entry], barred: Barred) -> list[Effect]:
+def _effects(
+    store: Store, waiting: Sequence[VersionedRecord], barred: RejectedValues
+) -> list[Effect]:
     """Work out the effect of each with a fixed number of queries, however many wait."""
     replaced = _replaced(store, waiting)
     return [
@@ -76,7 +78,12 @@ def _effects(store: Store, waiting: Sequence[Entry], barred: Barred) -> list[Eff
     ]
 
 
-def _effect(store: Store, waiting: Entry, standing: Sequence[Entry], barred: Barred) -> Effect:
+def _effect(
+    store: Store,
+    waiting: VersionedRecord,
+    standing: Sequence[VersionedRecord],
+    barred: RejectedValues,
+) -> Effect:
     record = waiting.record
     if (
         standing
@@ -88,11 +95,12 @@ def _effect(store: Store, waiting: Entry, standing: Sequence[Entry], barred: Bar
     return Effect(record, waiting.event, replaced, _problem(waiting, standing, barred))
 
 
-def _replaced(store: Store, waiting: Sequence[Entry]) -> list[list[Entry]]:
+def _replaced(store: Store, waiting: Sequence[VersionedRecord]) -> list[list[VersionedRecord]]:
     """Find the records that each would replace: those in its slot, or those it names."""
     here = [slots.slot(one.record) for one in waiting]
     names = [
-        named(one.record) if place is None else [] for one, place in zip(waiting, here, strict=True)
+        replaced_ids(one.record) if place is None else []
+        for one, place in zip(waiting, here, strict=True)
     ]
     with store.read() as db:
         holders = holding.among(store, db, {slot for slot in here if slot is not None})
@@ -104,7 +112,9 @@ def _replaced(store: Store, waiting: Sequence[Entry]) -> list[list[Entry]]:
     return [[entry(store, row) for row in some] for some in found]
 
 
-def _problem(waiting: Entry, replaced: Sequence[Entry], barred: Barred) -> str | None:
+def _problem(
+    waiting: VersionedRecord, replaced: Sequence[VersionedRecord], barred: RejectedValues
+) -> str | None:
     """Say why a proposal could not be confirmed as things are."""
     try:
         review.check_no_request(waiting.record)
@@ -115,7 +125,7 @@ def _problem(waiting: Entry, replaced: Sequence[Entry], barred: Barred) -> str |
     return None if found is None else f"it was rejected, in record {found}"
 
 
-def _rejected(store: Store, user: str | None, barred: Barred) -> list[Record]:
+def _rejected(store: Store, user: str | None, barred: RejectedValues) -> list[Record]:
     """List rejected records that this user may see, wherever they are now."""
     with store.read() as db:
         rows = records.by_ids(db, barred.records)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from lamina.engines import facts, profile, review
-from lamina.engines.review import Entry
+from lamina.engines.review import VersionedRecord
 from lamina.errors import Conflict, NotFound, Refused
 from lamina.memory.proposals import PROPOSE, QUARANTINE
 from lamina.model import rejection, rules, slots
@@ -76,7 +76,7 @@ class Reviews:
             row = self._row(transaction, record_id)
             record = self._store.record(row)
             review.check_pending(record)
-            found = [transaction.find(name) for name in rejection.named(record)]
+            found = [transaction.find(name) for name in rejection.replaced_ids(record)]
             others = [self._store.record(one) for one in found if one is not None]
             if slots.slot(record) is not None:
                 others += [entry.record for entry in self._replaced(transaction, record)]
@@ -245,14 +245,17 @@ class Reviews:
             return transaction.undo(change)
         return transaction.update(self._row(transaction, change.record), state=State.TOMBSTONED)
 
-    def _replaced(self, transaction: Transaction, proposal: Record) -> list[Entry]:
+    def _replaced(self, transaction: Transaction, proposal: Record) -> list[VersionedRecord]:
         """Find the records that a proposal would replace, as they are now."""
         here = slots.slot(proposal)
         if here is None:
-            return [self._entry(self._row(transaction, name)) for name in rejection.named(proposal)]
+            return [
+                self._entry(self._row(transaction, name))
+                for name in rejection.replaced_ids(proposal)
+            ]
         if not review.may_replace(proposal, self._store.history(proposal.id)):
             return []
-        return [self._entry(row) for row in transaction.guard.standing(proposal)]
+        return [self._entry(row) for row in transaction.guard.slot_holders(proposal)]
 
     def _bring_back(self, transaction: Transaction, record_id: str) -> None:
         """Make a superseded record active again."""
@@ -292,8 +295,8 @@ class Reviews:
         row = transaction.find(record_id)
         return self._store.get(record_id) if row is None else self._store.record(row)
 
-    def _entry(self, row: Row) -> Entry:
-        return Entry(self._store.record(row), row[COLUMN["event"]])
+    def _entry(self, row: Row) -> VersionedRecord:
+        return VersionedRecord(self._store.record(row), row[COLUMN["event"]])
 
 
 def _check_takes_back(
@@ -332,7 +335,7 @@ def _check_takes_back(
             raise Conflict(changed + then, record=record)
 
 
-def staying(
+def what_stays(
     rejected: Record,
     get: Callable[[str], Record | None],
     resting_on: Callable[[str], Sequence[str]],

@@ -24,8 +24,8 @@ from lamina.text.words import shown
 
 if TYPE_CHECKING:
     from lamina.mirrors import Mirror
-    from lamina.search.engine import Recall
-    from lamina.search.mirror_request import Searchable
+    from lamina.search.engine import SearchEngine
+    from lamina.search.mirror_request import SearchableMirror
 
 Times = datetime | str | float | None
 MODELS = "models"
@@ -181,11 +181,11 @@ class Scope:
         )
 
     @cached_property
-    def recall(self) -> Recall:
+    def recall(self) -> SearchEngine:
         """The search engine of this handle."""
-        from lamina.search.engine import Recall
+        from lamina.search.engine import SearchEngine
 
-        return Recall(self.store, self.settings, self.home.path / MODELS, self._searched)
+        return SearchEngine(self.store, self.settings, self.home.path / MODELS, self._searched)
 
     @cached_property
     def copies(self) -> dict[str, Mirror]:
@@ -196,7 +196,7 @@ class Scope:
             self.store, self.settings, lambda: next(iter(self.recall.embedders), None)
         )
 
-    def _searched(self) -> Searchable | None:
+    def _searched(self) -> SearchableMirror | None:
         """Choose the mirror that searches go through; None for the store itself."""
         if self.settings["recall.via"] == "store":
             return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamina.engines import bursts
 from lamina.errors import LaminaError
-from lamina.failsafe.outage import untold
+from lamina.failsafe.outage import unreported
 from lamina.failsafe.spool import OUTAGES
 from lamina.home.settings import shown_value
 from lamina.model.clock import to_micros
@@ -44,11 +44,11 @@ class Status:
         outage = resilient.outage
         report["problems"] = [
             *([str(outage)] if outage else []),
-            *untold(outage, report["problems"]),
+            *unreported(outage, report["problems"]),
             *resilient.problems(),
         ]
         jobs, problems = self._jobs()
-        report["problems"] += untold(outage, [scope.parts.status_files.problem, *problems])
+        report["problems"] += unreported(outage, [scope.parts.status_files.problem, *problems])
         if scope.user is None:
             report["jobs"] = [job.to_dict() for job in jobs]
             late = ", ".join(job.job for job in jobs if job.overdue)
@@ -107,7 +107,7 @@ class Status:
         with self._scope.store.read() as db:
             repeated = sources.repeated(db, user, since, bursts.BEGINNING, bursts.ALIKE)
             arrived = sources.arrived(db, user, since, slot)
-        return bursts.found(arrived, repeated)
+        return bursts.find(arrived, repeated)
 
     def _jobs(self) -> tuple[list[Outlook], list[str | None]]:
         """Say how the jobs stand, and what is wrong with the two files that rule them."""

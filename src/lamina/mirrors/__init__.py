@@ -11,18 +11,18 @@ import msgspec
 from lamina.model import hashing
 from lamina.model.clock import to_micros
 from lamina.model.record import Record
-from lamina.search.mirror_request import Asked, Searchable
+from lamina.search.mirror_request import MirrorRequest, SearchableMirror
 from lamina.store.tables.outbox import Position
 
 __all__ = [
-    "Asked",
     "Closing",
     "Copy",
     "Damaged",
     "Listed",
     "Mirror",
+    "MirrorRequest",
     "Position",
-    "Searchable",
+    "SearchableMirror",
     "Settling",
     "batches",
     "digest",

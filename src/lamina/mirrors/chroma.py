@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import msgspec
 
 from lamina.errors import Refused, StoreUnavailable
-from lamina.mirrors import Asked, Copy, Damaged, Position, batches, digest
+from lamina.mirrors import Copy, Damaged, MirrorRequest, Position, batches, digest
 from lamina.mirrors.vectors import Vectors
 from lamina.model.clock import to_micros
 from lamina.model.record import Record
@@ -169,7 +169,7 @@ class ChromaMirror:
     def digest(self, record: Record) -> str:
         return digest(record)
 
-    def candidates(self, asked: Asked) -> list[str]:
+    def candidates(self, asked: MirrorRequest) -> list[str]:
         if asked.vector is None:
             problem = "Chroma is searched by meaning, and there is no embedder for the question"
             raise StoreUnavailable(problem)
@@ -257,7 +257,7 @@ def _copy(record_id: object, document: object, metadata: object) -> Copy | None:
         return None
 
 
-def _where(asked: Asked) -> Where:
+def _where(asked: MirrorRequest) -> Where:
     """Express the filters in Chroma's query language."""
     filters: list[dict[str, Any]] = []
     if asked.user is not None:

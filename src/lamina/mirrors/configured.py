@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lamina.errors import InvalidInput
 from lamina.home.settings import Settings
-from lamina.mirrors import Closing, Mirror, Searchable
+from lamina.mirrors import Closing, Mirror, SearchableMirror
 from lamina.text.words import shown
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def missing_key(settings: Settings, environment: Mapping[str, str] = os.environ)
     )
 
 
-def searchable(settings: Settings, mirrors: Mapping[str, Mirror]) -> Searchable | None:
+def searchable(settings: Settings, mirrors: Mapping[str, Mirror]) -> SearchableMirror | None:
     """Pick the mirror that searches go through; None when the store itself is searched."""
     name = settings["recall.via"]
     if name == STORE:
@@ -66,7 +66,7 @@ def searchable(settings: Settings, mirrors: Mapping[str, Mirror]) -> Searchable 
     if name not in mirrors:
         raise InvalidInput(next(contradictions(settings)))
     mirror = mirrors[name]
-    assert isinstance(mirror, Searchable)
+    assert isinstance(mirror, SearchableMirror)
     return mirror
 
 

@@ -23,7 +23,7 @@ LOCK = "mirrors.lock"
 @contextmanager
 def alone(store: Store) -> Iterator[None]:
     """Be the only one who writes this agent's mirrors, also among machines that share the store."""
-    with folder.alone(store.folder / LOCK), store.database.alone("mirrors"):
+    with folder.hold_lock(store.folder / LOCK), store.database.alone("mirrors"):
         yield
 
 

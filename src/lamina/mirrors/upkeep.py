@@ -20,7 +20,7 @@ from lamina.text.words import counted, shown
 LINGER = 0.2  # seconds: a mirror takes many memories in hardly more time than one
 
 
-class Standing(msgspec.Struct, frozen=True):
+class MirrorStatus(msgspec.Struct, frozen=True):
     """The events that a mirror is behind; None when it has to be rebuilt."""
 
     name: str
@@ -77,7 +77,7 @@ class Upkeep:
             run = rebuild if erased and getattr(mirror, "keeps_bytes", False) else sync
             done = run(self._store, mirror, progress=progress or silent)._asdict()
             if erased and getattr(mirror, "is_elsewhere", False):
-                done["elsewhere"] = place_of(mirror)
+                done["elsewhere"] = location_of(mirror)
             return done
 
         self._is_due = False  # what is written from here on is for the next time
@@ -105,9 +105,9 @@ class Upkeep:
                     reports[name] = Verified(0, problem=error.message, is_compared=False)
         return reports
 
-    def standings(self) -> list[Standing]:
+    def statuses(self) -> list[MirrorStatus]:
         """Tell how far each mirror is."""
-        return standings(self._store, self._mirrors)
+        return statuses(self._store, self._mirrors)
 
     def _chosen(self, names: Collection[str]) -> Mapping[str, Mirror]:
         for name in names:
@@ -143,22 +143,22 @@ class Upkeep:
         return False
 
 
-def place_of(mirror: Mirror) -> str:
+def location_of(mirror: Mirror) -> str:
     """Describe the location of a mirror, for people."""
     return str(getattr(mirror, "place", ""))
 
 
-def standings(store: Store, mirrors: Mapping[str, Mirror]) -> list[Standing]:
+def statuses(store: Store, mirrors: Mapping[str, Mirror]) -> list[MirrorStatus]:
     """Tell how far each of some mirrors is."""
     head = outbox.head(store.database)
     return [_standing(name, mirror, head) for name, mirror in mirrors.items()]
 
 
-def _standing(name: str, mirror: Mirror, head: Position) -> Standing:
+def _standing(name: str, mirror: Mirror, head: Position) -> MirrorStatus:
     try:
         position = mirror.position()
     except LaminaError as error:
-        return Standing(name, place_of(mirror), problem=error.message)
+        return MirrorStatus(name, location_of(mirror), problem=error.message)
     is_ours = position is not None and position.store == head.store and position.event <= head.event
     behind = head.event - position.event if position is not None and is_ours else None
-    return Standing(name, place_of(mirror), behind)
+    return MirrorStatus(name, location_of(mirror), behind)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lamina.errors import InvalidInput
-from lamina.mirrors import Asked, Copy, Damaged, Position, batches, digest
+from lamina.mirrors import Copy, Damaged, MirrorRequest, Position, batches, digest
 from lamina.mirrors.required import Turns, settle
 from lamina.mirrors.weaviate_server import Deadline, WeaviateServer, quoted
 from lamina.model.clock import moment, to_micros
@@ -145,7 +145,7 @@ class WeaviateMirror:
     def digest(self, record: Record) -> str:
         return digest(record)
 
-    def candidates(self, asked: Asked) -> list[str]:
+    def candidates(self, asked: MirrorRequest) -> list[str]:
         terms = " ".join(words.terms(asked.text))
         vector: list[float] = []
         if asked.vector is not None and self._embedder() is not None:
@@ -239,7 +239,7 @@ def _record_batches(records: Sequence[Record]) -> Iterator[list[Record]]:
     return batches(records, BATCH, BATCH_CHARACTERS, lambda record: len(record.content))
 
 
-def _where(asked: Asked) -> str:
+def _where(asked: MirrorRequest) -> str:
     """Express the filters in GraphQL.
 
     What has no layer is no memory, and what is unsettled may never become one.

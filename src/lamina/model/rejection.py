@@ -39,7 +39,7 @@ def fingerprint(layer: Layer, key: str, value: Any) -> bytes:
     return lookalikes.fingerprint(layer, key, value)
 
 
-def named(proposal: Record | Draft) -> list[str]:
+def replaced_ids(proposal: Record | Draft) -> list[str]:
     """List the records that a proposal says it would replace."""
     replaced = _ids(proposal, REPLACES.get(proposal.layer, ""))
     return list(dict.fromkeys((*replaced, *_ids(proposal, ENDS))))

@@ -69,7 +69,7 @@ def _is_whole_number(value: object, least: int, most: int) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-def made(
+def make_context(
     hits: Sequence[Hit],
     most: int,
     notes: Iterable[str] = (),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lamina.model.record import LONG_TERM, Entry, Record, State
 from lamina.store.index.catalogue import Mask, mark
-from lamina.store.index.snapshot import Look
+from lamina.store.index.snapshot import Snapshot
 from lamina.store.tables.records import Filter
 from lamina.store.tables.vectors import Space
 from lamina.text import dates
@@ -44,7 +44,7 @@ class Duplicates:
     lost in less. And they agree in what no vector tells apart: numbers, days, names, denials.
     """
 
-    def __init__(self, look: Look, space: Space, least: float) -> None:
+    def __init__(self, look: Snapshot, space: Space, least: float) -> None:
         self._look = look
         self._space = space
         self._least = least - ROUNDING

@@ -16,14 +16,14 @@ from lamina.search import exact, hybrid, keyword, overlap, semantic
 from lamina.search.duplicates import Duplicates
 from lamina.search.indexing import Indexer, Progress
 from lamina.search.mirror import MirrorSearch
-from lamina.search.mirror_request import Searchable
+from lamina.search.mirror_request import SearchableMirror
 from lamina.search.request import Request
 from lamina.search.worker import Worker
 from lamina.store.core.store import Store
 from lamina.store.tables.records import Filter
 
 
-class Recall:
+class SearchEngine:
     """The searches of a handle, and the index that they need."""
 
     def __init__(
@@ -31,7 +31,7 @@ class Recall:
         store: Store,
         settings: Settings,
         models: Path,
-        mirror: Callable[[], Searchable | None],
+        mirror: Callable[[], SearchableMirror | None],
     ) -> None:
         self._store = store
         self._settings = settings
@@ -69,14 +69,14 @@ class Recall:
         problems = [worker.problem] if worker is not None and worker.problem is not None else []
         return problems if mirror is None else problems + mirror.problems
 
-    def twins(self, entries: Sequence[Entry], least: float) -> Mapping[str, str]:
+    def duplicates(self, entries: Sequence[Entry], least: float) -> Mapping[str, str]:
         """Map each entry that repeats a memory, by their cosine, to that memory."""
         if not entries:
             return {}
         if not self.embedders:
             raise EmbedderFailed("there is no embedder (recall.embedders = none)")
         self.index()
-        with self._store.index.look() as look:
+        with self._store.index.snapshot() as look:
             space = look.space(self.embedders[0].name)
             return Duplicates(look, space, least).find(entries) if space is not None else {}
 
@@ -91,7 +91,7 @@ class Recall:
         bias: float | None = None,
     ) -> Hits:
         """Rank the records of the store as they are at one moment."""
-        with self._store.index.look(known_at) as look:
+        with self._store.index.snapshot(known_at) as look:
             request = Request(look, query, chosen, now, limit, self.mirror)
             boosts: bool = self._settings["recall.boosts"]
             if not request.words:

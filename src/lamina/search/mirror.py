@@ -16,7 +16,7 @@ import numpy as np
 from lamina.errors import LaminaError, StoreUnavailable
 from lamina.model.clock import is_id
 from lamina.model.record import Layer, State
-from lamina.search.mirror_request import Asked, Searchable
+from lamina.search.mirror_request import MirrorRequest, SearchableMirror
 from lamina.store.tables.outbox import Position
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Changed(NamedTuple):
 class MirrorSearch:
     """One mirror, as the searches of a handle use it."""
 
-    def __init__(self, name: str, mirror: Searchable, patience: float = PATIENCE) -> None:
+    def __init__(self, name: str, mirror: SearchableMirror, patience: float = PATIENCE) -> None:
         self._name = name
         self._mirror = mirror
         self._patience = patience
@@ -133,7 +133,7 @@ def _changed_since(request: Request, position: Position) -> Changed:
 class _Call(threading.Thread):
     """A request to a mirror on a thread of its own, so that a search can stop waiting for it."""
 
-    def __init__(self, mirror: Searchable, asked: Asked) -> None:
+    def __init__(self, mirror: SearchableMirror, asked: MirrorRequest) -> None:
         super().__init__(name="lamina-mirror", daemon=True)
         self._mirror = mirror
         self._asked = asked
@@ -186,9 +186,9 @@ def _can_answer(chosen: Filter) -> bool:
     )
 
 
-def _mirror_request(request: Request, vector: Sequence[float] | None) -> Asked:
+def _mirror_request(request: Request, vector: Sequence[float] | None) -> MirrorRequest:
     chosen = request.chosen
-    return Asked(
+    return MirrorRequest(
         request.query,
         vector,
         max(CANDIDATES, 2 * request.limit),

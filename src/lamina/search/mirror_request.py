@@ -12,7 +12,7 @@ from lamina.model.record import Layer
 from lamina.store.tables.outbox import Position
 
 
-class Asked(msgspec.Struct, frozen=True):
+class MirrorRequest(msgspec.Struct, frozen=True):
     """A request for candidates. Filters only spare work: the store checks what comes back."""
 
     text: str
@@ -27,14 +27,14 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 @runtime_checkable
-class Searchable(Protocol):
+class SearchableMirror(Protocol):
     """A mirror that can name candidates. Its answers are never trusted without a check."""
 
     def position(self) -> Position | None:
         """Tell how far it has followed the store."""
         ...
 
-    def candidates(self, asked: Asked) -> list[str]:
+    def candidates(self, asked: MirrorRequest) -> list[str]:
         """Name records that could answer, the best first, at most `limit`.
 
         Raise StoreUnavailable when it cannot say.

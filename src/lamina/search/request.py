@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lamina.model.clock import to_micros
 from lamina.model.record import Trust
 from lamina.store.index.catalogue import TRUSTS, Mask, Rows
-from lamina.store.index.snapshot import Look
+from lamina.store.index.snapshot import Snapshot
 from lamina.store.tables.records import Filter
 from lamina.store.tables.vectors import ALL
 from lamina.text.words import terms
@@ -34,7 +34,7 @@ class Request:
 
     def __init__(
         self,
-        look: Look,
+        look: Snapshot,
         query: str,
         chosen: Filter,
         now: datetime,

@@ -69,7 +69,7 @@ def while_searching(memory: lamina.Memory) -> None:
     looking, forked_ = threading.Event(), threading.Event()
 
     def look() -> None:
-        with suppress(lamina.StoreUnavailable), memory._scope.store.index.look():
+        with suppress(lamina.StoreUnavailable), memory._scope.store.index.snapshot():
             looking.set()
             forked_.wait()
 

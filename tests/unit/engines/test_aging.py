@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.engines import aging
-from lamina.engines.aging import FLOOR, HALF_LIVES, LEAST_CHANGE, Adjusted, Entry, importance, plan
+from lamina.engines.aging import FLOOR, HALF_LIVES, LEAST_CHANGE, Adjusted, Usage, importance, plan
 from lamina.model.record import Layer
 from tests.conftest import START
 from tests.unit.engines.samples import MIDNIGHT
@@ -21,7 +21,7 @@ from tests.unit.engines.samples import MIDNIGHT
 NOW = START + timedelta(days=3650)
 
 
-def entry(original: float = 0.6, days: float = 0, accesses: int = 0, **fields: Any) -> Entry:
+def entry(original: float = 0.6, days: float = 0, accesses: int = 0, **fields: Any) -> Usage:
     """A memory that came some days ago and is as it was."""
     values = {
         "id": "id1",
@@ -32,10 +32,10 @@ def entry(original: float = 0.6, days: float = 0, accesses: int = 0, **fields: A
         "original": original,
     }
     came = NOW - timedelta(days=days)
-    return Entry(**{**values, "created_at": came, "accesses": accesses, **fields})
+    return Usage(**{**values, "created_at": came, "accesses": accesses, **fields})
 
 
-def applied(adjusted: Adjusted) -> Entry:
+def applied(adjusted: Adjusted) -> Usage:
     """The memory once it was adjusted."""
     return msgspec.structs.replace(
         adjusted.entry, importance=adjusted.importance, event=adjusted.entry.event + 1
@@ -115,7 +115,7 @@ def test_short_term_memory_only_rises() -> None:
         ),
     ],
 )
-def test_it_says_why(given: Entry, why: str) -> None:
+def test_it_says_why(given: Usage, why: str) -> None:
     """S4: every change has its reason in words."""
     (adjusted,) = plan([given], NOW)
     assert adjusted.why == why
@@ -147,7 +147,7 @@ ENTRIES = st.builds(
 
 
 @given(ENTRIES)
-def test_it_stays_within_bounds(one: Entry) -> None:
+def test_it_stays_within_bounds(one: Usage) -> None:
     """S4, R4: an importance is between 0 and 1, not below the floor or what it was, and not below
     half of what was stated."""
     new = importance(one, NOW)
@@ -159,7 +159,7 @@ def test_it_stays_within_bounds(one: Entry) -> None:
 
 @given(st.lists(ENTRIES, max_size=20), st.randoms(use_true_random=False), st.integers(0, 86_399))
 def test_a_second_time_changes_nothing(
-    drawn: list[Entry], shuffled: random.Random, seconds: int
+    drawn: list[Usage], shuffled: random.Random, seconds: int
 ) -> None:
     """S4, Q6: adjusting again at the same time changes nothing, in whatever order; only what
     differs is changed."""
@@ -177,7 +177,7 @@ def test_a_second_time_changes_nothing(
 
 
 @given(ENTRIES, st.lists(st.integers(0, 2000), min_size=1, max_size=10))
-def test_nights_do_not_compound(one: Entry, nights: list[int]) -> None:
+def test_nights_do_not_compound(one: Usage, nights: list[int]) -> None:
     """S4: however many nights there were between, the importance is within a hundredth of what one
     night would have made."""
     night = NOW
@@ -189,7 +189,7 @@ def test_nights_do_not_compound(one: Entry, nights: list[int]) -> None:
 
 
 @given(ENTRIES, st.integers(0, 10**6), st.timedeltas(timedelta(0), timedelta(5000)))
-def test_more_accesses_never_lower_it(one: Entry, more: int, later: timedelta) -> None:
+def test_more_accesses_never_lower_it(one: Usage, more: int, later: timedelta) -> None:
     """S4: who wants a memory more often, or later, never makes it matter less; and time alone never
     makes it matter more."""
     wanted = msgspec.structs.replace(one, accesses=one.accesses + more)
@@ -219,7 +219,7 @@ def test_an_importance_beyond_the_scale_counts_as_its_end() -> None:
 
 def test_what_nobody_wanted_says_so() -> None:
     """S4: an entry without accesses was never wanted."""
-    one = aging.Entry("id1", 1, 1, Layer.EPISODIC, 0.9, 0.9, MIDNIGHT)
+    one = aging.Usage("id1", 1, 1, Layer.EPISODIC, 0.9, 0.9, MIDNIGHT)
     (sunk,) = aging.plan([one], MIDNIGHT + timedelta(days=400))
     assert sunk.why.startswith("never wanted, it came 400 days ago")
 

@@ -10,17 +10,17 @@ from lamina.engines import bursts
 def test_an_hour_is_any_hour() -> None:
     """V8: what comes within an hour is counted together, whenever the hour begins; what comes
     slowly is no burst."""
-    assert bursts.found([("web:a", 5, 60), ("web:a", 6, 60)], []) == [
+    assert bursts.find([("web:a", 5, 60), ("web:a", 6, 60)], []) == [
         {"source": "web:a", "within_an_hour": 120, "alike": 0}
     ]
-    assert bursts.found([("web:a", 5, 60), ("web:a", 11, 60)], []) == []
-    assert bursts.found([("web:a", slot, 16) for slot in range(1000)], []) == []
+    assert bursts.find([("web:a", 5, 60), ("web:a", 11, 60)], []) == []
+    assert bursts.find([("web:a", slot, 16) for slot in range(1000)], []) == []
 
 
 def test_copies_need_no_hurry() -> None:
     """V8: many that begin alike are told however slowly they came; the largest group of
     a source counts."""
-    found = bursts.found(
+    found = bursts.find(
         [("mail", slot * 10, 1) for slot in range(50)], [("mail", 20), ("mail", 30)]
     )
     assert found == [{"source": "mail", "within_an_hour": 1, "alike": 30}]
@@ -29,7 +29,7 @@ def test_copies_need_no_hurry() -> None:
 def test_the_largest_comes_first() -> None:
     """V8: in an order that does not depend on how they were found."""
     arrived = [(None, 1, 100), ("b", 1, 300), ("a", 1, 300)]
-    assert [one["source"] for one in bursts.found(arrived, [])] == ["a", "b", None]
+    assert [one["source"] for one in bursts.find(arrived, [])] == ["a", "b", None]
 
 
 @pytest.mark.parametrize(

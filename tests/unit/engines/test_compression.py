@@ -435,7 +435,7 @@ def test_keys_of_different_texts_differ() -> None:
     ]
     assert len({slug(content) for content in contents}) == len(contents)
     for content in contents:
-        assert profile.place(slug(content))[0] == "preferences"
+        assert profile.field_of(slug(content))[0] == "preferences"
         assert rules.label(slug(content), "key")
 
 

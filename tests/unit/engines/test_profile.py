@@ -326,7 +326,7 @@ def entries(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def is_preference(name: str) -> bool:
-    return profile.place(name)[0] == "preferences" and "." not in words.normalise(name)
+    return profile.field_of(name)[0] == "preferences" and "." not in words.normalise(name)
 
 
 def is_free(name: str) -> bool:
@@ -482,8 +482,8 @@ def test_people_may_be_given_as_the_profile_shows_them() -> None:
 def test_wide_dots_part_keys_and_plain_ones_leave_the_rest() -> None:
     """R10, V1: a key below a group is found by either dot, and keeps its own spelling behind a
     plain one."""
-    assert profile.place("schedule．Monday") == ("schedule", "Monday")
-    assert profile.place("schedule.①") == ("schedule", "①")
+    assert profile.field_of("schedule．Monday") == ("schedule", "Monday")
+    assert profile.field_of("schedule.①") == ("schedule", "①")
 
 
 def test_a_project_without_a_name_has_none() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lamina.engines import review
-from lamina.engines.review import Entry, Proposal
+from lamina.engines.review import Proposal, VersionedRecord
 from lamina.errors import Conflict, Refused
 from lamina.model import rejection
 from lamina.model.record import Change, Event, Layer, Record, Role, State
@@ -46,15 +46,15 @@ def event(action: str = "confirm", seq: int = 7, **states: tuple[State, State]) 
 def test_what_is_replaced_must_be_as_it_was(state: State) -> None:
     """V5: a source that is no longer active, or has changed since the proposal, makes it stale; the
     error names it."""
-    proposal, old = Entry(profile(2), 5), profile(1, state=state)
+    proposal, old = VersionedRecord(profile(2), 5), profile(1, state=state)
     if state is not State.ACTIVE:
         with pytest.raises(Conflict, match=f"{old.id} is {state.value} by now") as caught:
-            review.check_fresh(proposal, [Entry(old, 1)])
+            review.check_fresh(proposal, [VersionedRecord(old, 1)])
         assert caught.value.details["record"] == old.id
         return
-    review.check_fresh(proposal, [Entry(old, 1), Entry(old, 5)])
+    review.check_fresh(proposal, [VersionedRecord(old, 1), VersionedRecord(old, 5)])
     with pytest.raises(Conflict, match="changed since this was proposed"):
-        review.check_fresh(proposal, [Entry(old, 1), Entry(old, 6)])
+        review.check_fresh(proposal, [VersionedRecord(old, 1), VersionedRecord(old, 6)])
 
 
 @pytest.mark.parametrize("state", ALL)

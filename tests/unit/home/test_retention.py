@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.errors import InvalidInput
-from lamina.home.retention import FILE_NAME, PRESETS, Retention, Rules
+from lamina.home.retention import FILE_NAME, PRESETS, Retention, RetentionFile
 from tests.cases import every
 
 # The file of the promotion document, as it stands there.
@@ -43,7 +43,7 @@ def test_the_documents_file_is_complete(tmp_path: Path) -> None:
     """L6, L7: the two keys of the document alone are a whole file, and they are the defaults."""
     write(tmp_path, DOCUMENT)
     assert (
-        Rules(tmp_path).current()
+        RetentionFile(tmp_path).current()
         == Retention()
         == Retention(promote_threshold=0.70, short_term_max_lines=5000)
     )
@@ -53,7 +53,7 @@ def test_every_rule_is_a_key(tmp_path: Path) -> None:
     """L7: decay, tags, deduplication and expiry are each a key; tags are kept as memories
     have them (R8)."""
     write(tmp_path, ALL)
-    assert Rules(tmp_path).current() == Retention(
+    assert RetentionFile(tmp_path).current() == Retention(
         0.8, 200, ("critical", "user_goal"), 0.01, 0.4, 0.95, 90.0, 0.2
     )
 
@@ -101,7 +101,7 @@ def test_presets_are_those_of_the_documents(name: str, lines: int, paths: dict[s
 def test_the_file_changes_a_preset_key_by_key(tmp_path: Path) -> None:
     """L6: what the file names is taken from it, the rest from the preset."""
     write(tmp_path, "promote_threshold: 0.5\n")
-    assert Rules(tmp_path, "sky").current() == Retention(
+    assert RetentionFile(tmp_path, "sky").current() == Retention(
         promote_threshold=0.5, short_term_max_lines=100
     )
 
@@ -149,7 +149,7 @@ def test_an_absurd_rule_is_told_with_file_line_and_value(
     nothing runs by them."""
     path = write(tmp_path, f"# ours\n\n{body}\n")
     with pytest.raises(InvalidInput) as caught:
-        Rules(tmp_path).current()
+        RetentionFile(tmp_path).current()
     assert caught.value.message.startswith(f"{path}, line 3: ")
     assert message in caught.value.message
 
@@ -161,7 +161,7 @@ def test_a_bad_file_keeps_the_old_rules_running(tmp_path: Path, body: str) -> No
     """L6: a mistake in the file does not change how memories are kept; the problem is
     there for `status`."""
     path = write(tmp_path, "promote_threshold: 0.6")
-    rules = Rules(tmp_path)
+    rules = RetentionFile(tmp_path)
     assert rules.current().promote_threshold == 0.6
     write(tmp_path, body)
     assert rules.current().promote_threshold == 0.6

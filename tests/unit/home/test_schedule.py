@@ -12,7 +12,7 @@ from msgspec import structs
 
 from lamina.errors import InvalidInput
 from lamina.home import schedule
-from lamina.home.schedule import FILE_NAME, KNOWN, Job, Last, Schedule, Timetable
+from lamina.home.schedule import FILE_NAME, KNOWN, Job, LastRun, Schedule, Timetable
 from tests.cases import every
 from tests.conftest import START
 
@@ -33,12 +33,12 @@ def write(home: Path, body: str) -> Path:
     return path
 
 
-def ran(job: Job, at: datetime, failures: int = 0) -> Last:
+def ran(job: Job, at: datetime, failures: int = 0) -> LastRun:
     """A run that ended well."""
-    return Last(schedule.tick(job, at), at, at, "me", {"ok": True}, failures)
+    return LastRun(schedule.tick(job, at), at, at, "me", {"ok": True}, failures)
 
 
-def is_due(job: Job, last: Last | None, now: datetime) -> bool:
+def is_due(job: Job, last: LastRun | None, now: datetime) -> bool:
     return bool(schedule.due(Schedule((job,)), {} if last is None else {job.name: last}, now))
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.errors import Corrupt, InvalidInput, NotFound, Refused
-from lamina.home.tokens import FILE_NAME, Access, Token
+from lamina.home.tokens import FILE_NAME, Token, Tokens
 from tests.conftest import START
 
 CREATE = (
@@ -25,11 +25,11 @@ CREATE += "[Access(Path(sys.argv[1])).create('sky', None, START) for _ in range(
 
 
 @pytest.fixture
-def access(tmp_path: Path) -> Access:
-    return Access(tmp_path / "home")
+def access(tmp_path: Path) -> Tokens:
+    return Tokens(tmp_path / "home")
 
 
-def test_a_token_opens_its_agent_and_user(access: Access) -> None:
+def test_a_token_opens_its_agent_and_user(access: Tokens) -> None:
     """H2: a secret leads to the token that was made with it, with its agent, user and name."""
     made, secret = access.create("sky", "ana", START, name="dashboard")
     assert access.find(secret, START) == made
@@ -38,7 +38,7 @@ def test_a_token_opens_its_agent_and_user(access: Access) -> None:
     assert len(secret) >= 43
 
 
-def test_a_wrong_secret_opens_nothing(access: Access) -> None:
+def test_a_wrong_secret_opens_nothing(access: Tokens) -> None:
     """H2: no other text opens anything, however near it is."""
     assert access.find("lamina_", START) is None
     _, secret = access.create("sky", None, START)
@@ -59,13 +59,13 @@ def test_no_text_opens_a_home_by_chance(
     tmp_path_factory: pytest.TempPathFactory, text: str
 ) -> None:
     """H2: whatever is given is compared, and nothing is raised."""
-    access = Access(tmp_path_factory.getbasetemp() / "guessed")
+    access = Tokens(tmp_path_factory.getbasetemp() / "guessed")
     if not access.tokens():
         access.create("sky", None, START)
     assert access.find(text, START) is None
 
 
-def test_a_token_ends_at_its_time(access: Access) -> None:
+def test_a_token_ends_at_its_time(access: Tokens) -> None:
     """H2: until the moment of its end a token opens, and from then on it does not."""
     end = START + timedelta(days=30)
     _, secret = access.create("sky", None, START, expires=end)
@@ -76,11 +76,11 @@ def test_a_token_ends_at_its_time(access: Access) -> None:
 
 
 def test_a_revoked_token_opens_nothing_in_other_processes_either(
-    access: Access, tmp_path: Path
+    access: Tokens, tmp_path: Path
 ) -> None:
     """H2: who holds the list in memory sees at once that it has changed."""
     made, secret = access.create("sky", None, START)
-    other = Access(tmp_path / "home")
+    other = Tokens(tmp_path / "home")
     assert other.find(secret, START) == made
     assert access.revoke(made.id) == made
     assert other.find(secret, START) is None
@@ -88,7 +88,7 @@ def test_a_revoked_token_opens_nothing_in_other_processes_either(
         access.revoke(made.id)
 
 
-def test_the_secret_is_nowhere_in_the_home(access: Access, tmp_path: Path) -> None:
+def test_the_secret_is_nowhere_in_the_home(access: Tokens, tmp_path: Path) -> None:
     """H2, B6: only a hash is kept, in a file that is private."""
     made, secret = access.create("sky", None, START)
     for path in (tmp_path / "home").iterdir():
@@ -98,7 +98,7 @@ def test_the_secret_is_nowhere_in_the_home(access: Access, tmp_path: Path) -> No
     assert (tmp_path / "home" / FILE_NAME).exists()
 
 
-def test_bad_tokens_are_refused_and_leave_no_trace(access: Access, tmp_path: Path) -> None:
+def test_bad_tokens_are_refused_and_leave_no_trace(access: Tokens, tmp_path: Path) -> None:
     """P2: names of agents and users follow the rules, and a trail concerns all users."""
     for agent, user, name in (
         ("../x", None, None),
@@ -116,22 +116,22 @@ def test_bad_tokens_are_refused_and_leave_no_trace(access: Access, tmp_path: Pat
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'{"tokens": [{}]}', b"\xff", b"[" * 100_000]
 )
-def test_a_damaged_file_opens_nothing(access: Access, tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_file_opens_nothing(access: Tokens, tmp_path: Path, content: bytes) -> None:
     """H2: a file that makes no sense is told and lets nobody in."""
     _, secret = access.create("sky", None, START)
     (tmp_path / "home" / FILE_NAME).write_bytes(content)
     with pytest.raises(Corrupt, match="create the tokens anew"):
-        Access(tmp_path / "home").find(secret, START)
+        Tokens(tmp_path / "home").find(secret, START)
 
 
-def test_a_link_in_place_of_the_file_is_refused(access: Access, tmp_path: Path) -> None:
+def test_a_link_in_place_of_the_file_is_refused(access: Tokens, tmp_path: Path) -> None:
     """P2: nothing is read from elsewhere."""
     access.create("sky", None, START)
     path = tmp_path / "home" / FILE_NAME
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(Refused, match="symbolic link"):
-        Access(tmp_path / "home").tokens()
+        Tokens(tmp_path / "home").tokens()
 
 
 def test_processes_do_not_lose_each_others_tokens(tmp_path: Path) -> None:
@@ -143,6 +143,6 @@ def test_processes_do_not_lose_each_others_tokens(tmp_path: Path) -> None:
         for _ in range(4)
     ]
     assert [one.wait() for one in running] == [0, 0, 0, 0]
-    found = Access(tmp_path / "home").tokens()
+    found = Tokens(tmp_path / "home").tokens()
     assert len({token.id for token in found}) == 20
     assert all(isinstance(token, Token) for token in found)

@@ -28,7 +28,7 @@ from lamina.memory.sleep.llm import (
     SYSTEM,
     ChatExtractor,
     Flaw,
-    Found,
+    ModelClaim,
     Session,
 )
 from lamina.text import fence
@@ -1011,7 +1011,7 @@ ODD = st.one_of(
 
 
 @st.composite
-def founds(draw: st.DrawFn) -> Found:
+def founds(draw: st.DrawFn) -> ModelClaim:
     """A claim that may well be sound, or has one thing wrong with it, or many."""
     turn = draw(st.sampled_from([1, 1, 2, 3, 3, 4, 5, 5]))
     words = TURNS[turn - 1].text.split()
@@ -1031,11 +1031,11 @@ def founds(draw: st.DrawFn) -> Found:
             st.sampled_from(["quote", "subject", "attribute", "value", "replaces"]), ODD, max_size=2
         )
     )
-    return Found(**(sound | draw(st.sampled_from([{}, {}, wrong, {"turn": 7}]))))
+    return ModelClaim(**(sound | draw(st.sampled_from([{}, {}, wrong, {"turn": 7}]))))
 
 
 @given(st.lists(founds(), max_size=40))
-def test_whatever_is_kept_was_said(found: list[Found]) -> None:
+def test_whatever_is_kept_was_said(found: list[ModelClaim]) -> None:
     """S6: for any claims at all, each is kept or has a flaw, and what is kept stands in the turn of
     a person, word for word."""
     session = Session(TURNS, "model:m")

@@ -10,7 +10,7 @@ import pytest
 
 from lamina import InvalidInput, Memory, Operator, Refused
 from lamina.memory.sleep import facts
-from lamina.memory.sleep.facts import Knowledge
+from lamina.memory.sleep.facts import FactWriter
 from lamina.model.record import Layer, Role, State, Trust
 from tests.conftest import Desk, size, verified
 
@@ -336,14 +336,14 @@ def test_a_night_that_is_stopped_while_it_writes_has_written_nothing(
     talk(mem, "a", "I live in Porto. I love hiking. I have a dog.")
     before = size(op)
     reading = threading.Event()
-    absorb = Knowledge._absorb
+    absorb = FactWriter._absorb
 
-    def stopped(self: Knowledge, *given: Any) -> Any:
+    def stopped(self: FactWriter, *given: Any) -> Any:
         reading.set()
         return absorb(self, *given)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Knowledge, "_absorb", stopped)
+        patched.setattr(FactWriter, "_absorb", stopped)
         assert mem.sleep(stop=reading.is_set)["stopped"] is True
     assert size(op) == before
     mem.sleep()
@@ -357,13 +357,13 @@ def test_a_long_session_is_read_in_batches_that_end_soon(
     little; none is forgotten."""
     monkeypatch.setattr(facts, "ROOM", 100)
     batches: list[int] = []
-    said = Knowledge._said
+    said = FactWriter._said
 
-    def counted(self: Knowledge, turns: Any, heard: Any) -> Any:
+    def counted(self: FactWriter, turns: Any, heard: Any) -> Any:
         batches.append(len(turns))
         return said(self, turns, heard)
 
-    monkeypatch.setattr(Knowledge, "_said", counted)
+    monkeypatch.setattr(FactWriter, "_said", counted)
     for number in range(5):
         talk(mem, f"s{number}", f"I live in Porto. I love hiking near the river {'very ' * 5}much.")
     assert mem.sleep()["turns"] == 10

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lamina import Conflict, InvalidInput, Memory, NotFound, Operator, Refused
-from lamina.memory.reviews import staying
+from lamina.memory.reviews import what_stays
 from lamina.model.record import Layer, State, Trust
 from tests.conftest import Desk, move, size, verified
 
@@ -169,9 +169,9 @@ def test_a_fact_stays_that_a_rejected_proposal_rests_on(op: Operator) -> None:
     (fact,) = [one for one in op.list(layers=["semantic"]) if one.metadata["value"] == "green"]
     rejected = op.reject(waiting.record.id, "no")
     told = f"the fact {fact.id} that it rests on stays; `lamina forget {fact.id}` hides it"
-    assert staying(rejected, op.get, op.resting_on) == [told]
+    assert what_stays(rejected, op.get, op.resting_on) == [told]
     op.forget(fact.id)
-    assert staying(rejected, op.get, op.resting_on) == []
+    assert what_stays(rejected, op.get, op.resting_on) == []
 
 
 def test_rolling_back_restores_and_undo_reverses(mem: Memory, op: Operator) -> None:

@@ -15,7 +15,7 @@ import pytest
 from lamina import Operator
 from lamina.embedders import wordllama
 from lamina.errors import InvalidInput, Refused, StoreUnavailable
-from lamina.mirrors import Asked, Position, chroma, chroma_embedded
+from lamina.mirrors import MirrorRequest, Position, chroma, chroma_embedded
 from lamina.mirrors.chroma import Batch, ChromaMirror
 from lamina.mirrors.chroma_embedded import DATABASE, OURS, ChromaFolder
 from lamina.mirrors.sync import sync
@@ -211,15 +211,15 @@ def test_another_process_has_written(tmp_path: Path) -> None:
     writer, reader = opened(tmp_path), opened(tmp_path)
     writer.put([made(1, "the car")])
     writer.commit(FIRST)
-    assert reader.candidates(Asked("tea", vector, 1)) == [made(1).id]
+    assert reader.candidates(MirrorRequest("tea", vector, 1)) == [made(1).id]
     writer.put([made(2, "tea")])
     writer.commit(SECOND)
-    assert reader.candidates(Asked("tea", vector, 1)) == [made(2).id]
+    assert reader.candidates(MirrorRequest("tea", vector, 1)) == [made(2).id]
     writer.clear()
     writer.put([made(3, "the car")])
     writer.commit(THIRD)
     assert reader.position() == THIRD
-    assert reader.candidates(Asked("tea", vector, 5)) == [made(3).id]
+    assert reader.candidates(MirrorRequest("tea", vector, 5)) == [made(3).id]
 
 
 def test_two_who_write_by_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,10 +235,10 @@ def test_two_who_write_by_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         mirror.position()
         mirror.put(records[start : start + 25])
         mirror.commit(Position("store", turn + 1, "aa"))
-        mirror.candidates(Asked("", wordllama.shared().embed(["tea"])[0].tolist(), 1))
+        mirror.candidates(MirrorRequest("", wordllama.shared().embed(["tea"])[0].tolist(), 1))
     reader = opened(tmp_path)
     vectors = wordllama.shared().embed(words)
-    found = [reader.candidates(Asked("", vector.tolist(), 1)) for vector in vectors]
+    found = [reader.candidates(MirrorRequest("", vector.tolist(), 1)) for vector in vectors]
     assert found == [[record.id] for record in records]
 
 
@@ -380,5 +380,5 @@ def test_vectors_of_the_store_are_not_made_again(tmp_path: Path, op: Operator) -
     sync(op._scope.store, taken)
     assert counting.texts <= 1
     sync(op._scope.store, plain)
-    asked = Asked("tea", wordllama.shared().embed(["number 3 of tea"])[0].tolist(), 6)
+    asked = MirrorRequest("tea", wordllama.shared().embed(["number 3 of tea"])[0].tolist(), 6)
     assert taken.candidates(asked) == plain.candidates(asked)

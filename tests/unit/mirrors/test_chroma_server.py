@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from lamina.errors import LaminaError, Refused, StoreUnavailable
-from lamina.mirrors import Asked
+from lamina.mirrors import MirrorRequest
 from lamina.mirrors.breaker import Breaker
 from lamina.mirrors.chroma import MARK, VERSION, ChromaMirror
 from lamina.mirrors.chroma_server import COLLECTIONS, ChromaServer
@@ -119,7 +119,7 @@ def test_candidates_of_no_form(server: Server, said: Any) -> None:
     """B2: an answer without ids names nobody."""
     server.say(f"GET {COLLECTIONS}/sky_memory", WHOLE)
     server.say(f"POST {COLLECTIONS}/c1/query", said)
-    assert server.mirror().candidates(Asked("tea", [1.0], 5)) == []
+    assert server.mirror().candidates(MirrorRequest("tea", [1.0], 5)) == []
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lamina.errors import InvalidInput, LaminaError, Refused, StoreUnavailable
-from lamina.mirrors import Asked, Damaged
+from lamina.mirrors import Damaged, MirrorRequest
 from lamina.mirrors.breaker import Breaker
 from lamina.mirrors.required import Turns
 from lamina.mirrors.weaviate import WeaviateMirror, tenant_of
@@ -211,7 +211,7 @@ def test_any_answer(tmp_path: Path, server: Pretender, said: str) -> None:
     }
     one = mirror(tmp_path, server.url)
     for ask in (
-        lambda: one.candidates(Asked("tea", None, 5)),
+        lambda: one.candidates(MirrorRequest("tea", None, 5)),
         lambda: [next(iter(one.entries()), None)],
         lambda: one.put_now([made(1)], 1),
     ):

@@ -28,7 +28,7 @@ WORDS = ("tea", "coffee", "garden", "piano", "river", "猫", "книги")
 
 @contextmanager
 def asking(handle: Memory, query: str, chosen: Filter | None = None) -> Iterator[Request]:
-    with handle._scope.store.index.look() as look:
+    with handle._scope.store.index.snapshot() as look:
         yield Request(
             look, query, chosen or Filter(user=handle.user, states=(State.ACTIVE,)), NOW, 10
         )

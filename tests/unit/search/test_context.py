@@ -232,7 +232,7 @@ def hit_with(content: str, **fields: Any) -> Hit:
 def test_no_text_breaks_the_fence(texts: list[str]) -> None:
     """Q9: whatever memories are made of, there is one opening and one closing line, and every line
     of theirs is marked."""
-    made = context.made([hit_with(content) for content in texts], context.MOST)
+    made = context.make_context([hit_with(content) for content in texts], context.MOST)
     inside = lines_of(made)
     assert sum(line.startswith("[semantic ") for line in inside) == len(texts)
     assert all(line.startswith(("| ", "[semantic ")) for line in inside)
@@ -247,7 +247,7 @@ def test_no_text_breaks_the_fence(texts: list[str]) -> None:
 @given(st.lists(hostile.filter(words.is_visible), min_size=1, max_size=4), st.integers(200, 900))
 def test_no_text_breaks_a_fence_that_is_full(texts: list[str], cap: int) -> None:
     """Q9: the same where a text is cut."""
-    made = context.made([hit_with(content * 9) for content in texts], cap)
+    made = context.make_context([hit_with(content * 9) for content in texts], cap)
     assert len(made.text) <= cap
     if made.items:
         assert all(line.startswith(("| ", "[semantic ")) for line in lines_of(made))
@@ -257,7 +257,7 @@ def test_no_text_breaks_a_fence_that_is_full(texts: list[str], cap: int) -> None
 @given(hostile.filter(lambda label: words.is_visible(label) and words.is_one_line(label)))
 def test_no_speaker_breaks_the_fence(name: str) -> None:
     """Q9: who spoke and where it came from are texts of somebody else too."""
-    made = context.made([hit_with("tea", speaker=name, source=name)], context.MOST)
+    made = context.make_context([hit_with("tea", speaker=name, source=name)], context.MOST)
     label, line = lines_of(made)
     assert label.startswith("[semantic ")
     assert line == "| tea"

@@ -38,7 +38,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 def asking(
     handle: Memory, limit: int, query: str = "tea", chosen: Filter | None = None
 ) -> Iterator[Request]:
-    with handle._scope.store.index.look() as look:
+    with handle._scope.store.index.snapshot() as look:
         yield Request(look, query, chosen or Filter(), NOW, limit)
 
 

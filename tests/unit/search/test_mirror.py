@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lamina import Memory, Operator
 from lamina.errors import InvalidInput, StoreUnavailable
-from lamina.mirrors import Asked, Position
+from lamina.mirrors import MirrorRequest, Position
 from lamina.model.record import Hits, Layer, Record
 from lamina.search.mirror import CANDIDATES, PAGE, PAGES, PAUSE, MirrorSearch
 from lamina.store.tables import outbox
@@ -43,13 +43,13 @@ class Scripted:
     def __init__(self, position: Position | None, names: Any = ()) -> None:
         self.at = position
         self.names = names
-        self.asked: list[Asked] = []
+        self.asked: list[MirrorRequest] = []
         self.error: Exception | None = None
 
     def position(self) -> Position | None:
         return self.at
 
-    def candidates(self, asked: Asked) -> list[str]:
+    def candidates(self, asked: MirrorRequest) -> list[str]:
         self.asked.append(asked)
         if self.error is not None:
             raise self.error
@@ -63,7 +63,7 @@ class Slow(Scripted):
         super().__init__(position)
         self.free = threading.Event()
 
-    def candidates(self, asked: Asked) -> list[str]:
+    def candidates(self, asked: MirrorRequest) -> list[str]:
         self.free.wait()
         return super().candidates(asked)
 
@@ -176,7 +176,7 @@ class Ahead(Scripted):
         super().__init__(position, names)
         self.write = write
 
-    def candidates(self, asked: Asked) -> list[str]:
+    def candidates(self, asked: MirrorRequest) -> list[str]:
         return [*super().candidates(asked), self.write().id]
 
 

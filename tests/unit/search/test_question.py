@@ -24,7 +24,7 @@ TODAY = day_number(START.date())
 @contextmanager
 def question(handle: Memory, query: str, *, boosts: bool = True, **more: Any) -> Iterator[Question]:
     chosen = Filter(user=handle.user, states=(State.ACTIVE,), **more)
-    with handle._scope.store.index.look() as look:
+    with handle._scope.store.index.snapshot() as look:
         yield Question(Request(look, query, chosen, START, 10), boosts=boosts)
 
 

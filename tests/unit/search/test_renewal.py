@@ -277,7 +277,7 @@ def test_a_fact_counts_once_it_has_begun(desk: Desk, mem: Memory) -> None:
     mem.sleep()
     assert not _successions(mem, days=98.5)
     assert (PORTO, LISBON) in _successions(mem, days=97.5)
-    with mem._scope.store.index.look(known_at=desk.clock()) as look:
+    with mem._scope.store.index.snapshot(known_at=desk.clock()) as look:
         assert look.successions([record.id for record in mem.list(limit=10)], desk.clock()) == set()
 
 
@@ -465,7 +465,7 @@ def _fact(handle: Operator, value: str, *evidence: str) -> str:
 def _successions(handle: Memory, days: float = 0) -> set[tuple[str, str]]:
     """What came after what, by the texts of the turns, as of some days before the start."""
     told = {record.id: record.content for record in handle.list(layers=["episodic"], limit=100)}
-    with handle._scope.store.index.look() as look:
+    with handle._scope.store.index.snapshot() as look:
         return {
             (told[old], told[new])
             for old, new in look.successions(list(told), START - timedelta(days=days))

@@ -20,7 +20,7 @@ from lamina.model import hashing
 from lamina.model.record import iso
 from lamina.store.archive import files as shelf
 from lamina.store.archive import search
-from lamina.store.archive.search import Wanted, matches
+from lamina.store.archive.search import ArchiveQuery, matches
 from lamina.store.engine.sql import Connection
 from tests.cases import every
 from tests.conftest import START, Desk, contents
@@ -46,7 +46,7 @@ def line(content: str = "x", **fields: Any) -> bytes:
 def found(lines: list[bytes], text: str, **more: Any) -> list[int]:
     """The numbers of the lines that match."""
     file = io.BytesIO(b"".join(one + b"\n" for one in lines))
-    hits = list(matches(file, Wanted(text, **more)))
+    hits = list(matches(file, ArchiveQuery(text, **more)))
     assert all(lines[number - 1] == hit for number, hit in hits)
     return [number for number, _ in hits]
 
@@ -315,7 +315,9 @@ def test_a_file_without_a_last_newline(monkeypatch: pytest.MonkeyPatch) -> None:
     """L4: the last line counts, whether or not anything follows it."""
     for size in (3, 10_000):
         monkeypatch.setattr(search, "CHUNK", size)
-        hits = list(matches(io.BytesIO(line("tea") + b"\n" + line("more tea")), Wanted("tea")))
+        hits = list(
+            matches(io.BytesIO(line("tea") + b"\n" + line("more tea")), ArchiveQuery("tea"))
+        )
         assert [number for number, _ in hits] == [1, 2]
 
 

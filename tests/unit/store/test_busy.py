@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lamina.errors import StoreUnavailable
-from lamina.store.engine.busy import Patience
+from lamina.store.engine.busy import BusyHandler
 from lamina.store.engine.sqlite import SqliteDatabase
 from tests.conftest import Desk
 
@@ -19,7 +19,7 @@ PATH = Path("lamina.db")
 def waited(limit_ms: int) -> list[float]:
     """How long each wait of a file that stays locked is, in seconds."""
     slept: list[float] = []
-    patience, tries = Patience(PATH, limit_ms, slept.append), 0
+    patience, tries = BusyHandler(PATH, limit_ms, slept.append), 0
     while patience(tries):
         tries += 1
     return slept
@@ -47,7 +47,7 @@ def test_a_long_wait_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_every_wait_begins_anew(caplog: pytest.LogCaptureFixture) -> None:
     """B2: a connection that waited once may wait as long the next time, and says so again."""
-    patience = Patience(PATH, 1500, lambda _: None)
+    patience = BusyHandler(PATH, 1500, lambda _: None)
     for _ in range(2):
         tries = 0
         while patience(tries):
@@ -62,7 +62,7 @@ def test_a_locked_store_is_waited_for(
     """B2, H1: a write that finds the file locked waits in this way, and fails with the file's name
     when it was too long."""
     slept: list[float] = []
-    monkeypatch.setattr(Patience.__init__, "__defaults__", (slept.append,))
+    monkeypatch.setattr(BusyHandler.__init__, "__defaults__", (slept.append,))
     holder, op = (
         desk.operator(),
         desk.operator(settings={"store.busy_timeout_ms": 2000, "failsafe": "off"}),
@@ -87,7 +87,7 @@ def test_who_waits_can_stop(desk: Desk) -> None:
     database = op._scope.store.database
     assert isinstance(database, SqliteDatabase)
     with holder._scope.store.database.atomic():
-        database.writer().connection.set_busy_handler(Patience(PATH, 30_000, interrupted))
+        database.writer().connection.set_busy_handler(BusyHandler(PATH, 30_000, interrupted))
         with pytest.raises(KeyboardInterrupt):
             op.remember("during")
     op.remember("after")

@@ -18,7 +18,7 @@ from lamina.home.folder import Home
 from lamina.home.locks import locked
 from lamina.memory import opening
 from lamina.model import hashing
-from lamina.store.archive.file_changes import Filing
+from lamina.store.archive.file_changes import FileChanges
 from lamina.store.engine import file_header
 from lamina.store.tables.meta import ERASE_AGAIN
 from lamina.store.upkeep import erase_plan, staging
@@ -328,7 +328,7 @@ def test_a_file_that_could_not_be_tidied_away_is_not_put_in_place(
     operator.prune(tags=["old"])
     operator.backup(tmp_path / "usb")
     operator.erase(gone)
-    monkeypatch.setattr(Filing, "tidy", lambda filing: None)
+    monkeypatch.setattr(FileChanges, "tidy", lambda filing: None)
     operator.restore(tmp_path / "usb")
     assert holding(desk.folder() / "archive", MARK) == []
     assert contents(operator.search_archive("tea")) == ["tea"]

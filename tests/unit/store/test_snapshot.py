@@ -25,7 +25,7 @@ def test_a_look_sees_one_moment(desk: Desk, mem: Memory) -> None:
     """Q6: what is written while a search looks is not seen by it, in none of the tables, and by the
     next one in all."""
     first = mem.remember("green tea", tags=["a"], metadata={"x": 1})
-    with mem._scope.store.index.look() as look:
+    with mem._scope.store.index.snapshot() as look:
         other = desk.operator()
         other.remember("black tea", tags=["a"], metadata={"x": 1})
         move(other, first.id, state=State.TOMBSTONED)
@@ -44,7 +44,7 @@ def test_records_are_asked_whether_they_pass(mem: Memory) -> None:
     shows nothing hidden."""
     mem.remember_many([{"content": "tea", "kind": "fact"}, {"content": "tea", "kind": "data"}])
     mem._scope.recall.search("tea", 5, Filter(), "keyword", NOW)
-    with mem._scope.store.index.look() as look:
+    with mem._scope.store.index.snapshot() as look:
         look.catalogue["kind"][:] = 0
         assert [*look.records([1, 2], Filter(kinds=("data",)))] == [2]
         assert look.records([], Filter()) == {}
@@ -55,7 +55,7 @@ def test_tags_and_metadata_are_asked_once(mem: Memory) -> None:
     """Q3: the tables that hold them have said which rows pass; the records of these rows are not
     asked a second time."""
     mem.remember("tea", tags=["hot"], metadata={"x": 1})
-    with mem._scope.store.index.look() as look:
+    with mem._scope.store.index.snapshot() as look:
         for chosen in (
             Filter(tags=("cold",)),
             Filter(all_tags=("cold",)),
@@ -69,7 +69,7 @@ def test_words_are_looked_for_in_their_columns(mem: Memory) -> None:
     """Q2, Q3: text and tags are one place to look in, metadata another; forms of a word are found,
     parts are not."""
     mem.remember("green teas", tags=["hot"], metadata={"place": {"room": ["kitchen"]}})
-    with mem._scope.store.index.look() as look:
+    with mem._scope.store.index.snapshot() as look:
         assert [
             look.holding(word).tolist() for word in ("tea", "hot", "kitchen", "gre", "zebra")
         ] == [[1], [1], [], [], []]
@@ -91,7 +91,7 @@ def test_days_are_known_in_and_out_of_blocks(desk: Desk, mem: Memory) -> None:
         if callable(step):
             step()
             continue
-        with step._scope.store.index.look() as look:
+        with step._scope.store.index.snapshot() as look:
             assert look.speaking_of(third, third + 1).tolist() == [*range(1, 302)]
             assert look.speaking_of(third + 2, third + 3).tolist() == [302]
             assert look.speaking_of(third + 5, third + 9).tolist() == []

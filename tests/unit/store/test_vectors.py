@@ -16,7 +16,7 @@ from lamina import Memory
 from lamina.embedders.wordllama import WordLlama
 from lamina.store.tables import vectors
 from lamina.store.tables.blocks import BLOCK, opened
-from lamina.store.tables.vectors import Codes, Kept, Space
+from lamina.store.tables.vectors import RecentVectors, SignBits, Space
 from tests.conftest import START, Desk, contents, tamper
 
 NAME = "wordllama-256"
@@ -31,7 +31,7 @@ def test_distances_count_signs(dimensions: int) -> None:
     """Q4: the distance of two vectors is the number of dimensions in which their signs differ, for
     any dimension."""
     made, asked = some(300, dimensions), some(1, dimensions, 2)[0]
-    codes = Codes(dimensions)
+    codes = SignBits(dimensions)
     codes.put(np.arange(300), vectors.bits_of(made))
     expected = ((made > 0) != (asked > 0)).sum(axis=1)
     assert codes.distances(asked.astype(np.float32), 300).tolist() == expected.tolist()
@@ -41,7 +41,7 @@ def test_distances_count_signs(dimensions: int) -> None:
 
 def test_distances_of_rows_that_nobody_has() -> None:
     """Q4: rows beyond the last vector are not known, and asking for them is no error."""
-    codes = Codes(64)
+    codes = SignBits(64)
     assert len(codes.distances(np.ones(64, np.float32), 5000)) == 5000
     assert not codes.known[:5000].any()
     codes.put(np.array([7]), vectors.bits_of(some(1, 64)))
@@ -56,7 +56,7 @@ def test_a_block_of_bits_holds_what_the_vectors_tell(dimensions: int, rows: list
     """Q6: bits that were packed say the same as bits that are read from the
     vectors, gaps included."""
     made = some(len(rows), dimensions, len(rows))
-    codes = Codes(dimensions)
+    codes = SignBits(dimensions)
     codes.read(
         [(row, vector.tobytes()) for row, vector in zip(rows, made, strict=True)],
         Space(1, "x", dimensions, 0),
@@ -82,7 +82,7 @@ def test_vectors_of_the_wrong_size_are_none() -> None:
     numbers, made = vectors.unpacked(found, Space(1, "x", 4, 5))
     assert numbers.tolist() == [1, 4]
     assert (made == good).all()
-    codes = Codes(4)
+    codes = SignBits(4)
     codes.read(found, Space(1, "x", 4, 5))
     assert np.flatnonzero(codes.known).tolist() == [1, 4]
     assert vectors.unpacked([], Space(1, "x", 4, 5))[1].shape == (0, 4)
@@ -226,7 +226,7 @@ def test_codes_follow_while_others_index(desk: Desk) -> None:
 def test_kept_vectors_are_those_of_their_records(asked: list[list[int]]) -> None:
     """Whatever was asked before, and however much had to make place: a vector that is found is the
     record's own (Q6)."""
-    kept = Kept(2, most=8)
+    kept = RecentVectors(2, most=8)
     for wanted in asked:
         numbers = np.array(sorted(wanted), np.int64)
         has, found = kept.find(numbers)
@@ -246,7 +246,7 @@ def test_a_search_reads_no_vector_twice(mem: Memory) -> None:
     assert [(hit.record.id, hit.parts["meaning"]) for hit in first] == [
         (hit.record.id, hit.parts["meaning"]) for hit in second
     ]
-    with mem._scope.store.index.look() as look:
+    with mem._scope.store.index.snapshot() as look:
         space = look.space("wordllama-256")
         assert space is not None
         has, _ = look.codes(space).kept.find(np.array([hit.record.seq for hit in first], np.int64))

@@ -249,7 +249,7 @@ def test_blocks_do_not_fall_far_behind(desk: Desk, monkeypatch: pytest.MonkeyPat
         .get
         != told
     )
-    with desk.agent()._scope.store.index.look() as look:
+    with desk.agent()._scope.store.index.snapshot() as look:
         assert look.catalogue["importance"][1:8].tolist() == [0.9] * 6 + [0.5]
 
 

@@ -35,7 +35,7 @@ TOLD = (State.ACTIVE, State.SUPERSEDED)
 Progress = Callable[[int, int], None]
 
 
-class Told(NamedTuple):
+class ClaimEffect(NamedTuple):
     """What one claim does, for people to read."""
 
     effect: str
@@ -48,7 +48,7 @@ class Told(NamedTuple):
         return self._asdict()
 
 
-class Knowledge:
+class FactWriter:
     """Read episodes and keep facts, for all users of a store.
 
     `listener` takes claims from the turns of one session.
@@ -64,12 +64,12 @@ class Knowledge:
         self._sure = scope.settings["sleep.sure"] / 100  # less sure claims are left alone
         self._check = check
 
-    def plan(self) -> list[Told]:
+    def plan(self) -> list[ClaimEffect]:
         """Say what sleep would do with new turns. Nothing changes; the caller holds a snapshot."""
-        told: list[Told] = []
+        told: list[ClaimEffect] = []
         known, heard = (
-            Known(self._store.night.facts(tuple(State), None)),
-            Heard(self._store.night.facts(TOLD, None)),
+            KnownFacts(self._store.night.facts(tuple(State), None)),
+            EarlierClaims(self._store.night.facts(TOLD, None)),
         )
         marks = self._store.night.slept()
         while True:
@@ -98,7 +98,7 @@ class Knowledge:
             if not turns:
                 return
             said = list(
-                self._said(turns, Heard(self._store.night.facts(TOLD, None)))
+                self._said(turns, EarlierClaims(self._store.night.facts(TOLD, None)))
             )  # the long part, while others may write
             with self._store.change(self._scope.actor, ACTION, self._scope.clock()) as transaction:
                 if transaction.slept() != marks or transaction.has_heard(
@@ -126,7 +126,9 @@ class Knowledge:
             else self._store.night.unread(marks, max(1, fitting))
         )
 
-    def _said(self, turns: Sequence[Record], heard: Heard) -> Iterator[tuple[Claim, Source]]:
+    def _said(
+        self, turns: Sequence[Record], heard: EarlierClaims
+    ) -> Iterator[tuple[Claim, Source]]:
         """Extract the claims of a batch in order, session by session; `heard` follows along."""
         turns = [turn for turn in turns if not summary.is_summary(turn)]
         sessions: dict[tuple[str | None, str | None, bool], list[Record]] = {}
@@ -168,8 +170,8 @@ class Knowledge:
         if not said:
             return done
         everything = transaction.facts()
-        known = Known(everything)
-        waiting = Known(
+        known = KnownFacts(everything)
+        waiting = KnownFacts(
             [
                 structs.replace(one, state=State.ACTIVE)
                 for one in everything
@@ -264,7 +266,7 @@ class Knowledge:
         )
 
 
-class Known:
+class KnownFacts:
     """The facts by subject as they change, and which claims were taken from which turn."""
 
     def __init__(self, records: Sequence[Record]) -> None:
@@ -324,11 +326,11 @@ class Topic:
         ]
 
 
-class Heard:
+class EarlierClaims:
     """What people have said so far, still true or not: it helps to understand them later."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        self._known = Known(records)
+        self._known = KnownFacts(records)
         self._claims: dict[tuple[str | None, str], list[Claim]] = {}  # by the user and who spoke
         for fact in sorted(
             map(facts.fact_of, filter(facts.is_fact, records)),
@@ -401,9 +403,9 @@ def _believed(made: Draft) -> Draft:
     return structs.replace(made, state=State.ACTIVE) if made.state is State.SUPERSEDED else made
 
 
-def _told(claim: Claim, source: Source, step: Step, barred: str | None) -> Told:
+def _told(claim: Claim, source: Source, step: Step, barred: str | None) -> ClaimEffect:
     said = attributes.sentence(claim.subject, claim.attribute, claim.value, negated=claim.negated)
     effect, why = (
         (step.effect.value, step.why) if barred is None else ("rejected", f"rejected in {barred}")
     )
-    return Told(effect, said, why, source.record, claim.rule)
+    return ClaimEffect(effect, said, why, source.record, claim.rule)

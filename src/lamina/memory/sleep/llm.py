@@ -132,7 +132,7 @@ class Reply(msgspec.Struct):
     usage: Any = None
 
 
-class Found(msgspec.Struct):
+class ModelClaim(msgspec.Struct):
     """A claim as the model gives it."""
 
     turn: int
@@ -149,7 +149,7 @@ class Found(msgspec.Struct):
 class Answer(msgspec.Struct):
     """The claims of one request as the model gives them."""
 
-    claims: list[Found]
+    claims: list[ModelClaim]
 
 
 class Flaw(StrEnum):
@@ -214,7 +214,7 @@ class ChatExtractor:
             self._nonsense(f"claims of which none stands in the conversation ({made})")
         return session.claims
 
-    def _ask(self, question: str) -> list[Found]:
+    def _ask(self, question: str) -> list[ModelClaim]:
         """Ask in the strictest format that the server knows."""
         if self._failures >= PATIENCE:
             raise self._service.failed(
@@ -235,7 +235,7 @@ class ChatExtractor:
                 self._format = number
                 return answered
 
-    def _answer(self, asked: Mapping[str, Any]) -> list[Found]:
+    def _answer(self, asked: Mapping[str, Any]) -> list[ModelClaim]:
         before, estimate = self._used, _tokens(json.dumps(asked, ensure_ascii=False))
         if before + estimate > self.budget:
             told = f"{before} are used and the next request needs about {estimate}"
@@ -300,7 +300,7 @@ class Session:
         lines = "\n".join(filter(None, self._lines[max(0, batch.start - BEFORE) : batch.stop]))
         return f"The claims of turns {batch.start + 1} to {batch.stop}:\n{fence.fenced(lines)}"
 
-    def add(self, answered: Sequence[Found], batch: range) -> list[Flaw]:
+    def add(self, answered: Sequence[ModelClaim], batch: range) -> list[Flaw]:
         """Take the claims that hold, and return the flaws of the others."""
         return [flaw for found in answered if (flaw := self._add(found, batch)) is not None]
 
@@ -308,7 +308,7 @@ class Session:
         """Say whether a person says something in this turn."""
         return bool(self._words[place]) and not is_machine(self._turns[place].speaker)
 
-    def _add(self, found: Found, batch: range) -> Flaw | None:
+    def _add(self, found: ModelClaim, batch: range) -> Flaw | None:
         place = found.turn - 1
         if place not in batch or not self._is_said(place):
             return Flaw.TURN
@@ -336,7 +336,7 @@ class Session:
         self.claims[place].append(self._claim(found, place, subject, span))
         return None
 
-    def _claim(self, found: Found, place: int, subject: str, span: tuple[int, int]) -> Claim:
+    def _claim(self, found: ModelClaim, place: int, subject: str, span: tuple[int, int]) -> Claim:
         at = self._turns[place].at
         if found.attribute in DATED and (days := dates.find(self._texts[place][slice(*span)], at)):
             at = datetime.combine(days[0].start, time(), at.tzinfo)
@@ -360,14 +360,14 @@ class Session:
         places = [number for word in words for number in (*range(*word.span()), word.end())]
         return places[start], places[start + len(wanted) - 1] + 1
 
-    def _turned_around(self, found: Found, place: int, span: tuple[int, int]) -> Flaw | None:
+    def _turned_around(self, found: ModelClaim, place: int, span: tuple[int, int]) -> Flaw | None:
         """Say whether a quote is part of a question, or negated or conditional."""
         said, (start, end) = self._texts[place], span
         before = text.WORD.findall(CLAUSE.split(said[:start])[-1].casefold())[-3:]
         turned = not found.negated and not TURNING.isdisjoint(before)
         return Flaw.MEANING if turned or ASKS.match(said, end - 1) else None
 
-    def _invented(self, found: Found, place: int) -> Flaw | None:
+    def _invented(self, found: ModelClaim, place: int) -> Flaw | None:
         """Say what is wrong with the attribute or the values, if anything."""
         _, favourite, thing = found.attribute.rpartition(attributes.FAVOURITE)
         if not attributes.known(found.attribute):
@@ -393,7 +393,7 @@ class Session:
         said = frozenset().union(*self._words[max(0, place - 1) : place + 2])
         return 2 * sum(word in said for word in words) >= len(words) > 0
 
-    def _subject(self, found: Found, place: int) -> str | None:
+    def _subject(self, found: ModelClaim, place: int) -> str | None:
         """Name the subject: the speaker, or a person named in the quote or just before it."""
         name = self._people.get(text.normalise(found.subject)) or self._stranger(found.subject)
         if name is None or text.normalise(name) == text.normalise(found.value):

@@ -16,7 +16,7 @@ from lamina.engines.tastes import Taste
 from lamina.engines.workflows import Workflow
 from lamina.errors import Interrupted
 from lamina.memory.sleep import reading
-from lamina.memory.sleep.facts import ACTION, Knowledge, Progress
+from lamina.memory.sleep.facts import ACTION, FactWriter, Progress
 from lamina.model import rules
 from lamina.model.record import Draft, Layer, Record, Role, State
 from lamina.store.core.transaction import EVERY, Transaction
@@ -51,7 +51,7 @@ class Sleep:
                 raise Interrupted
 
         listener = reading.listener(self._scope.settings)
-        night = Night(self._scope, Knowledge(self._scope, listener, check), check)
+        night = Night(self._scope, FactWriter(self._scope, listener, check), check)
         if dry_run:
             return {**night.plan(), "notes": listener.notes}
         report = {**night.run(progress), "notes": listener.notes}
@@ -68,7 +68,7 @@ class Night:
     """
 
     def __init__(
-        self, scope: Scope, knowledge: Knowledge, check: Callable[[], None] = lambda: None
+        self, scope: Scope, knowledge: FactWriter, check: Callable[[], None] = lambda: None
     ) -> None:
         """`check` is called between the steps; it raises Interrupted when the night should end."""
         self._scope = scope
@@ -165,7 +165,7 @@ class Night:
         entries = [_aging(one, wanted.get(one.id)) for one in self._store.night.aging()]
         return aging.plan((self._as_given(one.entry) for one in aging.plan(entries, now)), now)
 
-    def _as_given(self, entry: aging.Entry) -> aging.Entry:
+    def _as_given(self, entry: aging.Usage) -> aging.Usage:
         """Mark an entry whose importance was stated: it is not what we would have judged."""
         record = self._store.get(entry.id)
         judged = (
@@ -256,9 +256,9 @@ class Night:
         return structs.replace(made, state=State.CONSTRAINED, user=one.user, trust=trust)
 
 
-def _aging(one: Aging, wanted: tuple[float, datetime] | None) -> aging.Entry:
+def _aging(one: Aging, wanted: tuple[float, datetime] | None) -> aging.Usage:
     number, last = wanted or (0.0, None)
-    return aging.Entry(
+    return aging.Usage(
         one.id,
         one.seq,
         one.event,

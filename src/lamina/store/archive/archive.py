@@ -12,7 +12,7 @@ from lamina.errors import Conflict, Corrupt, NotFound, Refused, StoreUnavailable
 from lamina.model import hashing
 from lamina.model.clock import to_micros
 from lamina.model.record import Actor, Record, plain
-from lamina.store.archive.file_changes import ArchiveStore, ArchiveTransaction, Filing
+from lamina.store.archive.file_changes import ArchiveStore, ArchiveTransaction, FileChanges
 from lamina.store.archive.files import Laid, Shelf, stamp
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.engine.sqlite import translated
@@ -39,7 +39,7 @@ class Archive:
 
     def __init__(self, store: ArchiveStore) -> None:
         self._store = store
-        self.filing = Filing(store)
+        self.filing = FileChanges(store)
 
     def add(
         self,

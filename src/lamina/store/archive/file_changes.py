@@ -52,7 +52,7 @@ class ArchiveStore(RecordSource, Protocol):
 Change = TypeVar("Change", bound=OpenTransaction)
 
 
-class Filing:
+class FileChanges:
     """The files of one store that its rows refer to."""
 
     def __init__(self, store: ArchiveStore) -> None:

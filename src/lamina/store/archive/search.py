@@ -25,7 +25,7 @@ FOREIGN = {b"k": b"\xe2\x84\xaa", b"i": b"\xc4\xb0", b"s": b"\xc5\xbf"}
 Hit = tuple[int, bytes]  # the number of a line, and the line
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class ArchiveQuery(msgspec.Struct, frozen=True):
     """A question to the archive: a literal text in any case, a user, and a span of time."""
 
     text: str
@@ -50,7 +50,7 @@ NOT_A_LINE = (msgspec.DecodeError, UnicodeDecodeError, TypeError)
 
 
 def search(
-    store_archive: Archive, connection: Connection, wanted: Wanted, limit: int
+    store_archive: Archive, connection: Connection, wanted: ArchiveQuery, limit: int
 ) -> list[Record]:
     """Find the newest lines that match; each is checked against the index."""
     newest: list[Record] = []
@@ -81,7 +81,7 @@ def _record(
     return record_lines.record_of(store_archive.checked(written, file, connection), label)
 
 
-def matches(file: BinaryIO, wanted: Wanted) -> Iterator[Hit]:
+def matches(file: BinaryIO, wanted: ArchiveQuery) -> Iterator[Hit]:
     """Yield the lines of a file that match, with their numbers."""
     text = _lower(wanted.text)
     caseless = _caseless_part(hashing.encode(text)[1:-1].decode())
@@ -91,7 +91,7 @@ def matches(file: BinaryIO, wanted: Wanted) -> Iterator[Hit]:
                 yield first + number, line
 
 
-def _matches(line: Peek, text: str, wanted: Wanted) -> bool:
+def _matches(line: Peek, text: str, wanted: ArchiveQuery) -> bool:
     if wanted.user is not None and line.user not in (None, wanted.user):
         return False
     if wanted.since is not None and line.occurred_at < wanted.since:

@@ -53,7 +53,7 @@ class Guard:
     def check_active(self, record: Record) -> None:
         """Refuse that what was rejected becomes active."""
         self.refuse_rejected(record)
-        self.take_place(record)
+        self.take_slot(record)
 
     def arriving(self, record: Record) -> State:
         """Choose the state in which a record from elsewhere arrives.
@@ -64,12 +64,12 @@ class Guard:
             return State.TOMBSTONED
         if record.state is State.ACTIVE and self._is_taken(record):
             return State.CONSTRAINED  # a person decides
-        self.take_place(record)
+        self.take_slot(record)
         return record.state
 
     def _is_taken(self, record: Record) -> bool:
         """Tell whether another record holds the slot of one that arrives."""
-        return bool(self.standing(record)) or slots.slot(record) in self._taken
+        return bool(self.slot_holders(record)) or slots.slot(record) in self._taken
 
     def refuse_rejected(self, memory: Record | Draft) -> None:
         """Raise when what a memory says was rejected."""
@@ -127,7 +127,7 @@ class Guard:
         left = rejections.allowance(self._store, self._db, self._now)
         return max(0, left - self._proposed)
 
-    def standing(self, memory: Record | Draft) -> list[Row]:
+    def slot_holders(self, memory: Record | Draft) -> list[Row]:
         """Find the active rows that hold the slot of a memory, without itself."""
         return slot_rows.find(self._store, self._db, memory)
 
@@ -135,17 +135,17 @@ class Guard:
         """List the rows in a state that have a facet, the oldest first."""
         return slot_rows.holding(self._db, [facet], state)
 
-    def take_place(self, record: Record) -> None:
+    def take_slot(self, record: Record) -> None:
         """Remember that a record has taken a slot: at the end no other may hold it."""
         if record.state is State.ACTIVE and (slot := slots.slot(record)) is not None:
             self._taken[slot] = record.id
 
-    def check_places(self) -> None:
+    def check_slots(self) -> None:
         """Raise when two records hold one slot."""
         for record_id in self._taken.values():
             row = records.by_id(self._db, record_id)
             if row is not None and row[COLUMN["state"]] == State.ACTIVE:
-                for other in self.standing(self._store.record(row)):
+                for other in self.slot_holders(self._store.record(row)):
                     holder = other[COLUMN["id"]]
                     what = f"{holder} stands where {record_id} would"
                     do = "correct it or roll it back first"

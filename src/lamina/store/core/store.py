@@ -19,7 +19,7 @@ from lamina.model.clock import Ids
 from lamina.model.record import Actor, Event, Record
 from lamina.store.archive import search
 from lamina.store.archive.archive import Archive
-from lamina.store.archive.search import Wanted
+from lamina.store.archive.search import ArchiveQuery
 from lamina.store.core.transaction import EVERY, Transaction
 from lamina.store.engine.sql import Connection, Cursor, Database
 from lamina.store.engine.sqlite import FROM_SQLITE, translate, translated
@@ -73,7 +73,7 @@ class Store:
         self.seed = hashing.chain_seed(self.id, self.agent, "events")
         self.ids = Ids(self.id, self.agent)
 
-    def check_place(self, source: Connection | Cursor) -> None:
+    def check_not_moved(self, source: Connection | Cursor) -> None:
         """Raise when the memory has moved since it was opened: a write here would be lost."""
         meta.check_here(source, self.database.address, self.agent)
 
@@ -169,7 +169,7 @@ class Store:
         self, user: str | None, since: int, until: int
     ) -> tuple[list[Record], list[Record]]:
         """Find what may wait for an answer or speaks of days in this span; and what may answer."""
-        with self.index.look() as look:
+        with self.index.snapshot() as look:
             speaking = look.speaking_of(since, until).tolist()
         with self.database.moment() as db:
             waiting = [self.record(row) for row in pending.candidates(db, user, speaking)]
@@ -204,7 +204,7 @@ class Store:
 
     # The archive
 
-    def search_archive(self, wanted: Wanted, limit: int) -> list[Record]:
+    def search_archive(self, wanted: ArchiveQuery, limit: int) -> list[Record]:
         """Search the archive; what was archived last comes first."""
 
         def look() -> list[Record]:

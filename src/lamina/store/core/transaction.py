@@ -30,7 +30,7 @@ from lamina.store.tables import (
     sleep,
     users,
 )
-from lamina.store.tables.events import Changed, Made
+from lamina.store.tables.events import ChangedRecord, NewRecords
 from lamina.store.tables.reads import Read
 from lamina.store.tables.record_lines import Written
 from lamina.store.tables.records import COLUMN, Filter, Row
@@ -65,8 +65,8 @@ class Transaction(Atomic):
         self._details = details
         self._changes_per_event = EVERY if undivided else CHANGES_PER_EVENT
         super().__init__(store.database)
-        self._made: list[Made] = []
-        self._changes: list[Changed] = []
+        self._made: list[NewRecords] = []
+        self._changes: list[ChangedRecord] = []
         self._pending = 0
         self._guard: Guard | None = None
         self._users: dict[str, str | None] = {}  # as they are spelled here
@@ -74,7 +74,7 @@ class Transaction(Atomic):
     def __enter__(self) -> Self:
         super().__enter__()
         try:
-            self._store.check_place(self.cursor)
+            self._store.check_not_moved(self.cursor)
             self._head = events.head(self.cursor, self._store.seed)
             if self._head.seq == 0:
                 # The first event hangs on the store's identity, which an import may have changed.
@@ -95,7 +95,7 @@ class Transaction(Atomic):
         if error is None:
             try:
                 if self._guard is not None:
-                    self._guard.check_places()
+                    self._guard.check_slots()
                 self._write_event()
             except BaseException as failure:
                 super().__exit__(type(failure), failure, failure.__traceback__)
@@ -216,7 +216,7 @@ class Transaction(Atomic):
         made: list[Record] = []
         rows: list[Row] = []
         for seq, draft in enumerate(drafts, self._last_record + 1):
-            record = records.minted(draft, make_id(prefix, seq), seq, agent, now)
+            record = records.new_record(draft, make_id(prefix, seq), seq, agent, now)
             if draft.supersedes or draft.promoted_at is not None or draft.valid_from is not None:
                 record = records.with_history(record, draft)
                 fields = records.fields_of(record, draft.key)
@@ -277,7 +277,7 @@ class Transaction(Atomic):
             seq, record_id, event = row[0], row[1], self._next_event()
             digest = records.row_hash(row[:-2], row[-1])
             self._changes.append(
-                Changed(record_id, digest, {"archived": None, "seq": seq}, after, row[last])
+                ChangedRecord(record_id, digest, {"archived": None, "seq": seq}, after, row[last])
             )
             places.append(
                 (record_id, row[user], row[key], number, line, start, size, digest, event)
@@ -323,10 +323,10 @@ class Transaction(Atomic):
             "seq": None,
             "last_verified": records.stored("last_verified", written.last_verified),
         }
-        self._changes.append(Changed(written.id, digest, before, after, event))
+        self._changes.append(ChangedRecord(written.id, digest, before, after, event))
         self.put([tuple(row)])
         back = records.record_of(tuple(row), self._store.agent)
-        self.guard.take_place(back)
+        self.guard.take_slot(back)
         return back
 
     def _new_archive(self, file: str, why: str, laid: Laid) -> int:
@@ -366,7 +366,9 @@ class Transaction(Atomic):
         after_fields = {name: after[COLUMN[name]] for name in open_fields}
         before_fields = {name: row[COLUMN[name]] for name in open_fields}
         self._changes.append(
-            Changed(row[COLUMN["id"]], digest, before_fields, after_fields, row[COLUMN["event"]])
+            ChangedRecord(
+                row[COLUMN["id"]], digest, before_fields, after_fields, row[COLUMN["event"]]
+            )
         )
         settings = ", ".join(f"{name} = ?" for name in (*changed, "event"))
         self.cursor.execute(
@@ -411,7 +413,7 @@ class Transaction(Atomic):
         """Return where the event lists a new record: with others of its layer and state."""
         last = self._made[-1] if self._made else None
         if last is None or last.layer != record.layer or last.state != record.state:
-            last = Made(record.layer, record.state, [])
+            last = NewRecords(record.layer, record.state, [])
             self._made.append(last)
         return last.records
 

@@ -14,7 +14,7 @@ LAST_MS = 100
 SILENCE_MS = 1000
 
 
-class Patience:
+class BusyHandler:
     """The busy handler that SQLite calls when a file is locked: sleep, and tell it to try again.
 
     A call with 0 tries begins a new wait.

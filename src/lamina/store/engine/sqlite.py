@@ -17,7 +17,7 @@ import apsw
 from lamina.errors import Conflict, Corrupt, LaminaError, StoreUnavailable
 from lamina.home.folder import has_bytes
 from lamina.store.engine import disk_space
-from lamina.store.engine.busy import Patience
+from lamina.store.engine.busy import BusyHandler
 from lamina.store.engine.sql import Cursor, Database
 
 # The settings of every connection. See docs/decisions/0002-sqlite-settings.md.
@@ -180,7 +180,7 @@ class SqliteDatabase(Database):
             with contextlib.suppress(apsw.Error):
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
-            connection.set_busy_handler(Patience(self.path, self._busy_ms))
+            connection.set_busy_handler(BusyHandler(self.path, self._busy_ms))
 
     def recover(self) -> None:
         """Undo what a process left half done in a rollback journal; a reader could not."""
@@ -198,7 +198,7 @@ class SqliteDatabase(Database):
             try:
                 busy, *_ = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
             finally:
-                writer.connection.set_busy_handler(Patience(self.path, self._busy_ms))
+                writer.connection.set_busy_handler(BusyHandler(self.path, self._busy_ms))
         return not busy
 
     def rewrite(self) -> None:
@@ -361,7 +361,7 @@ def _connected(path: Path, readonly: bool, frozen: bool, busy_ms: int) -> apsw.C
     if frozen:
         name, flags = f"{path.as_uri()}?immutable=1", flags | apsw.SQLITE_OPEN_URI
     connection = apsw.Connection(name, flags=flags)
-    connection.set_busy_handler(Patience(path, busy_ms))
+    connection.set_busy_handler(BusyHandler(path, busy_ms))
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     return connection
 

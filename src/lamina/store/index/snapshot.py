@@ -21,7 +21,7 @@ from lamina.store.tables import fulltext, outbox, records, vectors
 from lamina.store.tables.interfaces import RecordSource
 from lamina.store.tables.outbox import Changes, Position
 from lamina.store.tables.records import Filter
-from lamina.store.tables.vectors import Codes, Space, Vectors
+from lamina.store.tables.vectors import SignBits, Space, Vectors
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -58,13 +58,13 @@ class Index:
         self.store = store
         self.catalogue = Catalogue()
         self.postings = Postings()
-        self.codes: dict[str, Codes] = {}  # by the name of the space
+        self.codes: dict[str, SignBits] = {}  # by the name of the space
         # Vectors that are not stored yet, by the name of the space and the record.
         self.fresh: dict[str, dict[int, Vectors]] = {}
         self._lock = threading.Lock()
 
     @contextmanager
-    def look(self, known_at: datetime | None = None) -> Iterator[Look]:
+    def snapshot(self, known_at: datetime | None = None) -> Iterator[Snapshot]:
         """Open a snapshot of the store as it is now, or as it was known at a time."""
         database = self.store.database
         # Before the lock, which another thread may have held when we were forked.
@@ -76,13 +76,13 @@ class Index:
             if since is Since.ANEW:
                 self.codes.clear()
                 self.fresh.clear()
-            look = Look(self, connection)
+            look = Snapshot(self, connection)
             if known_at is not None:
                 look.go_back(to_micros(known_at))
             yield look
 
 
-class Look:
+class Snapshot:
     """A snapshot as rankers read it. Rows are sequence numbers of records."""
 
     def __init__(self, index: Index, connection: Connection) -> None:
@@ -121,11 +121,11 @@ class Look:
         """List number and text of the next records that an embedder has not seen."""
         return unseen(self._connection, seen, limit)
 
-    def codes(self, space: Space) -> Codes:
+    def codes(self, space: Space) -> SignBits:
         """Get the bits of a space's vectors, with those of this process that are not stored yet."""
         codes = self._index.codes.get(space.name)
         if codes is None or not codes.are_of(space):
-            codes = self._index.codes[space.name] = Codes(space.dimensions)
+            codes = self._index.codes[space.name] = SignBits(space.dimensions)
             self._index.fresh[space.name] = {}
         codes.refresh(self._connection, space)
         fresh = self._index.fresh[space.name]

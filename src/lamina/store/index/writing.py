@@ -14,7 +14,7 @@ from lamina.store.index.catalogue import Catalogue
 from lamina.store.index.snapshot import unseen
 from lamina.store.tables import events, meta, vectors
 from lamina.store.tables.blocks import BLOCK, SEAL
-from lamina.store.tables.vectors import Codes, Space, Vectors
+from lamina.store.tables.vectors import SignBits, Space, Vectors
 
 if TYPE_CHECKING:
     from lamina.store.engine.sql import Database
@@ -218,9 +218,9 @@ def _write_block(connection: Connection, block: int) -> None:
     connection.executemany(insert, days)
 
 
-def _codes(connection: Connection, space: Space, block: int) -> Codes:
+def _codes(connection: Connection, space: Space, block: int) -> SignBits:
     """Make the bits of the vectors of one block, from its first record on."""
-    codes = Codes(space.dimensions)
+    codes = SignBits(space.dimensions)
     query = "SELECT record, vector FROM vectors WHERE space = ? AND record >= ? AND record < ?"
     stored = rows(connection, query, (space.number, block * BLOCK, (block + 1) * BLOCK))
     codes.read(stored, space, block * BLOCK)

@@ -16,7 +16,7 @@ from lamina.home.folder import make_private_folder, write_private
 from lamina.model import hashing
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.tables import meta, trail_check
-from lamina.store.tables.trail_check import Difference, Told, digest
+from lamina.store.tables.trail_check import Difference, TrailState, digest
 
 FOLDER = "erasures"
 FILE = re.compile(r"(\d{4,18})\.json")
@@ -63,7 +63,7 @@ def write_missing(connection: Connection, folder: Path) -> None:
             write_private(path, _rendered(body))
 
 
-def vouched(folder: Path, events: Told | None) -> Iterator[tuple[Path, str]]:
+def vouched(folder: Path, events: TrailState | None) -> Iterator[tuple[Path, str]]:
     """Yield the files that hold a true certificate, with its hash.
 
     Without a trail every certificate is believed.
@@ -113,7 +113,7 @@ def files_differ(connection: Connection, folder: Path) -> tuple[list[Difference]
     return problems, uncovered
 
 
-def _expected(events: Told, number: int) -> set[str]:
+def _expected(events: TrailState, number: int) -> set[str]:
     """Collect the hashes that a file with this number may have."""
     erasure = events.erasures.get(number)
     if erasure is None or erasure.certificate is None:

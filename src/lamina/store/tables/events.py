@@ -31,7 +31,7 @@ def schema() -> str:
     return resources.files("lamina.store.tables").joinpath("chain.sql").read_text("utf-8")
 
 
-class Made(msgspec.Struct, frozen=True):
+class NewRecords(msgspec.Struct, frozen=True):
     """New records in an event: the layer and state in which they began, and id and hash of each."""
 
     layer: str
@@ -39,7 +39,7 @@ class Made(msgspec.Struct, frozen=True):
     records: list[tuple[str, bytes]]
 
 
-class Changed(msgspec.Struct, frozen=True):
+class ChangedRecord(msgspec.Struct, frozen=True):
     """A record that an event changed: its tracked fields before and after, and its last event."""
 
     id: str
@@ -58,8 +58,8 @@ class Body(msgspec.Struct, frozen=True, omit_defaults=True):
     records: int
     seq: int
     surface: str
-    made: list[Made] = []
-    changes: list[Changed] = []
+    made: list[NewRecords] = []
+    changes: list[ChangedRecord] = []
     details: dict[str, Any] = {}
     notes: list[bytes] = []
 
@@ -110,8 +110,8 @@ def append(
     action: str,
     *,
     records: int,
-    made: list[Made] | None = None,
-    changes: list[Changed] | None = None,
+    made: list[NewRecords] | None = None,
+    changes: list[ChangedRecord] | None = None,
     details: Mapping[str, Any] | None = None,
     notes: Sequence[Mapping[str, Any]] = (),
 ) -> Head:

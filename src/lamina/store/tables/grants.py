@@ -15,7 +15,7 @@ from lamina.store.engine.sql import Connection, rows
 from lamina.store.engine.sqlite import translated
 from lamina.store.tables import events
 from lamina.store.tables.interfaces import OpenTransaction, RecordSource
-from lamina.store.tables.records import Row, one, row_hash
+from lamina.store.tables.records import Row, only_row, row_hash
 
 # The hash of a row covers these; `salt` follows and is not covered.
 HASHED = (
@@ -94,7 +94,7 @@ def end(store: RecordSource, transaction: OpenTransaction, number: int) -> Grant
     """End a grant, which must be there, and mention it in the event."""
     update = "UPDATE grants SET ended_at = ? WHERE number = ?"
     transaction.cursor.execute(update, (to_micros(transaction.now), number))
-    row = one(transaction.db, f"{SELECT} WHERE number = ?", (number,))
+    row = only_row(transaction.db, f"{SELECT} WHERE number = ?", (number,))
     assert row is not None, "the caller has looked"
     _mention(transaction, row)
     return _grant(store, row)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from lamina.home.schedule import WOBBLE, Last, may_begin
+from lamina.home.schedule import WOBBLE, LastRun, may_begin
 from lamina.model.clock import from_micros, to_micros
 from lamina.store.engine.sql import Connection, Cursor, rows
 
@@ -155,7 +155,7 @@ def finish(
         return bool(connection.changes())
 
 
-def states(source: Connection | Cursor) -> dict[str, Last]:
+def states(source: Connection | Cursor) -> dict[str, LastRun]:
     """Read the last run of every job, by name."""
     query = "SELECT name, tick, started_at, finished_at, holder, outcome, failures FROM jobs"
     return {name: _last(*row) for name, *row in rows(source, query)}
@@ -163,7 +163,7 @@ def states(source: Connection | Cursor) -> dict[str, Last]:
 
 def _last(
     tick: int, started: int, finished: int | None, holder: str, outcome: str | None, failures: int
-) -> Last:
+) -> LastRun:
     ended = None if finished is None else from_micros(finished)
     decoded = None if outcome is None else msgspec.json.decode(outcome)
-    return Last(from_micros(tick), from_micros(started), ended, holder, decoded, failures)
+    return LastRun(from_micros(tick), from_micros(started), ended, holder, decoded, failures)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from lamina.store.engine.sql import Connection, Cursor, rows
 from lamina.store.tables import events
-from lamina.store.tables.events import Body, Changed
+from lamina.store.tables.events import Body, ChangedRecord
 
 
 class Decided(NamedTuple):
@@ -63,7 +63,7 @@ def _decision(body: Body) -> Decided | None:
     return BY_ANYBODY.get(body.action)
 
 
-def _concerns(action: str, change: Changed) -> bool:
+def _concerns(action: str, change: ChangedRecord) -> bool:
     """Tell whether a change was decided, and did not just follow, as for a superseded record."""
     return action not in STATES or change.after.get("state") == STATES[action]
 

@@ -92,7 +92,7 @@ def fields_of(record: Record, key: str | None) -> Row:
     return tuple(key if name == "key" else stored(name, getattr(record, name)) for name in HASHED)
 
 
-def minted(draft: Draft, record_id: str, seq: int, agent: str, now: datetime) -> Record:
+def new_record(draft: Draft, record_id: str, seq: int, agent: str, now: datetime) -> Record:
     """Make a record of a draft by giving it an id, a number, an owner and its times."""
     return Record(
         record_id, seq, agent, draft.user, draft.layer, draft.state, draft.kind, draft.content,
@@ -262,7 +262,7 @@ def alike(part: str) -> tuple[str, str]:
     return f"{part}%", f"%{part}"
 
 
-def gone_alike(connection: Connection, part: str, user: str | None, limit: int) -> list[str]:
+def removed_ids_like(connection: Connection, part: str, user: str | None, limit: int) -> list[str]:
     """Find archived and erased ids that begin or end so, as far as this user may know of them."""
     is_alike = "(id LIKE ?1 OR id LIKE ?2)"
     archived = f"SELECT id FROM archived WHERE {is_alike} AND {visible('?3')}"
@@ -283,12 +283,12 @@ def rows_of(connection: Connection, select: str, ids: Sequence[str]) -> Iterator
 
 
 def by_id(connection: Connection, record_id: str) -> Row | None:
-    return one(connection, f"{SELECT} WHERE id = ?", (record_id,))
+    return only_row(connection, f"{SELECT} WHERE id = ?", (record_id,))
 
 
 def by_number(connection: Connection, number: int) -> Row | None:
     """Read the row with a number."""
-    return one(connection, f"{SELECT} WHERE seq = ?", (number,))
+    return only_row(connection, f"{SELECT} WHERE seq = ?", (number,))
 
 
 def by_ids(connection: Connection, ids: Collection[str]) -> dict[str, Row]:
@@ -301,10 +301,12 @@ def by_ids(connection: Connection, ids: Collection[str]) -> dict[str, Row]:
 
 
 def by_key(connection: Connection, key: str, user: str | None) -> Row | None:
-    return one(connection, f"{SELECT} WHERE key = ? AND coalesce(user, '') = ?", (key, user or ""))
+    return only_row(
+        connection, f"{SELECT} WHERE key = ? AND coalesce(user, '') = ?", (key, user or "")
+    )
 
 
-def one(connection: Connection, query: str, parameters: Row) -> Row | None:
+def only_row(connection: Connection, query: str, parameters: Row) -> Row | None:
     """Read the only row of a query, and run it to its end: left halfway it pins an old view."""
     row: Row | None = connection.execute(query, parameters).get
     return row
@@ -379,7 +381,7 @@ def count_short_term(connection: Connection, user: str | None) -> int:
 def unchanged(connection: Connection, wanted: Sequence[tuple[int, int]]) -> list[Row]:
     """Read the rows with these numbers whose last event is still the one beside the number."""
     query = f"{SELECT} WHERE seq = ? AND event = ?"
-    return [row for pair in wanted if (row := one(connection, query, pair)) is not None]
+    return [row for pair in wanted if (row := only_row(connection, query, pair)) is not None]
 
 
 def in_run(connection: Connection, run_id: str, user: str | None) -> list[Row]:

@@ -40,11 +40,11 @@ class Rejections:
         with self._reader() as connection:
             return any_rejected(connection)
 
-    def every(self) -> Barred:
+    def every(self) -> RejectedValues:
         """Read all rejected values, for a check of many memories."""
         query = "SELECT fingerprint, record, user FROM rejected ORDER BY record"
         with self._reader() as connection:
-            return Barred(rows(connection, query))
+            return RejectedValues(rows(connection, query))
 
     def has(self, record_id: str) -> bool:
         """Tell whether the value of a record is rejected."""
@@ -63,7 +63,7 @@ class Rejections:
             yield self._store.database.reader()
 
 
-class Barred:
+class RejectedValues:
     """Rejected values, read once."""
 
     def __init__(self, rejected: Iterable[tuple[bytes, str, str | None]]) -> None:
@@ -138,7 +138,7 @@ def forget(cursor: Cursor, gone: Sequence[str]) -> None:
     cursor.executemany("DELETE FROM rejected WHERE record = ?", bound)
 
 
-def told(connection: Connection) -> set[tuple[bytes, str]]:
+def rejected_by_events(connection: Connection) -> set[tuple[bytes, str]]:
     """Collect the fingerprints, with records, that events have rejected and not lifted since."""
     query = "SELECT seq, body FROM events WHERE body ->> 'action' IN (?, ?, ?) ORDER BY seq"
     rejected: dict[str, Sequence[str]] = {}
@@ -166,7 +166,7 @@ def derived(connection: Connection) -> list[tuple[bytes, str, str | None]]:
     )
     return [
         (fingerprint, record, connection.execute(query, (record,)).get)
-        for fingerprint, record in sorted(told(connection))
+        for fingerprint, record in sorted(rejected_by_events(connection))
     ]
 
 

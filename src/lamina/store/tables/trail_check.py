@@ -31,7 +31,7 @@ class Erasure(msgspec.Struct):
     certificate: str | None = None  # the hash of its certificate
 
 
-class Told:
+class TrailState:
     """The state of the tables according to the events."""
 
     def __init__(self) -> None:
@@ -176,19 +176,19 @@ def digest(text: str | bytes) -> str:
     return hashlib.sha256(text if isinstance(text, bytes) else text.encode()).hexdigest()
 
 
-def read(connection: Connection) -> Told:
+def read(connection: Connection) -> TrailState:
     """Collect what all events say."""
     return _collect(rows(connection, "SELECT body FROM events ORDER BY seq"))
 
 
-def about_erasures(connection: Connection) -> Told:
+def about_erasures(connection: Connection) -> TrailState:
     """Collect what the events about erasures and restorations say."""
     query = "SELECT body FROM events WHERE body ->> 'action' IN (?, ?, ?) ORDER BY seq"
     return _collect(rows(connection, query, (ERASE, CERTIFIED, RESTORE)))
 
 
-def _collect(bodies: Sequence[tuple[str]]) -> Told:
-    state = Told()
+def _collect(bodies: Sequence[tuple[str]]) -> TrailState:
+    state = TrailState()
     for (body,) in bodies:
         state.hear(body_of(body))
     return state

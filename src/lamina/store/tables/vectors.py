@@ -127,7 +127,7 @@ def packed_size(dimensions: int) -> int:
     return BLOCK * (1 + 8 * -(-dimensions // WORD))
 
 
-class Codes:
+class SignBits:
     """The bits of all vectors of a space, in memory.
 
     There is one array for each 64 dimensions; row n of it is the record with number n.
@@ -135,7 +135,7 @@ class Codes:
 
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions
-        self.kept = Kept(dimensions)
+        self.kept = RecentVectors(dimensions)
         self.known = np.zeros(BLOCK, np.bool_)
         self._number: int | None = None
         self._upto = 0  # the records below this number were read
@@ -221,7 +221,7 @@ class Codes:
             self._words = [np.concatenate((word, wider)) for word in self._words]
 
 
-class Kept:
+class RecentVectors:
     """A ring of exact vectors that this process read lately, so that the next search need not."""
 
     def __init__(self, dimensions: int, most: int = KEPT) -> None:

@@ -21,8 +21,8 @@ from lamina.store.engine.sqlite import SqliteDatabase
 from lamina.store.tables import migrations
 from lamina.store.tables.reads import ReadLog
 from lamina.store.upkeep import backup, erase, erase_plan, staging, verify
-from lamina.store.upkeep.erase import Begun
-from lamina.store.upkeep.erase_plan import Wanted
+from lamina.store.upkeep.erase import StartedErasure
+from lamina.store.upkeep.erase_plan import ErasureRequest
 from lamina.store.upkeep.verify import Progress, Report
 
 
@@ -65,7 +65,7 @@ class Candidate:
             raise Corrupt(what, place=problem.place)
         return report
 
-    def remove(self, erased: Collection[str], taken: Collection[str] = ()) -> Begun | None:
+    def remove(self, erased: Collection[str], taken: Collection[str] = ()) -> StartedErasure | None:
         """Remove what was erased since the backup was made; what is left to clean elsewhere.
 
         No new file of the archive gets one of the names in `taken`.
@@ -81,7 +81,9 @@ class Candidate:
             self._borrow(own)
             store.archive.filing.note(sorted(set(taken).difference(own)))
             number = erase.last_number(self.place.parent)
-            begun = erase.begin(store, self._actor, self._now, Wanted(tuple(there)), after=number)
+            begun = erase.begin(
+                store, self._actor, self._now, ErasureRequest(tuple(there)), after=number
+            )
             erase.purge(store)
             self._drop({file.file for file in store.archives()})
         return begun
@@ -100,7 +102,9 @@ class Candidate:
             if file.endswith(".jsonl") and file not in own:
                 (self.place / file).unlink()
 
-    def take_reads(self, source: Path | None, erased: Collection[str], begun: Begun | None) -> None:
+    def take_reads(
+        self, source: Path | None, erased: Collection[str], begun: StartedErasure | None
+    ) -> None:
         """Copy the trail of reads of a backup, without notes on what was erased, or begin one."""
         path = self.place / READS_NAME
         if source is None or not (source / READS_NAME).exists():

@@ -33,12 +33,12 @@ from lamina.store.tables import (
     sleep,
     trail_check,
 )
-from lamina.store.tables.events import Changed
+from lamina.store.tables.events import ChangedRecord
 from lamina.store.tables.reads import Read
 from lamina.store.tables.record_lines import Written
 from lamina.store.tables.records import COLUMN, Row
 from lamina.store.upkeep import erase_plan
-from lamina.store.upkeep.erase_plan import Plan, Wanted
+from lamina.store.upkeep.erase_plan import ErasureRequest, Plan
 
 if TYPE_CHECKING:
     from lamina.store.core.store import Store
@@ -47,7 +47,7 @@ ACTION = trail_check.ERASE
 STUBBED = ("layer", "content", "key")
 
 
-class Begun(msgspec.Struct, frozen=True):
+class StartedErasure(msgspec.Struct, frozen=True):
     """An erasure whose records are out of the tables: what still has to be cleaned elsewhere."""
 
     number: int
@@ -98,7 +98,7 @@ class Removal(Transaction):
             after = {"erased": number, "private": private, "seq": None}
             before = {"erased": None, "private": None, "seq": row[0]}
             event = self._next_event()
-            self._changes.append(Changed(row[1], digest, before, after, row[COLUMN["event"]]))
+            self._changes.append(ChangedRecord(row[1], digest, before, after, row[COLUMN["event"]]))
             stubbed = (row[COLUMN[name]] for name in STUBBED)
             self._leave_stub(row[1], row[COLUMN["user"]], number, event, *stubbed)
         derived.forget(self.cursor, leaving)
@@ -119,7 +119,7 @@ class Removal(Transaction):
         after = {"archived": None, "erased": number, "private": line.user is not None}
         before = {"archived": at, "erased": None, "private": None}
         event = self._next_event()
-        self._changes.append(Changed(line.id, place.hash, before, after, place.event))
+        self._changes.append(ChangedRecord(line.id, place.hash, before, after, place.event))
         self._leave_stub(line.id, line.user, number, event, line.layer, line.content, line.key)
 
     def _leave_stub(
@@ -192,7 +192,7 @@ class Removal(Transaction):
         sleep.read_again(self.cursor, there)
         return len(there)
 
-    def keep(self, begun: Begun) -> None:
+    def keep(self, begun: StartedErasure) -> None:
         """Keep what still has to be done, as long as it has to."""
         write_private(todo_file(self._store.folder, begun.number), _packed(begun.known))
         fields, salt = msgspec.structs.asdict(begun), self._store.salts.next().hex()
@@ -205,13 +205,13 @@ def begin(
     store: Store,
     actor: Actor,
     now: datetime,
-    wanted: Wanted,
+    wanted: ErasureRequest,
     reason: str | None = None,
     *,
     keep_backups: bool = False,
     anyway: Callable[[], bool] = lambda: False,
     after: int = 0,
-) -> Begun | None:
+) -> StartedErasure | None:
     """Erase what is wanted, and what says the same, from the database and from the archive.
 
     None when there is nothing, unless there is something to clean elsewhere: `anyway` is asked.
@@ -221,7 +221,7 @@ def begin(
     def change(who: Actor, action: str, at: datetime) -> Removal:
         return Removal(store, who, action, at, None if reason is None else {"reason": reason})
 
-    def fill(transaction: Removal, new: Sequence[str]) -> Begun:
+    def fill(transaction: Removal, new: Sequence[str]) -> StartedErasure:
         connection = transaction.cursor.connection
         plan = erase_plan.plan(store, connection, wanted)
         if not plan.chosen and planned.chosen:
@@ -233,7 +233,7 @@ def begin(
         known = transaction.erase(plan, number, dict(zip(old, new, strict=True)), wanted.user)
         if reason is not None and known.is_in(reason):
             raise Refused("the reason repeats words of what is to be erased; say it without them")
-        begun = Begun(
+        begun = StartedErasure(
             number,
             wanted.what,
             str(actor),
@@ -282,9 +282,9 @@ def _files(connection: Connection, ids: Collection[str]) -> list[str]:
     return sorted(found)
 
 
-def unfinished(store: Store, connection: Connection) -> list[Begun]:
+def unfinished(store: Store, connection: Connection) -> list[StartedErasure]:
     """List the erasures that still have something to clean, the oldest first."""
-    begun = [msgspec.json.decode(todo, type=Begun) for todo in erased.todos(connection)]
+    begun = [msgspec.json.decode(todo, type=StartedErasure) for todo in erased.todos(connection)]
     return [
         msgspec.structs.replace(erasure, known=_read(todo_file(store.folder, erasure.number)))
         for erasure in begun
@@ -301,7 +301,7 @@ def erase_again(store: Store, actor: Actor, now: datetime) -> None:
         certified = erase_plan.everything(store.folder, None) if marked else set()
         back = erase_plan.held_of(connection, certified.intersection(marked))
     if back:
-        begin(store, actor, now, Wanted(tuple(back)))
+        begin(store, actor, now, ErasureRequest(tuple(back)))
     elif marked:
         with store.database.atomic() as transaction:
             meta.delete(transaction.cursor, meta.ERASE_AGAIN)

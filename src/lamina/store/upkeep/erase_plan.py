@@ -41,7 +41,7 @@ TAKEN_FROM = "what goes was taken from it, and it may say the same"
 NAMED = ("speaker", "source", "session", "user", "kind")
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class ErasureRequest(msgspec.Struct, frozen=True):
     """The records to erase: some by their ids, or all of a session, of a user, or from a source."""
 
     ids: tuple[str, ...] = ()
@@ -121,7 +121,7 @@ def remains(store: Store, record_id: str, user: str | None) -> Record | None:
     return stub.record(store.agent)
 
 
-def plan(store: Store, connection: Connection, wanted: Wanted) -> Plan:
+def plan(store: Store, connection: Connection, wanted: ErasureRequest) -> Plan:
     """Plan what an erasure does, at one moment of the store."""
     lines = _lines(store)
     chosen = _chosen(connection, wanted, lines)
@@ -218,7 +218,9 @@ def texts_of(connection: Connection, store: Store, ids: Collection[str]) -> list
     return _traces(connection, ids, _lines(store))
 
 
-def _chosen(connection: Connection, wanted: Wanted, lines: Mapping[str, ArchivedLine]) -> list[str]:
+def _chosen(
+    connection: Connection, wanted: ErasureRequest, lines: Mapping[str, ArchivedLine]
+) -> list[str]:
     if wanted.ids:
         there = _present(connection, wanted.ids)
         return [one for one in dict.fromkeys(wanted.ids) if one in there or one in lines]

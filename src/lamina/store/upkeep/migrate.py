@@ -92,7 +92,7 @@ def _held(store: Store) -> Iterator[tuple[Cursor, events.Head]]:
     """Keep others from writing at the source; its cursor, and the end of its trail."""
     with store.database.atomic() as hold:
         store.database.linger(hold.cursor)
-        store.check_place(hold.cursor.connection)  # another process may have moved it meanwhile
+        store.check_not_moved(hold.cursor.connection)  # another process may have moved it meanwhile
         yield hold.cursor, events.head(hold.cursor.connection, store.seed)
 
 

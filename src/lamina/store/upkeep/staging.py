@@ -17,9 +17,9 @@ import msgspec
 
 from lamina.errors import Corrupt, Refused, StoreUnavailable
 from lamina.home.folder import (
-    alone,
     fsync_folder,
     has_bytes,
+    hold_lock,
     is_file,
     make_private_folder,
     refuse_link,
@@ -49,7 +49,7 @@ class Plan(msgspec.Struct, frozen=True):
 @contextmanager
 def restoring(folder: Path) -> Iterator[Path]:
     """Make a private folder for the only restore that runs, and remove it afterwards."""
-    with alone(folder / LOCK):
+    with hold_lock(folder / LOCK):
         _remove(_restores(folder))
         try:
             place = Path(tempfile.mkdtemp(dir=folder, prefix=RESTORE, suffix=UNFINISHED))
@@ -67,7 +67,7 @@ def arriving(folder: Path) -> Iterator[Path]:
 
     A crash leaves it, and while it is there no new memory is begun.
     """
-    with alone(folder / LOCK):
+    with hold_lock(folder / LOCK):
         place = folder / ARRIVING
         if _is_planned(place):
             with _replacing(folder):
@@ -97,7 +97,7 @@ def settle(folder: Path) -> None:
     """Finish exchanges that were planned, and remove restores that were not, after a crash."""
     if _planned(folder):
         with (
-            alone(folder / LOCK),
+            hold_lock(folder / LOCK),
             _replacing(folder),
         ):  # a process that is finishing one is waited for
             for place in _planned(folder):

@@ -30,7 +30,7 @@ from lamina.store.tables import (
 from lamina.store.tables.events import ERASED_NOTES, Head, body_of, changes_of
 from lamina.store.tables.reads import ReadLog
 from lamina.store.tables.records import COLUMN, Row
-from lamina.store.tables.trail_check import Told
+from lamina.store.tables.trail_check import TrailState
 
 Progress = Callable[[int, int], None]
 MAX_PROBLEMS = 20
@@ -82,7 +82,7 @@ class Replay:
         self.notes: dict[tuple[int, int], bytes] = {}
         self.archives: dict[Any, dict[str, Any]] = {}  # what was last said of each that is there
         self.grants: dict[Any, str] = {}  # the hash of each that is there
-        self.told = Told()
+        self.told = TrailState()
 
     def problems(self, connection: Connection, step: Callable[[], None]) -> Iterator[Problem]:
         """Find what is wrong with the chain, in its order. Only links that hold are believed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lamina.memory.agents import residents
+from lamina.memory.agents import list_agents
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.invocation import Invocation, command
 
@@ -15,7 +15,7 @@ def agents(invocation: Invocation) -> None:
     when it last changed.
     """
     invocation.check_operator("agents")
-    found = [*residents(invocation.home)]
+    found = [*list_agents(invocation.home)]
     if invocation.json:
         output.show_json([agent.to_dict() for agent in found])
         return

@@ -36,7 +36,7 @@ def capture(invocation: Invocation, source: str, trusted: bool) -> int:
         trust = None if trusted else Trust.EXTERNAL
         is_spooled = False
         try:
-            for record in ntfy.stored(memory, lines, report, counts, trust):
+            for record in ntfy.store_messages(memory, lines, report, counts, trust):
                 is_spooled |= record.stored_in != "store"
                 if sys.stderr.isatty():
                     click.echo(f"\r{counts.stored} stored", nl=False, err=True)

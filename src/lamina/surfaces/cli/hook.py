@@ -48,19 +48,21 @@ def hook(
         click.echo(f"lamina hook: standard input is a terminal; {_expected(plain)}", err=True)
         _write(b"" if plain else b"{}\n")
         return
-    from lamina.surfaces.hooks.handler import Call, Wanted
+    from lamina.surfaces.hooks.handler import CallOptions, HookCall
 
     chosen = switches.read(os.environ)
     report = _reporter(invocation, event or SURFACE)
     ignored = [f"{word} means nothing to a hook" for word in context.args]
     for problem in (*chosen.problems, *ignored):
         report(problem)
-    wanted = Wanted(event, plain, late or f"hook-{os.urandom(8).hex()}", is_late=late is not None)
+    wanted = CallOptions(
+        event, plain, late or f"hook-{os.urandom(8).hex()}", is_late=late is not None
+    )
 
     def connect() -> Memory:
         return invocation.agent_handle(SURFACE)
 
-    call = Call(wanted, chosen, connect, lambda memory: start_jobs(invocation, memory), report)
+    call = HookCall(wanted, chosen, connect, lambda memory: start_jobs(invocation, memory), report)
     stdin = getattr(sys.stdin, "buffer", None)  # a process may be started without it
     thread = threading.Thread(target=call.run, args=(stdin,), daemon=True)
     thread.start()

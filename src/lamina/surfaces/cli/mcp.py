@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mcp.server.lowlevel import Server
 
-    from lamina.surfaces.mcp.worker import Keeper
+    from lamina.surfaces.mcp.worker import HandleWorker
 
 SURFACE = "mcp"
 PORT = 8766
@@ -69,11 +69,11 @@ def mcp(
     except ImportError:
         raise Refused(f"serving tools needs mcp; {extras.remedy('mcp')}") from None
     from lamina.surfaces.mcp import server, tools
-    from lamina.surfaces.mcp.worker import Keeper
+    from lamina.surfaces.mcp.worker import HandleWorker
 
-    keeper = Keeper(lambda: invocation.agent_handle(SURFACE), seconds, _upkeep(invocation))
+    keeper = HandleWorker(lambda: invocation.agent_handle(SURFACE), seconds, _upkeep(invocation))
     try:
-        made = server.made(keeper, tools.tools(Trust.EXTERNAL if untrusted else None))
+        made = server.make_server(keeper, tools.tools(Trust.EXTERNAL if untrusted else None))
         if over_http:
             _listen(invocation, keeper, made, port, seconds)
         else:
@@ -86,20 +86,22 @@ def mcp(
 
 
 def _listen(
-    invocation: Invocation, keeper: Keeper, server: Server[Any], port: int, seconds: float
+    invocation: Invocation, keeper: HandleWorker, server: Server[Any], port: int, seconds: float
 ) -> None:
     """Serve over HTTP. A fault of the store is reported at once: no client would see it."""
-    from lamina.home.tokens import Access
+    from lamina.home.tokens import Tokens
     from lamina.surfaces.mcp import http
-    from lamina.surfaces.mcp.auth import Opened
+    from lamina.surfaces.mcp.auth import TokenScope
 
-    access = Access(invocation.home.path)
+    access = Tokens(invocation.home.path)
 
-    def check(secret: str) -> Opened | None:
+    def check(secret: str) -> TokenScope | None:
         token = access.find(secret, system_clock())
-        return None if token is None else Opened((token.agent, user_name(token.user)), token.tools)
+        return (
+            None if token is None else TokenScope((token.agent, user_name(token.user)), token.tools)
+        )
 
-    listening = http.bound(port)
+    listening = http.listen(port)
     with listening:
         memory = keeper.warm().result()
         host, number = listening.getsockname()

@@ -11,7 +11,7 @@ import click
 from lamina.engines.review import Proposal
 from lamina.errors import LaminaError, NotFound, Refused
 from lamina.memory.operator import Operator
-from lamina.memory.reviews import staying
+from lamina.memory.reviews import what_stays
 from lamina.model.clock import is_id, system_clock
 from lamina.model.record import Record
 from lamina.surfaces.cli import options, output
@@ -136,7 +136,7 @@ def review_reject(
     code = _decide(invocation, "reject", chosen, decide, yes)
     if not invocation.json:
         for record in rejected:
-            for line in staying(record, evidence_of(operator), operator.resting_on):
+            for line in what_stays(record, evidence_of(operator), operator.resting_on):
                 click.echo(line)
     return code
 

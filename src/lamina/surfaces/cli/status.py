@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from lamina.failsafe.outage import untold
+from lamina.failsafe.outage import unreported
 from lamina.home.folder import LATELY
 from lamina.model.clock import system_clock
 from lamina.model.record import State
@@ -31,7 +31,7 @@ def status(invocation: Invocation) -> int:
     invocation.tells_outage = True
     is_read = report["store"] is not None
     if is_read:
-        report["problems"] += untold(memory.outage, problems_of_mirrors(memory))
+        report["problems"] += unreported(memory.outage, problems_of_mirrors(memory))
     report["problems"] += problems.recent(invocation.home, invocation.agent, system_clock())
     output.show_json(report) if invocation.json else _show(invocation, report)
     return 0 if is_read else EXIT_FAILED

@@ -7,7 +7,7 @@ from datetime import datetime
 import click
 
 from lamina.errors import InvalidInput
-from lamina.home.tokens import Access, Token
+from lamina.home.tokens import Token, Tokens
 from lamina.memory.opening import chosen_user
 from lamina.model.clock import moment, system_clock
 from lamina.surfaces.cli import output
@@ -64,7 +64,7 @@ def token_create(
 ) -> None:
     """Create a token and print it, this one time."""
     invocation.check_operator("token create")
-    made, secret = Access(invocation.home.path).create(
+    made, secret = Tokens(invocation.home.path).create(
         agent if agent is not None else invocation.agent,
         chosen_user(user if user is not None else context.find_root().params["user"]),
         system_clock(),
@@ -88,7 +88,7 @@ def token_list(context: click.Context, /, invocation: Invocation) -> None:
     `lamina --agent` or `--user`.
     """
     invocation.check_operator("token list")
-    every = Access(invocation.home.path).tokens()
+    every = Tokens(invocation.home.path).tokens()
     # As typed: LAMINA_AGENT does not count, since an operator manages the tokens of all agents.
     agent, user = (context.find_root().params[name] for name in ("agent", "user"))
     found = [one for one in every if agent in (None, one.agent) and user in (None, one.user)]
@@ -117,7 +117,7 @@ def token_list(context: click.Context, /, invocation: Invocation) -> None:
 def token_revoke(invocation: Invocation, token_id: str) -> None:
     """End the token ID of `lamina token list`, at once."""
     invocation.check_operator("token revoke")
-    ended = Access(invocation.home.path).revoke(token_id.lower())
+    ended = Tokens(invocation.home.path).revoke(token_id.lower())
     if invocation.json:
         output.show_json(ended.to_dict())
     else:

@@ -43,7 +43,7 @@ def before(memory: Memory, message: str, session: str | None, switches: Switches
         return ""
     known = memory.search(query, limit, layers=KNOWN)
     hits = chosen(known, _said(memory, query, session, limit), limit)
-    return context.made(hits, switches.context_max_chars).text
+    return context.make_context(hits, switches.context_max_chars).text
 
 
 def at_start(memory: Memory, about: str, switches: Switches) -> str:
@@ -56,7 +56,7 @@ def at_start(memory: Memory, about: str, switches: Switches) -> str:
     profile = [Hit(record, 0.0, {}) for record in memory.list(layers=(Layer.PROFILE,), limit=limit)]
     related = memory.search(about, limit, layers=KNOWN) if words.is_visible(about) else ()
     hits = list({hit.record.id: hit for hit in (*profile, *related)}.values())[:limit]
-    known = context.made(hits, room).text if room >= context.LEAST else ""
+    known = context.make_context(hits, room).text if room >= context.LEAST else ""
     return "\n\n".join(filter(None, (waiting, known)))
 
 

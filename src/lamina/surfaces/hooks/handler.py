@@ -19,7 +19,7 @@ PIECE = 64 * 1024
 ENDS = ("stop", "subagent-stop", "pre-compact", "session-end")  # the agent waits for no answer
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class CallOptions(msgspec.Struct, frozen=True):
     """A call's options: which hook, plain text or JSON, a key; a late call only keeps."""
 
     kind: str | None
@@ -28,12 +28,12 @@ class Wanted(msgspec.Struct, frozen=True):
     is_late: bool = False
 
 
-class Call:
+class HookCall:
     """The progress of a call. Another thread may look at it while it is being done."""
 
     def __init__(
         self,
-        wanted: Wanted,
+        wanted: CallOptions,
         switches: Switches,
         opened: Callable[[], Memory],
         upkeep: Callable[[Memory], None],

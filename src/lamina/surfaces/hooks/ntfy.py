@@ -34,7 +34,7 @@ class Counts:
         return asdict(self)
 
 
-def stored(
+def store_messages(
     memory: Memory,
     stream: BinaryIO | None,
     report: Report,

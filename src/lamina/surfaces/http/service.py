@@ -16,7 +16,7 @@ import msgspec
 
 from lamina.errors import LaminaError, StoreUnavailable
 from lamina.home.folder import Home
-from lamina.home.tokens import Access, Token
+from lamina.home.tokens import Token, Tokens
 from lamina.memory import opening
 from lamina.memory.agent import Memory
 from lamina.model.clock import Clock
@@ -142,7 +142,7 @@ class Service:
     ) -> None:
         self.home = Home(home)
         self.limits = limits or Limits()
-        self.access = Access(self.home.path)
+        self.access = Tokens(self.home.path)
         self.sessions = Sessions(clock)
         self.clock = clock
         self._host = host

@@ -20,7 +20,7 @@ EXTRA_HEADERS = {
 }
 
 
-class Opened(NamedTuple):
+class TokenScope(NamedTuple):
     """The memory that a token opens, of an agent and a user, and if it is for tools."""
 
     whose: tuple[str, str | None]
@@ -28,10 +28,10 @@ class Opened(NamedTuple):
 
 
 # None for a token that opens nothing.
-Check = Callable[[str], Opened | None]
+Check = Callable[[str], TokenScope | None]
 
 
-class Door:
+class TokenGuard:
     """Middleware that passes requests to a local name with a token for the memory served here."""
 
     def __init__(

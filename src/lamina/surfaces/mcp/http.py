@@ -10,7 +10,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from lamina.surfaces.http import server as serving
 from lamina.surfaces.http.guard import Limits, own_names
-from lamina.surfaces.mcp.auth import Check, Door
+from lamina.surfaces.mcp.auth import Check, TokenGuard
 from lamina.surfaces.mcp.frames import LONGEST
 
 PATH = "/mcp"
@@ -19,12 +19,12 @@ CONNECTIONS = 64
 DELIVERY = 10.0  # seconds to send a request and to read its answer, beside the memory's own
 
 
-def bound(port: int) -> socket.socket:
+def listen(port: int) -> socket.socket:
     """Open a socket that listens on the loopback; 0 takes a port that is free."""
     return serving.listen(ADDRESS, port)
 
 
-def app(server: Server[Any], port: int, whose: tuple[str, str | None], check: Check) -> Door:
+def app(server: Server[Any], port: int, whose: tuple[str, str | None], check: Check) -> TokenGuard:
     """Make the app behind its door. It keeps no sessions: every request stands alone."""
     hosts, origins = own_names(port)
     inside = server.streamable_http_app(
@@ -37,7 +37,7 @@ def app(server: Server[Any], port: int, whose: tuple[str, str | None], check: Ch
             allowed_origins=sorted(origin.decode() for origin in origins),
         ),
     )
-    return Door(inside, hosts, origins, whose, check)
+    return TokenGuard(inside, hosts, origins, whose, check)
 
 
 def run(

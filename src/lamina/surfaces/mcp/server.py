@@ -16,7 +16,7 @@ from lamina import __version__
 from lamina.errors import LaminaError
 from lamina.surfaces.mcp.arguments import schema
 from lamina.surfaces.mcp.tools import Tool, parse
-from lamina.surfaces.mcp.worker import Keeper
+from lamina.surfaces.mcp.worker import HandleWorker
 from lamina.text import fence, words
 
 log = logging.getLogger("lamina")
@@ -30,7 +30,7 @@ INSTRUCTIONS = (
 Context = ServerRequestContext[Any, Any]
 
 
-def made(keeper: Keeper, tools: Mapping[str, Tool]) -> Server[Any]:
+def make_server(keeper: HandleWorker, tools: Mapping[str, Tool]) -> Server[Any]:
     """Make a server for these tools on the keeper's memory."""
     descriptions = [_described(tool) for tool in tools.values()]
 
@@ -60,7 +60,9 @@ def made(keeper: Keeper, tools: Mapping[str, Tool]) -> Server[Any]:
     )
 
 
-async def _call(keeper: Keeper, tool: Tool, arguments: Mapping[str, Any]) -> types.CallToolResult:
+async def _call(
+    keeper: HandleWorker, tool: Tool, arguments: Mapping[str, Any]
+) -> types.CallToolResult:
     """Call a tool. A refusal is an answer too, from which the model can learn what to do."""
     try:
         parsed = parse(tool, arguments)

@@ -69,7 +69,7 @@ def search(memory: Memory, given: a.Search) -> a.Results:
     room = fields.pop("max_chars")
     filters = {name: value for name, value in fields.items() if value not in (None, [])}
     hits = memory.search(**filters)
-    fitted = context.made(hits, context.room(room), hits.notes, is_whole=hits.is_whole)
+    fitted = context.make_context(hits, context.room(room), hits.notes, is_whole=hits.is_whole)
     results = _results(list(hits), fitted, "nothing relevant is remembered")
     return structs.replace(results, confidence=hits.confidence)
 

@@ -18,7 +18,7 @@ log = logging.getLogger("lamina")
 Result = TypeVar("Result")
 
 
-class Keeper:
+class HandleWorker:
     """Opens a handle on first use, and does all work with it in one thread, in order.
 
     So a client that remembers and then searches finds what it has remembered, even when it does not

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from lamina.errors import InvalidInput
 from lamina.text.secrets import folding, patterns, phrases, seeds
-from lamina.text.secrets.patterns import GONE, PLACEHOLDER, lazy
-from lamina.text.secrets.patterns import Found as Found
+from lamina.text.secrets.patterns import GONE, PLACEHOLDER, Secret, lazy
 from lamina.text.secrets.phrases import (
     DIGITS,
     HOLDERS,
@@ -52,7 +51,7 @@ OPTION = lazy(r"--?([A-Za-z][\w-]{0,63})=(.*)", re.S)
 PLAIN_KEY = lazy(r"[^\W\d][\w-]{0,63}")
 
 
-def in_text(text: str) -> list[Found]:
+def in_text(text: str) -> list[Secret]:
     """Find the secrets of a text in their order, without overlap, in linear time.
 
     It is read in its plain form, so that no disguise hides one. Once they are redacted, none is
@@ -62,12 +61,12 @@ def in_text(text: str) -> list[Found]:
     secrets = _in_plain(plain.text)
     if plain.places is None:
         return secrets
-    return [Found(secret.kind, *plain.span(secret.start, secret.end)) for secret in secrets]
+    return [Secret(secret.kind, *plain.span(secret.start, secret.end)) for secret in secrets]
 
 
-def _in_plain(text: str) -> list[Found]:
+def _in_plain(text: str) -> list[Secret]:
     left = MARKED.sub(lambda mark: GONE * len(mark[0]), text) if MARK in text else text
-    secrets: list[Found] = []
+    secrets: list[Secret] = []
     for _ in range(ROUNDS):
         more = _merged(_look(left))
         if not more:
@@ -86,7 +85,7 @@ def _mark(kind: str) -> str:
     return f"{MARK}{kind}]"
 
 
-def _replaced(text: str, replacements: Iterable[tuple[Found, str]]) -> str:
+def _replaced(text: str, replacements: Iterable[tuple[Secret, str]]) -> str:
     """Replace secrets in a text."""
     parts, at = [], 0
     for secret, instead in replacements:
@@ -95,7 +94,7 @@ def _replaced(text: str, replacements: Iterable[tuple[Found, str]]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _look(text: str) -> Iterator[Found]:
+def _look(text: str) -> Iterator[Secret]:
     """Find secrets by one look, the known shapes first. Most memories need no closer look."""
     lowered = text.lower()
     words = patterns.long_words(text)
@@ -110,9 +109,9 @@ def _look(text: str) -> Iterator[Found]:
     yield from seeds.seeds(lowered)
 
 
-def _merged(secrets: Iterable[Found]) -> list[Found]:
+def _merged(secrets: Iterable[Secret]) -> list[Secret]:
     """Sort secrets and merge those that overlap. Of two at one place, the first names both."""
-    merged: list[Found] = []
+    merged: list[Secret] = []
     for secret in sorted(secrets, key=lambda secret: secret.start):
         if merged and secret.start < merged[-1].end:
             merged[-1] = merged[-1]._replace(end=max(secret.end, merged[-1].end))
@@ -212,7 +211,7 @@ def _texts(fields: Mapping[str, Any]) -> list[str]:
     return texts
 
 
-def _in_value(text: str, name: str | None) -> list[Found]:
+def _in_value(text: str, name: str | None) -> list[Secret]:
     """Find the secrets of a named text. Names, ids and hashes may look random and be none."""
     secrets = in_text(text)
     if secrets and (name is None or patterns.names_ordinary(name)):

@@ -13,7 +13,7 @@ GONE = "\x1f"  # stands for what was redacted: it ends a word, and no pattern re
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-class Found(NamedTuple):
+class Secret(NamedTuple):
     """A secret in a text, from `start` up to `end`."""
 
     kind: str
@@ -329,17 +329,17 @@ def long_words(text: str) -> list[tuple[int, int]]:
     return [word.span() for word in LONG_WORD.finditer(text)]
 
 
-def shaped(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Found]:
+def shaped(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Secret]:
     """Find what looks like the secrets of a known service."""
     for start, end in words:
         yield from _prefixed(text, start, end)
     for kind, hint, pattern in SHAPES if words else ():
         for match in pattern.finditer(text) if hint in text else ():
             if not PLACEHOLDER.search(match[0][:100]):
-                yield Found(kind, *match.span())
+                yield Secret(kind, *match.span())
 
 
-def _prefixed(text: str, start: int, end: int) -> Iterator[Found]:
+def _prefixed(text: str, start: int, end: int) -> Iterator[Secret]:
     """Find what begins like a token within a word."""
     free = start  # where the last token ended
     for beginning in STARTS.finditer(text, start, end):
@@ -350,17 +350,17 @@ def _prefixed(text: str, start: int, end: int) -> Iterator[Found]:
                 continue
             free = match.end()
             if not PLACEHOLDER.search(match[0][:100]):
-                yield Found(kind, *match.span())
+                yield Secret(kind, *match.span())
 
 
-def in_urls(text: str) -> Iterator[Found]:
+def in_urls(text: str) -> Iterator[Secret]:
     """Find passwords in addresses."""
     for match in URL.finditer(text):
         if match["secret"].lower() not in NO_PASSWORDS:
-            yield Found(IN_URL, *match.span("secret"))
+            yield Secret(IN_URL, *match.span("secret"))
 
 
-def random(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Found]:
+def random(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Secret]:
     """Find what looks as if dice had been thrown, and like nothing that usually does."""
     free = 0  # where the last block ended
     for first, last in words:
@@ -374,7 +374,7 @@ def random(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Found]:
             if start < 0 or not _is_random(match[1]):
                 continue
             if not names_ordinary(text[max(0, start - CONTEXT) : start]):
-                yield Found(RANDOM, start, end)
+                yield Secret(RANDOM, start, end)
 
 
 def names_ordinary(before: str) -> bool:

@@ -8,7 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from lamina.text.normal_forms import normal
-from lamina.text.secrets.patterns import GONE, PLACEHOLDER, Found, encodes_login, lazy, looks_random
+from lamina.text.secrets.patterns import (
+    GONE,
+    PLACEHOLDER,
+    Secret,
+    encodes_login,
+    lazy,
+    looks_random,
+)
 
 
 class Name(NamedTuple):
@@ -251,7 +258,7 @@ def may_name(lowered: str) -> bool:
     return not lowered.isascii() and any(map(lowered.__contains__, FOREIGN_PARTS))
 
 
-def said(text: str, lowered: str) -> Iterator[Found]:
+def said(text: str, lowered: str) -> Iterator[Secret]:
     """Find secrets in fields, options and words; `lowered` is the same text in lower case."""
     yield from _named_values(text, lowered)
     yield from _passwords_in_sentences(text, lowered)
@@ -259,10 +266,10 @@ def said(text: str, lowered: str) -> Iterator[Found]:
         for match in pattern.finditer(text) if program in lowered else ():
             value = match["secret"]
             if not (value.isdigit() or is_code(value) or MASK.fullmatch(value) or GONE in value):
-                yield Found("password", *match.span("secret"))
+                yield Secret("password", *match.span("secret"))
 
 
-def _passwords_in_sentences(text: str, lowered: str) -> Iterator[Found]:
+def _passwords_in_sentences(text: str, lowered: str) -> Iterator[Secret]:
     """Find the secrets of `xyz is my password` and `login: ana / xyz`."""
     for match in TURNED.finditer(lowered):
         before = text[max(0, match.start() - LONGEST_JUDGED) : match.start()]
@@ -270,14 +277,14 @@ def _passwords_in_sentences(text: str, lowered: str) -> Iterator[Found]:
         value = word.strip("\"'“„”`")
         if len(word) < LONGEST_JUDGED and is_password(value):
             place = text.rindex(value, 0, match.start())
-            yield Found("password", place, place + len(value))
+            yield Secret("password", place, place + len(value))
     for match in LOGIN.finditer(lowered) if any(map(lowered.__contains__, LOGINS)) else ():
         start, value = match.start("secret"), trimmed(text[slice(*match.span("secret"))])
         if is_password(value):
-            yield Found("password", start, start + len(value))
+            yield Secret("password", start, start + len(value))
 
 
-def _named_values(text: str, lowered: str) -> Iterator[Found]:
+def _named_values(text: str, lowered: str) -> Iterator[Secret]:
     """Find the values of telling names: `API_KEY=xyz`, `--token xyz`, `my password is xyz`."""
     names: dict[str, Name] = {}
     place = 0
@@ -300,7 +307,7 @@ def _named_values(text: str, lowered: str) -> Iterator[Found]:
         while name.words[-1] == "codes" and (more := MORE.match(text, place)):
             if len(more[1]) != size:
                 break
-            yield Found(secret.kind, *more.span(1))
+            yield Secret(secret.kind, *more.span(1))
             place = more.end()
 
 
@@ -326,7 +333,9 @@ def _name_at(
     return name
 
 
-def _secret_value(text: str, name: Name, link: re.Match[str], value: re.Match[str]) -> Found | None:
+def _secret_value(
+    text: str, name: Name, link: re.Match[str], value: re.Match[str]
+) -> Secret | None:
     """Take the value of a telling name for a secret, if it looks like one."""
     group = "quoted" if value["quoted"] is not None else "bare"
     start, end = value.span(group)
@@ -345,7 +354,7 @@ def _secret_value(text: str, name: Name, link: re.Match[str], value: re.Match[st
     if not sure or PLACEHOLDER.search(text, start, end) or not is_meant(name, given):
         return None
     kind = "password" if name.kind == "pin" else name.kind or "key"
-    return Found(kind, start, _end(text, start + len(given), len(given), group))
+    return Secret(kind, start, _end(text, start + len(given), len(given), group))
 
 
 def _end(text: str, end: int, judged: int, group: str) -> int:

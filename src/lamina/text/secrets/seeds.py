@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib import resources
 
 from lamina.errors import StoreUnavailable
-from lamina.text.secrets.patterns import Found, lazy
+from lamina.text.secrets.patterns import Secret, lazy
 
 SEED = "seed phrase"
 FEWEST, FEWEST_DIFFERENT = 12, 9  # words of a phrase
@@ -43,11 +43,11 @@ def _words() -> frozenset[str]:
         ) from error
 
 
-def seeds(lowered: str) -> Iterator[Found]:
+def seeds(lowered: str) -> Iterator[Secret]:
     """Find phrases in a lower-cased text: words that are called one, and words of the list."""
     for match in PHRASE.finditer(lowered) if "phrase" in lowered or "words" in lowered else ():
         if GRAMMAR.isdisjoint(match["secret"].split()):
-            yield Found(SEED, *match.span("secret"))
+            yield Secret(SEED, *match.span("secret"))
     for row in ROW.finditer(lowered):
         known: list[tuple[int, int]] = []
         for word in WORD.finditer(lowered, *row.span()):
@@ -59,7 +59,7 @@ def seeds(lowered: str) -> Iterator[Found]:
         yield from _phrase(lowered, known)
 
 
-def _phrase(lowered: str, known: list[tuple[int, int]]) -> Iterator[Found]:
+def _phrase(lowered: str, known: list[tuple[int, int]]) -> Iterator[Secret]:
     """Take a row of words for a phrase, unless it repeats a few of them, as no dice would."""
     if len(known) >= FEWEST and len({lowered[slice(*word)] for word in known}) >= FEWEST_DIFFERENT:
-        yield Found(SEED, known[0][0], known[-1][1])
+        yield Secret(SEED, known[0][0], known[-1][1])

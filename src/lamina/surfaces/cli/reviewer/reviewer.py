@@ -11,7 +11,7 @@ from rich.text import Text
 from lamina.engines.review import Proposal
 from lamina.errors import InvalidInput, LaminaError
 from lamina.memory.operator import Operator
-from lamina.memory.reviews import staying
+from lamina.memory.reviews import what_stays
 from lamina.model import clock as clocks
 from lamina.model.clock import Clock
 from lamina.surfaces.cli.invocation import Invocation
@@ -391,7 +391,7 @@ class Reviewer:
             record = one.proposal.record
             lines = [*saying(record)]
             if one.done == DONE[REJECT]:
-                lines += staying(record, self._evidence, self._operator.resting_on)
+                lines += what_stays(record, self._evidence, self._operator.resting_on)
             self._person.tell(f"{one.done}{hint}: {' · '.join(lines)}", GOOD)
 
     def _undo(self) -> bool:
