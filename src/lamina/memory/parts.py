@@ -42,7 +42,7 @@ ORIGINS = {
     "exchange": "exchange.Exchange",
     "facts": "facts.Facts",
     "failsafe": "failsafe.Failsafe",
-    "importance": "importance.Experience",
+    "importance": "importance.Importance",
     "inspect": "inspect.Inspect",
     "jobs": "jobs.Jobs",
     "lifecycle": "lifecycle.Lifecycle",
