@@ -18,10 +18,10 @@ from lamina.home.tokens import FILE_NAME, Token, Tokens
 from tests.conftest import START
 
 CREATE = (
-    "import sys; from pathlib import Path; from lamina.home.tokens import Access; from "
+    "import sys; from pathlib import Path; from lamina.home.tokens import Tokens; from "
     "tests.conftest import START; "
 )
-CREATE += "[Access(Path(sys.argv[1])).create('sky', None, START) for _ in range(5)]"
+CREATE += "[Tokens(Path(sys.argv[1])).create('sky', None, START) for _ in range(5)]"
 
 
 @pytest.fixture
