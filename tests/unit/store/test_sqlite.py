@@ -14,6 +14,7 @@ from lamina import Memory, Operator
 from lamina.errors import Corrupt, LaminaError, StoreUnavailable
 from lamina.store.engine.sql import Atomic
 from lamina.store.engine.sqlite import SqliteDatabase, translate, translated
+from lamina.store.tables import records
 from tests.cases import every
 from tests.conftest import Desk, contents, verified
 
@@ -244,3 +245,17 @@ def test_paths_with_every_character(tmp_path: Path) -> None:
         assert contents(desk.operator().list()) == ["x"]
         assert (desk.folder() / "memory.db").stat().st_size
     assert [path.name for path in tmp_path.iterdir()] == ["a b%20?c=1#d 猫'\""]
+
+
+def test_an_iterator_that_is_left_midway_pins_no_moment(desk: Desk) -> None:
+    """B1: rows that were read halfway bind no later read to their moment, even while they live."""
+    op = desk.operator()
+    op.remember_many([{"content": f"tea {n}"} for n in range(10)])
+    store = op._scope.store
+    with store.database.moment() as db:
+        left = records.every(db)
+        next(left)
+    op.remember("coffee")
+    assert len(op.list(limit=50)) == 11
+    op.reindex()  # it would wait for its own writes for ever
+    del left

@@ -99,7 +99,13 @@ class SqliteDatabase(Database):
                         with contextlib.suppress(apsw.Error):  # the first error is what counts
                             connection.execute("ROLLBACK")
                         raise
-                    connection.execute("ROLLBACK")
+                    else:
+                        connection.execute("ROLLBACK")
+                    finally:
+                        # An iterator that was left midway, as by a failed export, still reads:
+                        # whatever uses this connection next would be bound to its moment.
+                        if connection.txn_state() != apsw.SQLITE_TXN_NONE:
+                            self.local.reader = None
             finally:
                 self._check_still(frozen)
         finally:

@@ -326,8 +326,9 @@ def matching(connection: Connection, chosen: Filter, below: float | None) -> lis
     return rows(connection, query, (*parameters, 2.0 if below is None else below))
 
 
-def every(connection: Connection) -> Iterable[Row]:
-    return connection.execute(f"{SELECT} ORDER BY seq")
+def every(connection: Connection) -> Iterator[Row]:
+    """Read all records in the order in which they were made, from the first one asked for."""
+    yield from connection.execute(f"{SELECT} ORDER BY seq")
 
 
 def last_event(connection: Connection, record_id: str) -> int | None:
