@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -60,9 +60,7 @@ class Memory:
     if not TYPE_CHECKING:  # to a type checker the verbs of operators do not exist here
 
         def __getattr__(self, name: str) -> NoReturn:
-            from lamina.memory.operator import Operator
-
-            if not name.startswith("_") and hasattr(Operator, name):
+            if _is_for_operators(name):
                 reason = f"{name} is for operators; lamina.operator() opens a handle that has it"
             else:
                 reason = f"{type(self).__name__!r} object has no attribute {name!r}"
@@ -70,13 +68,12 @@ class Memory:
 
     def close(self) -> None:
         """Write what is buffered, index and mirror what has piled up, and close every file."""
-        try:
-            if self._parts.made("shared"):
-                self._parts.shared.close()
+        with ExitStack() as last_first:  # each is closed whatever becomes of the others
+            last_first.callback(self._scope.close)
             if self._parts.made("derived"):
-                self._parts.derived.close()
-        finally:
-            self._scope.close()
+                last_first.callback(self._parts.derived.close)
+            if self._parts.made("shared"):
+                last_first.callback(self._parts.shared.close)
 
     # Remember
 
@@ -103,6 +100,7 @@ class Memory:
         """
         item: dict[str, Any] = {
             "content": content,
+            **more,
             "kind": kind,
             "layer": layer,
             "tags": tags,
@@ -114,7 +112,6 @@ class Memory:
             "session": session,
             "at": at,
             "key": key,
-            **more,
         }
         return self._parts.remember.one(item)
 
@@ -509,3 +506,12 @@ class Memory:
     @wrote.setter
     def wrote(self, value: bool) -> None:
         self._parts.derived.wrote = value
+
+
+def _is_for_operators(name: str) -> bool:
+    """Say whether only an operator's handle has a verb."""
+    try:
+        from lamina.memory.operator import Operator
+    except OSError:  # the disk fails, and took our own files with it
+        return False
+    return not name.startswith("_") and hasattr(Operator, name)

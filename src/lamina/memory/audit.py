@@ -9,6 +9,7 @@ import msgspec
 
 from lamina.errors import Corrupt, InvalidInput
 from lamina.home.folder import Violations
+from lamina.memory.scope import Part
 from lamina.model import rules
 from lamina.model.record import Event
 from lamina.store.tables import events
@@ -17,7 +18,7 @@ from lamina.store.upkeep import verify
 from lamina.text.words import shown
 
 if TYPE_CHECKING:
-    from lamina.memory.scope import Scope
+    pass
 
 
 class ChainHead(msgspec.Struct, frozen=True):
@@ -35,12 +36,8 @@ class Head(msgspec.Struct, frozen=True):
     reads: ChainHead
 
 
-class Audit:
+class Audit(Part):
     """Read the trail and verify it."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-        self._store = scope.store
 
     def violations(self, limit: int) -> Violations:
         """List attempts to cross a boundary of this home, newest first."""
@@ -50,14 +47,15 @@ class Audit:
     def log(self, limit: int, before: int | None) -> list[Event]:
         """List changes, newest first; with `before`, those before the event of this number."""
         self._scope.check_whole("audit log")
+        most = rules.limit(limit)
         number = events.LAST if before is None else rules.event_number(before)
         with self._store.read() as db:
-            return events.latest(db, rules.limit(limit), number)
+            return events.latest(db, most, number)
 
     def reads(self, limit: int) -> list[Read]:
         """List reads, newest first, of every process that has written its own."""
         self._scope.check_whole("audit log")
-        return self._store.reads.latest(rules.limit(limit))
+        return self._scope.resilient.reads.latest(rules.limit(limit))
 
     def head(self) -> dict[str, Any]:
         """Export the ends of both chains, which fix the whole history."""

@@ -7,21 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from lamina.formats import native
 from lamina.home.folder import given_path
+from lamina.memory.scope import Part
 from lamina.model import rules
 from lamina.store.upkeep import backup, restore
 from lamina.store.upkeep.verify import Progress
 from lamina.text.words import one_line
 
 if TYPE_CHECKING:
-    from lamina.memory.scope import Scope
+    pass
 
 
-class Backups:
+class Backups(Part):
     """Back up a store and restore it, for an operator."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-        self._store = scope.store
 
     def make(self, to: Path | str | None) -> Path:
         """Make a complete, checked copy of the store as it is now."""

@@ -41,6 +41,7 @@ class Derived:
         self.worked = False  # the indexing worker was started
         self.patience = MANY if is_quick(scope.settings["recall.embedders"]) else 1
         self._is_batch = False
+        self._is_unsettled = False  # the batch has changed something
 
     def changed(self, count: int) -> None:
         """Index behind the writer: at once for slow embedders, else after many writes."""
@@ -70,6 +71,7 @@ class Derived:
     def settle(self) -> None:
         """Write the profile's snapshot and bring the mirrors up to date; once in a batch."""
         if self._is_batch:
+            self._is_unsettled = True
             return
         self._scope.note_problem(self._scope.parts.profiles.write_snapshot())
         self.sync_mirrors()
@@ -78,14 +80,20 @@ class Derived:
     def batch(self) -> Iterator[None]:
         """Settle once, at the end of a block.
 
-        It settles even if nothing changed: an earlier process may have died before it could.
+        The snapshot is written even if nothing changed: an earlier process may have died before
+        it could.
         """
         outer, self._is_batch = self._is_batch, True
         try:
             yield
         finally:
             self._is_batch = outer
-            self.settle()  # which an outer block leaves for its own end
+            if not outer:
+                changed, self._is_unsettled = self._is_unsettled, False
+                if changed:
+                    self.settle()
+                else:
+                    self._scope.note_problem(self._scope.parts.profiles.write_snapshot())
 
     def index(self, progress: Progress | None = None) -> int:
         """Bring vectors and blocks up to date; drop vectors of embedders that are gone."""

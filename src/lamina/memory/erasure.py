@@ -24,6 +24,7 @@ from lamina.failsafe.line import decoded
 from lamina.home import folder as home
 from lamina.home.folder import user_name
 from lamina.home.tokens import Tokens
+from lamina.memory.scope import Part
 from lamina.memory.world import whole_world
 from lamina.model import erased_words, rules
 from lamina.model.erased_words import Signature
@@ -42,7 +43,7 @@ from lamina.store.upkeep.read_only import attached
 from lamina.text import words
 
 if TYPE_CHECKING:
-    from lamina.memory.scope import Scope
+    pass
 
 COPYING = frozenset({"export", "export_as", "backup"})
 ON_A_SERVER = (
@@ -93,12 +94,8 @@ class Certificate(msgspec.Struct, frozen=True):
         return {**msgspec.structs.asdict(self), "at": iso(self.at), "complete": self.is_complete}
 
 
-class Erasures:
+class Erasures(Part):
     """Erase records of one store, for an operator."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-        self._store = scope.store
 
     def erasable(
         self, record_ids: Sequence[str], session: object, user: object, source: object

@@ -9,6 +9,7 @@ from lamina.errors import InvalidInput
 from lamina.formats import exporting, jsonl, milton, native, registry
 from lamina.formats.importing import policy
 from lamina.home.folder import given_path, make_private_folder, refuse_link
+from lamina.memory.scope import Part
 from lamina.model import rules
 from lamina.store.archive.files import stamp
 from lamina.store.upkeep import backup
@@ -16,15 +17,11 @@ from lamina.store.upkeep.verify import Progress
 from lamina.text.words import one_line
 
 if TYPE_CHECKING:
-    from lamina.memory.scope import Scope
+    pass
 
 
-class Exchange:
+class Exchange(Part):
     """Export a store and import files, for an operator."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-        self._store = scope.store
 
     def export(
         self, path: Path | str | None, public: bool, force: bool, progress: Progress | None

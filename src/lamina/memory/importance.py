@@ -48,15 +48,19 @@ class Importance:
         self._scope = scope
 
     def score(self, fields: Fields) -> float:
-        """Judge a memory; by the tables alone while the learned model cannot be read."""
+        """Judge a new memory; by the tables alone while the learned model cannot be read."""
         try:
-            if self._model is not None:
-                return self._model.score(*_parts(fields))
+            return self.judge(fields)
         except OUTAGES:
             if self._scope.settings["failsafe"] == "off":
                 raise
-        kind, content = fields.get("kind", "crumb"), fields["content"]
-        return importance.score(kind, content, fields.get("tags", ()), fields.get("metadata", {}))
+            return _by_tables(fields)
+
+    def judge(self, fields: Fields) -> float:
+        """Judge a memory by what was learned, or else by the tables."""
+        if self._model is not None:
+            return self._model.score(*_parts(fields))
+        return _by_tables(fields)
 
     def explain(self, fields: Fields) -> Scored:
         """Judge a memory and give the reasons."""
@@ -73,10 +77,12 @@ class Importance:
 
         store = self._scope.store
         with store.read() as db:
-            erasures, former = learned.count_erasures(db), learned.load(db, NAME)
+            erasures = learned.count_erasures(db)
         examples = list(self._examples())
         model = learn(examples)
         body = None if model is None else msgspec.json.encode(model, order="sorted").decode()
+        with store.read() as db:
+            former = learned.load(db, NAME)
         if body != former:
             with store.database.atomic() as transaction:
                 cursor = transaction.cursor
@@ -137,6 +143,11 @@ class Importance:
     def _wanted(self) -> list[str]:
         """List the records that were read often enough to be wanted."""
         return [record_id for record_id, (number, _) in self.accesses().items() if number >= 1]
+
+
+def _by_tables(fields: Fields) -> float:
+    kind, content = fields.get("kind", "crumb"), fields["content"]
+    return importance.score(kind, content, fields.get("tags", ()), fields.get("metadata", {}))
 
 
 def _parts(

@@ -12,6 +12,16 @@ from lamina.failsafe.resilient import Resilient
 from lamina.home import operator_key
 from lamina.home import settings as config
 from lamina.home.folder import AGENT_NAME, Home, agent_name, given_path, user_name
+from lamina.memory import (  # noqa: F401 - every handle needs these parts, so they load with it
+    derived,
+    drafting,
+    failsafe,
+    importance,
+    read,
+    redaction,
+    remember,
+    runs,
+)
 from lamina.memory.agent import Memory
 from lamina.memory.scope import Scope
 from lamina.model import clock as clocks

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from lamina.errors import StoreUnavailable
 
 if TYPE_CHECKING:
     from lamina.memory.audit import Audit
@@ -93,16 +96,27 @@ class Parts:
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
+        self._lock = threading.RLock()  # a part may ask for others while it is made
 
     def __getattr__(self, name: str) -> Any:
-        """Make a part; afterwards it is an ordinary attribute."""
+        """Make a part, once for all threads; afterwards it is an ordinary attribute."""
         if name not in ORIGINS:
             raise AttributeError(f"a handle has no part {name!r}")
-        module, _, kind = ORIGINS[name].rpartition(".")
-        part = getattr(import_module(f"lamina.memory.{module}"), kind)(self._scope)
-        setattr(self, name, part)
-        return part
+        with self._lock:
+            if name not in self.__dict__:
+                self.__dict__[name] = _class_of(name)(self._scope)
+            return self.__dict__[name]
 
     def made(self, name: str) -> bool:
         """Say whether a part was used: what was not needs no closing."""
         return name in self.__dict__
+
+
+def _class_of(name: str) -> Any:
+    module, _, kind = ORIGINS[name].rpartition(".")
+    try:
+        return getattr(import_module(f"lamina.memory.{module}"), kind)
+    except OSError as error:  # the disk fails, and took our own files with it
+        raise StoreUnavailable(
+            f"the program cannot be read: {error.strerror}; nothing was stored"
+        ) from error

@@ -15,6 +15,7 @@ from lamina.engines.compression import ORIGIN, Decision, Plan, Shelf, Summary, T
 from lamina.engines.profile import ProjectMemory, UserProfile
 from lamina.errors import InvalidInput, LaminaError
 from lamina.home.folder import make_private_folder, refuse_link, write_private
+from lamina.memory.scope import Part
 from lamina.model import clock as clocks
 from lamina.model import rules
 from lamina.model.record import Draft, Layer, Record, Role, State, Trust
@@ -33,12 +34,11 @@ Rejected = Callable[[Record | Draft], str | None]
 Former = dict[tuple[str | None, Shelf, str], list[Record]]
 
 
-class Profiles:
+class Profiles(Part):
     """Keep what is known about people and projects. Without a user, what concerns no user."""
 
     def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-        self._store = scope.store
+        super().__init__(scope)
         self._snapshot_path = scope.resilient.path_of(FILE_NAME)
 
     def user_profile(self) -> UserProfile:

@@ -12,6 +12,7 @@ from lamina.engines import profile, review
 from lamina.errors import Conflict, InvalidInput, Refused
 from lamina.memory import review_queue
 from lamina.memory.review_queue import Queue, entry
+from lamina.memory.scope import Part
 from lamina.model import rules, slots
 from lamina.model.record import Draft, Event, Layer, Record, Role, State
 from lamina.model.rejection import replaced_ids
@@ -20,7 +21,6 @@ from lamina.store.tables.records import Filter, Row
 
 if TYPE_CHECKING:
     from lamina.engines.compaction import Group
-    from lamina.memory.scope import Scope
 
 # What brings a record into the queue that had been active.
 QUARANTINE = "revoke"
@@ -28,12 +28,8 @@ PROPOSE = "profile.propose"
 POSSIBLE = "possible"
 
 
-class Proposals:
+class Proposals(Part):
     """Propose changes within a scope, and list what waits for a decision."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-        self._store = scope.store
 
     def waiting(self, limit: int | None, after: str | None) -> Queue:
         """List what waits for a decision; those with most effect first."""

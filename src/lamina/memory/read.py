@@ -106,8 +106,7 @@ class Read:
                 f"unknown ranker {shown(ranker)}; known are {', '.join(RANKERS)}",
                 known=[*RANKERS],
             )
-        names_working = layers is not None and Layer.WORKING in rules.several(layers, "layers")
-        if run_id is None and names_working:
+        if run_id is None and Layer.WORKING in rules.several(layers, "layers"):
             raise InvalidInput("working memory is searched within its run: use the run's search()")
         if states is None:
             states = (State.ACTIVE,) if as_of is None else (State.ACTIVE, State.SUPERSEDED)

@@ -11,6 +11,7 @@ from lamina.engines import facts, profile, review
 from lamina.engines.review import VersionedRecord
 from lamina.errors import Conflict, NotFound, Refused
 from lamina.memory.proposals import PROPOSE, QUARANTINE
+from lamina.memory.scope import Part
 from lamina.model import rejection, rules, slots
 from lamina.model.clock import is_id
 from lamina.model.record import Event, Layer, Record, Role, State
@@ -20,17 +21,13 @@ from lamina.store.tables.records import COLUMN, Filter, Row
 from lamina.text import words
 
 if TYPE_CHECKING:
-    from lamina.memory.scope import Scope
+    pass
 
 Visible = Callable[[str, object], Record]
 
 
-class Reviews:
+class Reviews(Part):
     """Apply the decisions of an operator within a scope."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-        self._store = scope.store
 
     def confirm(self, record_id: str, reason: str | None = None) -> Record:
         """Activate a proposal and supersede what it replaces, unless that has changed since."""

@@ -74,12 +74,18 @@ class Scope:
         self.parts.derived.changed(count)
 
     def audit(self, action: str, record_ids: tuple[str, ...], **note: Any) -> None:
-        """Leave a read in the trail, with secrets taken out of its query."""
+        """Leave a read in the trail."""
+        self.note_read(self.clock(), action, record_ids, note)
+
+    def note_read(
+        self, at: datetime, action: str, record_ids: tuple[str, ...], note: dict[str, Any]
+    ) -> None:
+        """Leave a read of some time in the trail, with secrets taken out of its query."""
         if "query" in note:
             note["query"] = _redacted(note["query"])
         if self.user is not None:
             note["user"] = self.user
-        self.resilient.reads.add(Read(self.clock(), self.actor, action, record_ids, note))
+        self.resilient.reads.add(Read(at, self.actor, action, record_ids, note))
 
     def visible(self, action: str, record_id: object, *, stub: bool = False) -> Record:
         """Find a record of this scope; with `stub`, what is left of an erased one too.
@@ -213,6 +219,17 @@ class Scope:
                 configured.close(self.copies)
         finally:
             self.resilient.close()
+
+
+class Part:
+    """A part of a handle. It asks for the store when it needs it: the store may be away."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    @property
+    def _store(self) -> Store:
+        return self._scope.store
 
 
 def optional_moment(value: Times, name: str) -> datetime | None:

@@ -77,11 +77,11 @@ class GuestScope(Scope):
 
     def audit(self, action: str, record_ids: tuple[str, ...], **note: Any) -> None:
         """Leave a read in both trails: the question only in that of the reader."""
-        self.reader.audit(action, record_ids, **note, shared_by=self.agent)
-        name = self.reader.agent
+        now, name = self.clock(), self.reader.agent
+        self.reader.note_read(now, action, record_ids, {**note, "shared_by": self.agent})
         looker = Actor(Role.AGENT, name, self.actor.surface)
-        read = Read(self.clock(), looker, f"shared.{action}", record_ids, {"shared_with": name})
-        self.resilient.reads.add(read)
+        seen = Read(now, looker, f"shared.{action}", record_ids, {"shared_with": name})
+        self.resilient.reads.add(seen)
 
 
 class Guest(ReadVerbs):
@@ -89,6 +89,8 @@ class Guest(ReadVerbs):
 
     def __init__(self, scope: GuestScope) -> None:
         super().__init__(scope)
+        self.home = scope.home
+        self.settings = scope.settings
         self.agent = scope.agent
         self.reader = scope.reader.agent
         self.user = scope.user
@@ -99,6 +101,11 @@ class Guest(ReadVerbs):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def problems(self) -> list[str]:
+        """What this handle could not do without failing a caller."""
+        return self._scope.parts.status.problems()
 
     def close(self) -> None:
         """Write what is buffered and let go of every file."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamina.errors import Conflict, InvalidInput, NotFound, Refused
 from lamina.home.folder import agent_name
+from lamina.memory.scope import Part
 from lamina.model import clock as clocks
 from lamina.model import rules
 from lamina.model.record import Layer, Role, State
@@ -16,15 +17,11 @@ from lamina.store.tables.grants import Grant, Terms
 from lamina.text import words
 
 if TYPE_CHECKING:
-    from lamina.memory.scope import Scope
+    pass
 
 
-class Sharing:
+class Sharing(Part):
     """Give other agents something to read, within a scope."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-        self._store = scope.store
 
     def end_all_but(self, kept: Collection[Grant], reason: str) -> None:
         """End open grants except some: a restored backup may grant what was ended since."""

@@ -26,6 +26,7 @@ from lamina.formats.world import (
     write_files,
 )
 from lamina.formats.world_edits import Edited, FileEdit, Key, Stamp, edited, unreadable
+from lamina.memory.scope import Part
 from lamina.memory.world_entries import check_case, check_known, current_records, entry_key, held
 from lamina.model import hashing, rules
 from lamina.model.record import Actor, Draft, Layer, Record, Role, State, Trust
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 FOLDER = "world_model"
 
 
-class WorldModel:
+class WorldModel(Part):
     """The tools and integrations of an agent, set by an operator for all its users.
 
     The records count, and the files follow them. Anyone who reaches the files may have edited them,
@@ -50,8 +51,7 @@ class WorldModel:
 
     def __init__(self, scope: Scope, *, whole: bool = False) -> None:
         """Open the world model of a scope; with `whole` that of all users, to write its files."""
-        self._scope = scope
-        self._store = scope.store
+        super().__init__(scope)
         self._folder = scope.resilient.path_of("world_model")
         self._user = None if whole else scope.user
         self._draft, self._changed = scope.draft, scope.changed

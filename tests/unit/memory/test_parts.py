@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import typing
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -25,6 +27,23 @@ def test_an_unknown_part_is_an_attribute_error(desk: Desk) -> None:
     """A misspelt part fails as any other attribute does, with its name."""
     with pytest.raises(AttributeError, match="'revieuws'"):
         desk.agent()._scope.parts.revieuws  # noqa: B018
+
+
+def test_threads_share_every_part(desk: Desk) -> None:
+    """B1: a part that several threads need at once is made once: it holds counts and open guests."""
+    for _ in range(20):
+        made = desk.agent()._scope.parts
+        start = threading.Barrier(4)
+
+        def first(parts: Parts = made, start: threading.Barrier = start) -> list[int]:
+            start.wait()
+            return [id(getattr(parts, name)) for name in ORIGINS]
+
+        with ThreadPoolExecutor(4) as pool:
+            seen = [one.result() for one in [pool.submit(first) for _ in range(4)]]
+        assert seen[0] == seen[1] == seen[2] == seen[3]
+        assert made.drafting._redaction is made.redaction
+        assert made.drafting._importance is made.importance
 
 
 def _types() -> dict[str, object]:

@@ -169,7 +169,7 @@ class Night:
         """Mark an entry whose importance was stated: it is not what we would have judged."""
         record = self._store.get(entry.id)
         judged = (
-            None if record is None else self._scope.parts.importance.score(structs.asdict(record))
+            None if record is None else self._scope.parts.importance.judge(structs.asdict(record))
         )
         return structs.replace(entry, given=entry.original != judged)
 
