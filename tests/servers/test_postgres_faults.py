@@ -347,7 +347,7 @@ def test_whatever_happens_to_it(
             tasks = tasks_of(number, chance)
             trouble.befall(rounds[-1], partial(writers.begin, tasks), finish)
             now = writers.said()
-            assert [one for one in now if "error" in one] == [], rounds[-1]
+            assert [one["error"] for one in now if "error" in one] == [], rounds[-1]
             said += [{**one, "chosen": rounds[-1]} for one in now]
             if isinstance(writers, Processes):
                 writers.mend()
