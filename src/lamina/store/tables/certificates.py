@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from lamina.errors import Corrupt, NotFound
+from lamina.errors import Corrupt, NotFound, StoreUnavailable
 from lamina.home.folder import make_private_folder, write_private
 from lamina.model import hashing
 from lamina.store.engine.sql import Connection, rows
@@ -126,6 +126,8 @@ def _files(folder: Path) -> Iterator[tuple[int, Path]]:
         names = sorted(os.listdir(folder / FOLDER))
     except (FileNotFoundError, NotADirectoryError):
         return
+    except OSError as error:
+        raise _unreadable(folder / FOLDER, error) from error
     for name in names:
         if (match := FILE.fullmatch(name)) is not None:
             yield int(match[1]), folder / FOLDER / name
@@ -135,10 +137,19 @@ def _read(path: Path) -> str | None:
     """Hash the certificate in a file; None for a file that is not byte by byte as we write it."""
     try:
         stored = path.read_bytes()
+    except (FileNotFoundError, IsADirectoryError, PermissionError):
+        return None
+    except OSError as error:  # a true certificate may be in it, and what it erased stays erased
+        raise _unreadable(path, error) from error
+    try:
         body = hashing.encode(hashing.decode(stored))
-    except (OSError, Corrupt, ValueError):
+    except (Corrupt, ValueError):
         return None
     return digest(body) if _rendered(body) == stored else None
+
+
+def _unreadable(path: Path, error: OSError) -> StoreUnavailable:
+    return StoreUnavailable(f"{path} cannot be read: {error.strerror}")
 
 
 def _rendered(body: str | bytes) -> bytes:
