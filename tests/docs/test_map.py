@@ -139,3 +139,15 @@ def test_every_extra_that_is_recommended_is_one() -> None:
     ]
     assert {"http", "mcp", "minilm", "postgres", "chroma"} <= found
     assert found <= known.keys()
+
+
+def test_the_architecture_names_files_that_exist() -> None:
+    """docs/architecture.md names files and folders that are there, so that a reader finds them."""
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    named = {
+        path
+        for path in re.findall(r"`([\w/]+(?:\.py|/))`", text)
+        if not path.startswith(("src/", "tests/"))
+    }
+    assert len(named) > 50
+    assert [path for path in sorted(named) if not [*SOURCE.glob(f"**/{path.rstrip('/')}")]] == []
