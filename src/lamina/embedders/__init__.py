@@ -1,4 +1,8 @@
-"""Turn texts into vectors of length 1. Nothing heavy is loaded before a text is embedded."""
+"""Turn texts into vectors of length 1, one file for each kind of embedder.
+
+Nothing heavy is loaded before a text is embedded. This room knows `home` and what is below it,
+and no store.
+"""
 
 from __future__ import annotations
 

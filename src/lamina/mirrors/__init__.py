@@ -1,4 +1,8 @@
-"""Copies of the memories for other programs: derived, rebuildable, and never asked to decide."""
+"""Copy memories for other programs: derived, rebuildable, and never asked to decide.
+
+A mirror follows the events of the store by a small protocol, one file for each kind. Hits that come
+from a mirror are checked against the store.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Search: from a question to ranked, explained hits."""
+"""Search: from a question to ranked, explained hits and to the context for a model.
+
+Rankers score what a snapshot of the store shows; indexing keeps that up to date. This room changes
+no record.
+"""
 
 from collections.abc import Collection
 
