@@ -108,9 +108,11 @@ class Remember:
         self, transaction: Transaction, drafts: Sequence[Draft], *, many: bool = False
     ) -> list[Record]:
         """Insert drafts, and have a required mirror take the new records."""
-        if any(draft.evidence or draft.key is not None for draft in drafts):
-            stored = self._inserted_one_by_one(transaction, drafts, many=many)
-        else:
+        for draft in drafts:
+            if draft.evidence or draft.key is not None:
+                stored = self._inserted_one_by_one(transaction, drafts, many=many)
+                break
+        else:  # a loop, since any() over a generator costs a single memory more than this
             stored = transaction.insert(drafts)
         required = self._failsafe.required
         if required is not None:  # records of earlier writes came to it along the events
