@@ -39,6 +39,7 @@ from tests.surfaces.served import Served
 LOCKS = Path("/proc/locks")
 MOST = 20 if FULL else 5  # ways to call each verb
 AGENTS = ("sky", "milton")
+LOOKS = 10_000
 DATABASES = ("memory.db", "reads.db")
 PLACES = ("path", "to", "folder", "head_file", "source")  # arguments that are paths, at some door
 pytestmark = pytest.mark.skipif(
@@ -76,6 +77,10 @@ class Watch:
         held = [path.with_name(path.name + end) for path in files for end in ("", "-shm")]
         self._names = {path.stat().st_ino: path.name for path in held}
         self._locks = self._found()
+        for _ in range(LOOKS):  # a thread that writes in the background holds more for a moment
+            if len(self._locks) == len(held):
+                break
+            self._locks &= self._found()
         assert len(self._locks) == len(held)
         self.lost: list[tuple[Probe, set[Lock]]] = []
         self.opened: list[str] = []
