@@ -1,4 +1,9 @@
-"""The attributes of claims: how many values each holds, and how a fact about it reads."""
+"""The attributes of claims: how many values each holds, and how a fact about it reads.
+
+Beside those of the table, attributes are open: `favourite:tea`, `has:dentist` for a noun that
+somebody has one of, `does:use` for a verb, `instruction:language` for what somebody wants the
+assistant always to do.
+"""
 
 from __future__ import annotations
 
@@ -66,6 +71,8 @@ ALL = (
 )
 TABLE: Mapping[str, Attribute] = {attribute.name: attribute for attribute in ALL}
 FAVOURITE = "favourite:"
+HAS, DOES, INSTRUCTION = "has:", "does:", "instruction:"
+GAP = "…"  # where the value stands in a verb: `does:use … for carts`
 PLACEHOLDER = re.compile(r"\{[sv]\}")
 BRITISH = {"color": "colour", "flavor": "flavour"}
 # Tastes become proposals for the profile.
@@ -73,17 +80,47 @@ PREFERENCES = frozenset({"likes", "dislikes", "hobby", "diet", "allergy", "langu
 
 
 def known(name: str) -> bool:
-    return name in TABLE or (name.startswith(FAVOURITE) and len(name) > len(FAVOURITE))
+    return name in TABLE or bool(_open(name)[1])
 
 
 def of(name: str) -> Attribute:
-    """Find an attribute by its name; a person has one favourite of each thing."""
-    if name.startswith(FAVOURITE):
-        thing = name.removeprefix(FAVOURITE)
-        thing = thing.replace("{", "(").replace("}", ")")
+    """Find an attribute by its name. A person has one favourite of each thing."""
+    if name in TABLE:
+        return TABLE[name]
+    kind, thing = _open(name)
+    thing = thing.replace("{", "(").replace("}", ")")
+    if kind == FAVOURITE:
         reads = f"{{s}}'s favourite {thing} is"
         return _one(name, f"{reads} {{v}}", f"{reads} not {{v}} any more", "taste")
-    return TABLE[name]
+    if kind == HAS:
+        reads = f"{{s}}'s {thing} is"
+        return _one(name, f"{reads} {{v}}", f"{reads} not {{v}}", "has")
+    if kind == DOES:
+        verb = thing.replace(GAP, "{v}") if GAP in thing else f"{thing} {{v}}"
+        return _many(name, f"{{s}} {_third(verb)}", f"{{s}} does not {verb}", "does")
+    if kind == INSTRUCTION:
+        return _one(name, "{s} wants: {v}", "{s} no longer wants: {v}", "instruction")
+    raise KeyError(name)
+
+
+def _open(name: str) -> tuple[str, str]:
+    """Split the name of an open attribute into its kind and its own word, both empty if none."""
+    for kind in (FAVOURITE, HAS, DOES, INSTRUCTION):
+        if name.startswith(kind):
+            return kind, name.removeprefix(kind)
+    return "", ""
+
+
+def _third(verb: str) -> str:
+    """Put a verb into the third person: use for -> uses for."""
+    first, space, rest = verb.partition(" ")
+    if first.endswith(("s", "sh", "ch", "x", "z", "o")):
+        first += "es"
+    elif first.endswith("y") and first[-2:-1] not in "aeiou":
+        first = f"{first[:-1]}ies"
+    else:
+        first += "s"
+    return f"{first}{space}{rest}"
 
 
 def favourite(thing: str) -> str:
@@ -92,8 +129,8 @@ def favourite(thing: str) -> str:
 
 
 def is_preference(name: str) -> bool:
-    """Tell if an attribute is a taste, which belongs in a profile."""
-    return name in PREFERENCES or name.startswith(FAVOURITE)
+    """Tell if an attribute is a taste or a standing instruction, which belong in a profile."""
+    return name in PREFERENCES or name.startswith((FAVOURITE, INSTRUCTION))
 
 
 def sentence(subject: str, name: str, value: str, *, negated: bool = False) -> str:
