@@ -9,8 +9,9 @@ What was decided where people differ:
   topic. Then it grows, and keeps its lines. So once all is confirmed there is nothing more to
   propose.
 - A text that would take more than half of a summary's room stays on its own.
-- Procedures say nearly the same when one is the other with a few plain words added: no name,
-  number, flag or denial among them, and no word replaced or moved.
+- All active procedures of one workflow are one group, however they differ: a workflow has one
+  canonical procedure. The steps that only some of them have are listed, so that whoever confirms
+  the canonical one sees what it leaves out.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from heapq import heapify, heappop, heappush
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import msgspec
 
 from lamina.engines import profile
+from lamina.engines.review import DIFFERENCES
 from lamina.errors import InvalidInput
 from lamina.model import hashing, rules
 from lamina.model.record import Layer, Record, State, Trust
@@ -45,19 +46,11 @@ SIGNS = re.compile(
 )
 WITH_YEAR = re.compile(r"\d{4}")
 
-ADDED = 5  # one word of so many may be added
-LONGEST = 200  # words of a procedure that is compared word by word
-OPENING, CLOSING = "([\"'`“‘", ".,;:!?)]\"'`”’"
-STEM = re.compile(r"(?<=\w{3})(?:es?|(?<![sui])s)$")
-FILLERS = frozenset(
-    "- – — • a an the and then is are be it its this that these those please just so also".split()
-)
-# Plain words that turn or bound what is said, so that adding one makes it another procedure.
-TURNING = frozenset(dates.COUNTS) | frozenset(
-    "no not never none nobody nothing nor neither without cannot except unless only instead skip"
-    " avoid stop before after until if or once twice all any nicht kein keine keinen nie ohne nur"
-    " ne pas jamais sans sauf non mai senza nunca sin".split()
-)
+# Where a line of a procedure ends, the bullet or number before it, and where its steps end.
+LINE_END = re.compile(r"[\n;→]|->|=>")
+MARK = re.compile(r"\A\s*+(?:[-*•]++|\d{1,3}[.)])\s")
+STEP_END = re.compile(r"(?<=[.!?])\s|,?\sthen\s")
+MOST_DIFFERENCES = 50  # steps that are listed because only some records have them
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -118,12 +111,10 @@ def compact(records: Sequence[Record], most: int = MOST, max_bytes: int = ROOM) 
 
 
 def dedup(records: Sequence[Record]) -> list[Group]:
-    """Group the procedures of a workflow that say the same; one of each would stand for all."""
-    groups: list[Group] = []
+    """Group the active procedures of each workflow; the fittest of them would stand for all."""
     procedures = (one for one in records if _is_active(one, Layer.PROCEDURAL) and _workflow(one))
-    for of_workflow in _apart(procedures, lambda record: (record.user, _workflow(record))):
-        groups += [_canonical(same) for same in _variants(of_workflow) if len(same) > 1]
-    return groups
+    workflows = _apart(procedures, lambda record: (record.user, _workflow(record)))
+    return [_canonical(of_workflow) for of_workflow in workflows if len(of_workflow) > 1]
 
 
 def _apart(records: Iterable[Record], key: Callable[[Record], object]) -> list[list[Record]]:
@@ -379,91 +370,38 @@ def _rank(record: Record) -> tuple[object, ...]:
     return (is_canonical, *_worth(record), len(record.content), *_age(record))
 
 
-class Steps(NamedTuple):
-    """The words of a procedure in order, and those that cannot be added without changing it."""
-
-    words: tuple[str, ...]
-    telling: frozenset[str]
-
-
-def _variants(records: Iterable[Record]) -> list[list[Record]]:
-    """Group records of the same procedure, the fittest first.
-
-    All are like the fittest: likeness is not transitive.
-    """
-    ranked = sorted(records, key=_rank, reverse=True)
-    forms = _forms(_one_line(record.content) for record in ranked)
-    same: dict[str, list[Record]] = {}
-    for record in ranked:
-        same.setdefault(forms[_one_line(record.content)], []).append(record)
-    distinct = list(same.values())
-    groups: dict[int, list[Record]] = {}
-    for number, near in enumerate(_neighbours([_steps(one[0].content) for one in distinct])):
-        first = next((other for other in sorted(near) if other in groups), number)
-        groups.setdefault(first, []).extend(distinct[number])
-    return list(groups.values())
-
-
-def _neighbours(procedures: Sequence[Steps]) -> list[set[int]]:
-    """Find, for each procedure, the positions of those that are nearly the same.
-
-    All words of the shorter of two are in the longer, so its two rarest are among the rarest of
-    the longer: few are compared.
-    """
-    counts = Counter(word for steps in procedures for word in set(steps.words))
-    shorter: dict[tuple[str, ...], list[int]] = {}
-    near: list[set[int]] = [set() for _ in procedures]
-    for place in sorted(range(len(procedures)), key=lambda place: len(procedures[place].words)):
-        steps = procedures[place]
-        if len(steps.words) > LONGEST:
-            continue
-        rarest = sorted(set(steps.words), key=lambda word: (counts[word], word))
-        among = rarest[: len(steps.words) // ADDED + 2]
-        for key in (*combinations(among, 2), *combinations(among, 1)):
-            for other in shorter.get(key, ()):
-                if _is_near(procedures[other], steps):
-                    near[place].add(other)
-                    near[other].add(place)
-        shorter.setdefault(tuple(rarest[:2]), []).append(place)
-    return near
-
-
-def _steps(content: str) -> Steps:
-    steps: list[str] = []
-    telling: set[str] = set()
-    for token in content.split():
-        if words.WORD.search(token):
-            token = token.lstrip(OPENING).rstrip(CLOSING)
-        plain = token.casefold()
-        if plain in FILLERS:
-            continue
-        is_word = token.isascii() and token.isalpha()
-        steps.append(STEM.sub("", plain) if is_word else token)
-        if not is_word or token != plain or plain in TURNING:
-            telling.add(steps[-1])
-    return Steps(tuple(steps), frozenset(telling))
-
-
-def _is_near(shorter: Steps, longer: Steps) -> bool:
-    """Tell if the longer one is the shorter one with a few words added that turn nothing."""
-    if len(longer.words) - len(shorter.words) > len(longer.words) // ADDED:
-        return False
-    rest = iter(longer.words)
-    if not all(word in rest for word in shorter.words):
-        return False
-    return longer.telling.isdisjoint(Counter(longer.words) - Counter(shorter.words))
-
-
 def _canonical(records: Sequence[Record]) -> Group:
-    """Choose one record for all of the same procedure: the fittest of them, which is the first."""
-    best = records[0]
+    """Choose the fittest record of a workflow for all of them, and list where they differ."""
+    best = max(records, key=_rank)
     sources = _sources(best, records)
-    workflow, forms = _workflow(best), _forms(_one_line(record.content) for record in sources)
+    workflow, differing = _workflow(best), _differences(sources)
     ids = [record.id for record in sources]
     least = {"workflow": workflow, "canonical": True, "duplicates": ids}
-    nearly = "nearly " if len({*forms.values()}) > 1 else ""
-    why = f"{len(sources)} records of the workflow {workflow} say {nearly}the same"
-    return _group(why, sources, best, _fitting({**best.metadata, **least}, least))
+    found = {DIFFERENCES: differing} if differing else {}
+    why = f"{len(sources)} records of the workflow {workflow} "
+    why += f"differ in {words.counted(len(differing), 'step')}" if differing else "say the same"
+    own = {name: value for name, value in best.metadata.items() if name != DIFFERENCES}
+    return _group(why, sources, best, _fitting({**own, **least, **found}, least))
+
+
+def _differences(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """List the steps that only some procedures have, in their order, with the ids of these."""
+    steps = [_steps(record.content) for record in records]
+    forms = _forms(step for listed in steps for step in listed)
+    holders: dict[str, tuple[str, dict[str, None]]] = {}
+    for record, listed in zip(records, steps, strict=True):
+        for step in listed:
+            holders.setdefault(forms[step], (step, {}))[1][record.id] = None
+    partial = ((step, ids) for step, ids in holders.values() if len(ids) < len(records))
+    found = [{"step": step, "in": list(ids)} for step, ids in partial]
+    return found[:MOST_DIFFERENCES]
+
+
+def _steps(content: str) -> list[str]:
+    """Split a procedure into its steps, without their numbers and bullets."""
+    lines = (MARK.sub("", f"{line} ") for line in LINE_END.split(content))
+    parts = (part for line in lines for part in STEP_END.split(line))
+    return [step for part in parts if (step := _one_line(part).rstrip(" .,!"))]
 
 
 def _fitting(metadata: Mapping[str, Any], least: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -28,6 +28,7 @@ UNDONE = ("confirm", "rollback", "forget", "correct", "revoke")
 FROM_FILES = "world.propose"
 # The metadata field in which a request names the record to forget.
 FORGET = "forget"
+DIFFERENCES = "differences"  # metadata: the steps that only some of the replaced procedures have
 
 
 class VersionedRecord(msgspec.Struct, frozen=True):
@@ -85,6 +86,20 @@ def check_fresh(proposal: VersionedRecord, replaced: Sequence[VersionedRecord]) 
 def may_replace(record: Record, history: Sequence[Event]) -> bool:
     """Tell if a proposal replaces the holder of its slot. An imported tool is only a memory."""
     return record.layer is not Layer.WORLD or history[0].action == FROM_FILES
+
+
+def differences(metadata: Mapping[str, Any]) -> list[str]:
+    """Say which steps a canonical procedure takes from, or leaves out of, those it replaces."""
+    found, replaced = metadata.get(DIFFERENCES), metadata.get("duplicates")
+    if not isinstance(found, (list, tuple)) or not isinstance(replaced, (list, tuple)):
+        return []
+    listed = [one for one in found if isinstance(one, Mapping)]
+    steps = [(one.get("step"), one.get("in")) for one in listed]
+    return [
+        f"in {len(ids)} of {len(replaced)}: {step}"
+        for step, ids in steps
+        if isinstance(step, str) and isinstance(ids, (list, tuple))
+    ]
 
 
 def check_pending(record: Record) -> None:

@@ -197,6 +197,8 @@ class Proposals(Part):
             "outcome": POSSIBLE,
         }
         told["sources"] = [one.id for one in group.sources]
+        if differences := group.metadata.get(review.DIFFERENCES):
+            told[review.DIFFERENCES] = differences
         barred = rejected(made)
         return (
             told if barred is None else {**told, "outcome": "rejected before", "rejected": barred}

@@ -7,7 +7,6 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -15,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.engines import compaction
 from lamina.engines.compaction import Group, compact, dedup
+from lamina.engines.review import differences
 from lamina.errors import InvalidInput
 from lamina.model import hashing, rules
 from lamina.model.record import Layer, Record, State, Trust
@@ -591,110 +590,33 @@ def test_a_procedure_is_told_once() -> None:
     assert group.why == "2 records of the workflow deploy say the same"
 
 
-BASE = "pull the branch, run all tests, build the wheel and upload it to the index"
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        "pull a branch, run all tests, build wheels and upload them to the index".replace(
-            "them ", ""
-        ),
-        "Pull the branch. Then run all the tests; build the wheel, and upload it to the index!",
-        "pull the branch, run all tests quickly, build the wheel and upload it to the index",
-        (
-            "pull the latest branch, run all tests, build the wheel and upload it carefully to "
-            "the index"
-        ),
-        "pull branch, run all tests, build wheel, upload to index",
-    ],
-)
-def test_nearly_the_same(other: str) -> None:
-    """V3: the same words in the same order, with a few plain ones added, are a duplicate."""
-    (group,) = dedup([procedure(1, BASE), procedure(2, other)])
-    assert group.why == "2 records of the workflow deploy say nearly the same"
-
-
-@every(
-    "other",
-    [
-        BASE.replace("build", "delete"),  # another word
-        BASE.replace(
-            "run all tests, build the wheel", "build the wheel, run all tests"
-        ),  # another order
-        BASE.replace("run all", "do not run all"),
-        BASE.replace("run all", "never run all"),
-        BASE.replace("upload it", "upload it only"),
-        BASE.replace("run all tests", "run all tests twice"),
-        BASE.replace("run all tests", "run all tests 3 times"),
-        BASE.replace("run all tests", "run all tests -x"),
-        BASE.replace("index", "index of Ana"),
-        BASE.replace("index", "index staging.example.org"),
-        BASE.replace("index", "index, außer sonntags"),
-        BASE.replace("the branch", "one branch"),
-        BASE + " and tell everybody about what has been done there",
-        "pull the branch",
-    ],
-)
-def test_what_matters_is_no_duplicate(other: str) -> None:
-    """V3: a word replaced or moved, a name, a number, a flag, a denial or a bound makes
-    it another procedure."""
-    assert dedup([procedure(1, BASE), procedure(2, other)]) == []
-    assert dedup([procedure(1, other), procedure(2, BASE)]) == []
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        *(
-            ("copy from staging to live", "copy to staging from live"),
-            ("rm -rf ./build", "rm -rf . /build"),
-            ("cd ..", "cd ."),
-        ),
-        *(
-            ("ls", "ls ."),
-            ("the", "a"),
-            ("test a < b", "test a > b"),
-            ("tail -f log", "tail -F log"),
-            ("再起動する", "再起動しない"),
-        ),
-    ],
-)
-def test_commands_are_taken_literally(one: str, other: str) -> None:
-    """V3: what is a small difference in a sentence is a large one in a command."""
-    assert dedup([procedure(1, one), procedure(2, other)]) == []
-
-
-def test_only_a_few_words_are_added() -> None:
-    """V3: how much is added counts, however common the added words are."""
-    told = [
-        "pull branch",
-        "pull branch run build",
-        "run build twice",
-        "run build often",
-        "run build alone",
+def test_differing_steps_are_listed() -> None:
+    """V3: all procedures of a workflow are one group, and the proposal lists the steps that only
+    some of them have, with where they are; how steps are written does not matter."""
+    records = [
+        procedure(1, "1. Pull the branch\n2. Run all tests\n3. Upload the wheel", canonical=True),
+        procedure(2, "pull the branch, then run all tests; build the docs -> upload the wheel"),
+        procedure(3, "- Pull the branch\n- Never upload on Fridays. Upload the wheel!"),
     ]
-    assert dedup([procedure(seq, said) for seq, said in enumerate(told, 1)]) == []
-
-
-def test_long_procedures() -> None:
-    """V3: a procedure of more than 200 words is a duplicate only of what says the same."""
-    long = " ".join(f"{chr(97 + number // 26)}{chr(97 + number % 26)}q" for number in range(200))
-    assert numbers(dedup([procedure(1, long), procedure(2, long.replace("abq ", ""))])) == [[1, 2]]
-    assert dedup([procedure(1, long), procedure(2, f"{long} now")]) == []
-    assert numbers(dedup([procedure(1, f"{long} now"), procedure(2, f"{long} NOW")])) == [[1, 2]]
-
-
-def test_likeness_is_not_handed_on() -> None:
-    """V3: every duplicate is nearly the same as the canonical one, never only
-    as another duplicate."""
-    words = "pull branch run tests build wheel upload index tell team".split()
-    growing = [
-        " ".join([*words, *"promptly politely warmly gladly".split()[:count]]) for count in range(5)
+    (group,) = dedup(records)
+    assert group.content == records[0].content
+    assert group.metadata["differences"] == [
+        {"step": "Run all tests", "in": [records[0].id, records[1].id]},
+        {"step": "build the docs", "in": [records[1].id]},
+        {"step": "Never upload on Fridays", "in": [records[2].id]},
     ]
-    records = [procedure(seq, said) for seq, said in enumerate(growing, 1)]
-    records[0] = procedure(1, growing[0], canonical=True)
-    assert numbers(dedup(records)) == [[1, 2, 3], [4, 5]]
+    assert group.why == "3 records of the workflow deploy differ in 3 steps"
+    assert differences(group.metadata) == [
+        "in 2 of 3: Run all tests",
+        "in 1 of 3: build the docs",
+        "in 1 of 3: Never upload on Fridays",
+    ]
+
+
+@every("found", [None, "x", [1], [{}], [{"step": 1, "in": []}], [{"step": "x", "in": "y"}]])
+def test_differences_of_another_program_are_none(found: Any) -> None:
+    """V3, H5: what another program keeps under the same name is not read as ours."""
+    assert differences({"differences": found, "duplicates": ["a"]}) == []
 
 
 @pytest.mark.parametrize(
@@ -845,36 +767,6 @@ def test_deduplication_comes_to_an_end(data: st.DataObject) -> None:
             assert group.content in {source.content for source in group.sources}
         records = applied(records, groups)
         assert dedup(records) == []
-
-
-@given(
-    st.lists(
-        st.lists(
-            st.sampled_from("push pull run test build not Ana the 5".split()), max_size=12
-        ).map(" ".join),
-        max_size=12,
-    )
-)
-def test_no_near_duplicate_is_overlooked(told: list[str]) -> None:
-    """V3: looking only at procedures that share rare words finds all that comparing each with each
-    would find."""
-    steps = [compaction._steps(one) for one in told]
-    found = {
-        (one, other)
-        for one, places in enumerate(compaction._neighbours(steps))
-        for other in places
-        if one < other
-    }
-    pairs = [
-        sorted(pair, key=lambda place: len(steps[place].words))
-        for pair in combinations(range(len(steps)), 2)
-    ]
-    filled = [(one, other) for one, other in pairs if steps[one].words]
-    assert found == {
-        (min(pair), max(pair))
-        for pair in filled
-        if compaction._is_near(steps[pair[0]], steps[pair[1]])
-    }
 
 
 def test_many_records_in_any_order() -> None:

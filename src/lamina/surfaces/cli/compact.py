@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from lamina.engines import review
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.invocation import Invocation, command
 
@@ -39,7 +40,7 @@ def procedural() -> None:
     help="propose one record for each group, to be confirmed in review",
 )
 def procedural_dedup(invocation: Invocation, create_proposals: bool) -> None:
-    """Show which procedures of a workflow are the same, and what could stand for them."""
+    """Show the procedures of each workflow, where they differ, and which one would stay."""
     _show(invocation, invocation.memory().dedup(create_proposals))
 
 
@@ -56,6 +57,9 @@ def _show(invocation: Invocation, groups: Sequence[dict[str, Any]]) -> None:
     ]
     columns = ("group", "records", "outcome", "would say")
     output.table(columns, rows, wide="would say", right=("records",))
+    for group in groups:
+        for step in review.differences({**group, "duplicates": group["sources"]}):
+            click.echo(f"  {group['why'].partition(' differ')[0]}, {step}")
     outcomes = {group["outcome"] for group in groups}
     if "possible" in outcomes:
         click.echo("--create-proposals puts these before a person; nothing was changed")

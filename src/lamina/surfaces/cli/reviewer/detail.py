@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from lamina.engines.review import Proposal
+from lamina.engines.review import Proposal, differences
 from lamina.memory.proposals import QUARANTINE
 from lamina.model.clock import is_id
 from lamina.model.record import Change, Event, Record
@@ -107,6 +107,7 @@ def _facts(opened: Opened, now: datetime, width: int) -> list[Text]:
         "speaker": line(record.speaker or ""),
         "kind": line(f"{record.kind} · {weights}"),
         "tags": line(" ".join(record.tags)),
+        "steps": safe("\n".join(differences(record.metadata))),
         "metadata": safe("\n".join(more(record))),
         "evidence": line(" ".join(record.evidence)),
         "replaces": line(" ".join(one.id for one in proposal.replaces)),

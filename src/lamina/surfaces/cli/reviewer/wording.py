@@ -10,7 +10,7 @@ import msgspec
 from rich.text import Text
 
 from lamina.engines import profile
-from lamina.engines.review import MOST_RIVALS, Proposal
+from lamina.engines.review import DIFFERENCES, MOST_RIVALS, Proposal
 from lamina.memory.proposals import QUARANTINE
 from lamina.model.record import Layer, Record, Trust
 from lamina.model.rejection import REPLACES
@@ -30,7 +30,7 @@ ACTIONS = {
     "undo": "taken back",
 }
 # Metadata that is shown in words of its own.
-SHOWN = frozenset({"profile_key", "value", "reason", "project", *REPLACES.values()})
+SHOWN = frozenset({"profile_key", "value", "reason", "project", DIFFERENCES, *REPLACES.values()})
 MARKS = (
     ("!", PROBLEM, "cannot be confirmed as things are"),
     ("?", "bold magenta", "has hidden characters; they are spelled out, such as <U+202E>"),
