@@ -1,11 +1,14 @@
-"""Sum up long conversations in a few of their own sentences, each traceable (S3). Pure.
+"""Sum up verbose episodes in a few of their own sentences, each traceable (S3). Pure.
 
 What was decided where people differ:
 
 - A summary quotes. Nothing is reworded, so nothing is invented; a sentence is a span of a turn, and
   the turns are its evidence.
-- A summary depends on the turns that it sums up and on nothing else: whatever is read in the same
-  night, it is the same.
+- An episode is a conversation, or what was noted on a day without one. It is verbose from 2,000
+  characters on, be it one long record or many turns. Shorter ones are summed up together when three
+  or more of them are about one thing and together as long.
+- What a summary says depends on the turns that it sums up and on nothing else.
+- What is in a summary is not summed up again, so there is at most one for each 2,000 characters.
 - A sentence counts for what it tells: when, who, how many, what was done, rare words. Greetings,
   thanks, questions, praise of the other and common words count little. What was said already in
   other words is left out.
@@ -15,10 +18,11 @@ What was decided where people differ:
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from itertools import compress, zip_longest
-from math import log
+from math import log, sqrt
 from typing import Any, NamedTuple
 
 import msgspec
@@ -29,10 +33,16 @@ from lamina.text import dates, fence, words
 from lamina.text.patterns import bounded
 
 ORIGIN = "sleep"
-# From here on a conversation is verbose, and after such a silence it is over.
-FEWEST_TURNS = 8
+# From here on an episode is verbose, and after such a silence it is over.
 FEWEST_CHARACTERS = 2000
 SILENCE = timedelta(hours=6)
+# Episodes that are summed up together: how many at least, how long each is at least, and how many
+# are compared in a night, the latest. They are about one thing when the cosine of their telling
+# words is this, or less beside a shared tag; each word counts by how few of the episodes hold it.
+FEWEST_EPISODES, SHORTEST_EPISODE, MOST_EPISODES = 3, 200, 300
+ALIKE, ALIKE_BESIDE_A_TAG = 0.2, 0.1
+USUAL_EPISODES = 50  # as if so many others were compared too: among three, every word is common
+TOPIC_WORDS = 3  # that name what they are about
 # How long a summary may be.
 SHARE = 0.15
 MOST_SENTENCES = 12
@@ -212,8 +222,11 @@ def plan(turns: Sequence[Record], summarised: Collection[str], now: datetime) ->
         if turn.id not in done and _is_turn(turn):
             groups.setdefault(_conversation(turn), {})[turn.id] = turn
     conversations = (sorted(group.values(), key=_age) for group in groups.values())
-    parts = [part for conversation in conversations for part in _verbose(conversation, now)]
-    summaries = map(_summary, sorted(parts, key=lambda part: _age(part[-1])))
+    parts = [part for conversation in conversations for part in _parts(conversation, now)]
+    verbose = [part for part in parts if _characters(part) >= FEWEST_CHARACTERS]
+    short = [part for part in parts if _characters(part) < FEWEST_CHARACTERS]
+    planned = [(part, _headline_of(part)) for part in verbose] + list(_about_one_thing(short))
+    summaries = (_summary(*one) for one in sorted(planned, key=lambda one: _age(one[0][-1])))
     return [summary for summary in summaries if summary is not None]
 
 
@@ -241,46 +254,131 @@ def _age(record: Record) -> tuple[datetime, int, str]:
     return record.occurred_at, record.seq, record.id
 
 
-def _verbose(turns: Sequence[Record], now: datetime) -> Iterator[list[Record]]:
-    """Cut a session into the parts worth a summary: each ends at a silence, once long enough."""
+def _characters(turns: Iterable[Record]) -> int:
+    return sum(len(turn.content) for turn in turns)
+
+
+def _parts(turns: Sequence[Record], now: datetime) -> Iterator[list[Record]]:
+    """Cut a conversation into parts that are over: each ends at a silence, once it is verbose.
+
+    The last part may be shorter.
+    """
     part: list[Record] = []
     characters = 0
     for turn, after in zip_longest(turns, turns[1:]):
         part.append(turn)
         characters += len(turn.content)
         until = now if after is None else after.occurred_at
-        is_long = len(part) >= FEWEST_TURNS and characters >= FEWEST_CHARACTERS
-        if is_long and until - turn.occurred_at >= SILENCE:
+        is_whole = after is None or characters >= FEWEST_CHARACTERS
+        if is_whole and until - turn.occurred_at >= SILENCE:
             yield part
             part, characters = [], 0
 
 
-def _summary(turns: Sequence[Record]) -> Summary | None:
-    """Sum up a conversation; None if it has no sentence to quote."""
-    participants = tuple(dict.fromkeys(turn.speaker for turn in turns if turn.speaker is not None))
-    first, last = turns[0].occurred_at.date(), turns[-1].occurred_at.date()
-    headline = _headline(participants, first, last)
+class Episode(NamedTuple):
+    """A short episode, its tags, and the weights of the words that tell what it is about."""
+
+    turns: Sequence[Record]
+    tags: frozenset[str]
+    weights: Mapping[str, float]
+
+    def is_like(self, other: Episode) -> bool:
+        product = sum(weight * other.weights.get(word, 0) for word, weight in self.weights.items())
+        is_tagged = not self.tags.isdisjoint(other.tags)
+        # Rounded, so that no machine's last digit decides.
+        return round(product, 6) >= (ALIKE_BESIDE_A_TAG if is_tagged else ALIKE)
+
+
+def _about_one_thing(parts: Iterable[Sequence[Record]]) -> Iterator[tuple[list[Record], str]]:
+    """Group short episodes that are about one thing and verbose together, with a headline.
+
+    All episodes of a group are like its first one.
+    """
+    groups: dict[tuple[str | None, bool], list[list[Episode]]] = {}
+    long_enough = [one for one in _apart(parts) if _characters(one) >= SHORTEST_EPISODE]
+    latest = sorted(long_enough, key=lambda part: _age(part[-1]))[-MOST_EPISODES:]
+    for episode in _episodes(latest):
+        first = episode.turns[0]
+        listed = groups.setdefault((first.user, first.trust is Trust.EXTERNAL), [])
+        group = next((group for group in listed if episode.is_like(group[0])), None)
+        if group is None:
+            listed.append([episode])
+        else:
+            group.append(episode)
+    for group in (group for listed in groups.values() for group in listed):
+        turns = sorted((turn for episode in group for turn in episode.turns), key=_age)
+        if len(group) >= FEWEST_EPISODES and _characters(turns) >= FEWEST_CHARACTERS:
+            yield turns, f"About {_topic(group)}, {_when(turns)}:"
+
+
+def _apart(parts: Iterable[Sequence[Record]]) -> Iterator[Sequence[Record]]:
+    """Take the notes of a day without a session one by one: each is about a thing of its own."""
+    for part in parts:
+        if part[0].session is None:
+            yield from ([note] for note in part)
+        else:
+            yield part
+
+
+def _episodes(parts: Sequence[Sequence[Record]]) -> Iterator[Episode]:
+    """Weigh the words of each part: a word that few of the parts hold tells most."""
+    telling = [_telling(part) for part in parts]
+    holders = Counter(word for found in telling for word in found)
+    for part, found in zip(parts, telling, strict=True):
+        weights = {word: log((USUAL_EPISODES + len(parts)) / holders[word]) for word in found}
+        length = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+        tags = frozenset(tag for turn in part for tag in turn.tags)
+        yield Episode(part, tags, {word: weights[word] / length for word in sorted(weights)})
+
+
+def _telling(turns: Sequence[Record]) -> frozenset[str]:
+    """Collect the words of an episode that tell what it is about."""
+    said = frozenset(word for turn in turns for word in words.asked(turn.content[:LOOKED_AT]))
+    speakers = (turn.speaker or "" for turn in turns)
+    return said - COMMON - {name for speaker in speakers for name in words.asked(speaker)}
+
+
+def _topic(group: Sequence[Episode]) -> str:
+    """Name what episodes are about by the words that most of them share."""
+    sums: dict[str, float] = {}
+    counts = Counter(word for episode in group for word in episode.weights)
+    for episode in group:
+        for word, weight in episode.weights.items():
+            sums[word] = round(sums.get(word, 0) + weight, 6)
+    named = (word for word in sums if not word.isdecimal())
+    ranked = sorted(named, key=lambda word: (-counts[word], -sums[word], word))
+    return ", ".join(ranked[:TOPIC_WORDS])
+
+
+def _summary(turns: Sequence[Record], headline: str) -> Summary | None:
+    """Sum up turns below a headline; None if they have no sentence to quote."""
+    participants = _participants(turns)
     called = (name for speaker in participants for name in words.asked(speaker))
     names = frozenset(short for name in called for short in _shortened(name))
     sentences = [one for place, turn in enumerate(turns) for one in _sentences(place, turn, names)]
-    characters = sum(len(turn.content) for turn in turns)
+    characters = _characters(turns)
     chosen = _chosen(sentences, int(SHARE * characters), ROOM - len(headline))
     if not chosen:
         return None
+    count, last = words.counted(len(turns), "turn"), day(turns[-1].occurred_at.date())
     return Summary(
         content="\n".join([headline, *map(_line, chosen)]),
         evidence=tuple(turn.id for turn in turns),
         sentences=tuple((one.record.id, one.start, one.end) for one in chosen),
         reasons=tuple("; ".join(one.signs) for one in chosen),
-        why=f"{len(turns)} turns with {characters:,} characters, over since {day(last)}",
+        why=f"{count} with {characters:,} characters, over since {last}",
         tags=tuple(dict.fromkeys(tag for turn in turns for tag in turn.tags))[: rules.MAX_TAGS],
         trust=rules.lowest_trust(turn.trust for turn in turns),
         importance=max(turn.importance for turn in turns),
         occurred_at=turns[-1].occurred_at,
         user=turns[0].user,
-        session=turns[0].session,
+        session=turns[0].session if len({turn.session for turn in turns}) == 1 else None,
         participants=participants,
     )
+
+
+def _participants(turns: Iterable[Record]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(turn.speaker for turn in turns if turn.speaker is not None))
 
 
 def _shortened(name: str) -> Iterator[str]:
@@ -289,8 +387,14 @@ def _shortened(name: str) -> Iterator[str]:
     yield name
 
 
-def _headline(participants: Sequence[str], first: date, last: date) -> str:
-    when = day(first) if first == last else f"{day(first)} to {day(last)}"
+def _when(turns: Sequence[Record]) -> str:
+    first, last = turns[0].occurred_at.date(), turns[-1].occurred_at.date()
+    return day(first) if first == last else f"{day(first)} to {day(last)}"
+
+
+def _headline_of(turns: Sequence[Record]) -> str:
+    """Say between whom a conversation was, and when."""
+    participants, when = _participants(turns), _when(turns)
     names = [_name(name) for name in participants[:NAMED]]
     if len(participants) > NAMED:
         names.append(f"{len(participants) - NAMED} others")

@@ -142,10 +142,97 @@ def test_the_headline_names_who_was_there(speakers: list[str | None], headline: 
 
 
 def test_only_what_is_verbose() -> None:
-    """S3: fewer than 8 turns, or fewer than 2,000 characters together, stay as they are."""
-    assert plan(talk([("Ana", "I moved to Lisbon last Friday. " * 60)] * 7), (), NOW) == []
+    """S3: fewer than 2,000 characters together stay as they are, in however many turns."""
     assert plan(talk([("Ana", "I moved to Lisbon.")] * 50), (), NOW) == []
     assert plan([], (), NOW) == []
+
+
+LONG = (
+    "The importer for invoices was rewritten in Rust in March 2026. Paula measured it on 12,000"
+    " invoices of Acme, and it needs 40 seconds instead of 9 minutes. "
+)
+
+
+@every(
+    "turns",
+    [
+        [("Ana", LONG * 40)],
+        [(None, LONG * 40)],
+        [("Ana", LONG * 5), ("Ben", "We sold 30 bikes in Porto. " * 30)] * 2,
+    ],
+)
+def test_every_verbose_episode_is_summed_up(turns: list[tuple[str | None, str]]) -> None:
+    """S3: one very long record, or a conversation of a few long turns, becomes a summary with
+    quotations and its sources."""
+    said = talk(turns)
+    made = one(said)
+    assert made.evidence == tuple(item.id for item in said)
+    assert "12,000 invoices" in made.content
+    assert all(line in said[0].content + said[-1].content for line in sentences(made, said))
+
+
+def noted(day: int, content: str, minute: int = 1, **fields: Any) -> Record:
+    """A note of a day, without a session or a speaker."""
+    return turn(minute + 1440 * day, content, session=None, speaker=None, **fields)
+
+
+GARMIN = (
+    "The Garmin downloader failed with a timeout at 7am and the token was renewed by Ben. ",
+    "Garmin changed its login, so the downloader needs a new token every 24 hours. ",
+    "The downloader of Garmin data runs again since the token is renewed on 3 servers. ",
+)
+GARDEN = "Tomatoes and basil were planted in the third bed behind the greenhouse. "
+
+
+def test_episodes_about_one_thing_are_summed_up_together() -> None:
+    """S3: separate episodes about the same thing, each too short, become one summary once they are
+    verbose together; what is about something else is left."""
+    about = [noted(day, said * 9) for day, said in enumerate(GARMIN)]
+    made = one([*about, noted(1, GARDEN * 9, 5), noted(2, "Ok.", 5)])
+    assert made.evidence == tuple(item.id for item in about)
+    assert made.session is None
+    headline, *lines = made.content.split("\n")
+    assert headline == "About downloader, garmin, token, 1 May 2026 to 3 May 2026:"
+    assert len(lines) == 3
+
+
+@every(
+    "others",
+    [
+        [GARMIN[1] * 9],  # two are not several
+        [GARMIN[1] * 3, GARMIN[2] * 3],  # not verbose together
+        [GARMIN[1] * 9, GARDEN * 9],
+    ],
+)
+def test_few_or_short_episodes_are_left(others: list[str]) -> None:
+    """S3: fewer than three episodes about one thing, or fewer than 2,000 characters, stay."""
+    notes = [noted(0, GARMIN[0] * 9), *(noted(1 + day, said) for day, said in enumerate(others))]
+    assert plan(notes, (), NOW) == []
+
+
+def test_a_topic_is_not_summed_up_again_and_again() -> None:
+    """S1, S3: later episodes about a topic make a new summary only when they are verbose by
+    themselves, and no episode is in two."""
+    about = [noted(day, said * 9) for day, said in enumerate(GARMIN)]
+    done = one(about).evidence
+    later = [noted(10 + day, said * 9) for day, said in enumerate(GARMIN)]
+    assert plan([*about, *later[:2]], done, NOW) == []
+    (second,) = plan([*about, *later], done, NOW)
+    assert second.evidence == tuple(item.id for item in later)
+
+
+def test_topics_of_users_and_from_outside_are_apart() -> None:
+    """R12, V8: what is about one thing is summed up apart for each user, and apart from what
+    comes from outside."""
+    own = [noted(day, said * 9) for day, said in enumerate(GARMIN)]
+    others = [noted(20 + day, said * 9, user="ben") for day, said in enumerate(GARMIN)]
+    outside = [noted(40 + day, said * 9, trust=Trust.EXTERNAL) for day, said in enumerate(GARMIN)]
+    made = plan([*own, *others, *outside], (), NOW)
+    assert [(each.user, each.trust) for each in made] == [
+        (None, own[0].trust),
+        ("ben", own[0].trust),
+        (None, Trust.EXTERNAL),
+    ]
 
 
 @pytest.mark.parametrize(("hours", "made"), [(5.9, 0), (6.1, 1)])
@@ -181,8 +268,8 @@ def test_a_session_without_end_is_summed_up_in_parts() -> None:
         for place in range(9)
     ]
     made = one(short)
-    assert len(made.evidence) == 8
-    assert made.content.startswith("What Ana said on 2 May 2026 to 9 May 2026:")
+    assert len(made.evidence) == 7
+    assert made.content.startswith("What Ana said on 2 May 2026 to 8 May 2026:")
 
 
 def test_sessions_users_and_days_are_told_apart() -> None:
@@ -446,8 +533,8 @@ def test_no_text_is_too_much(hostile: str) -> None:
     assert all(len(each.content) <= summary.ROOM for each in plan(turns, (), NOW))
 
 
-def test_a_conversation_is_long_from_eight_turns_and_2000_characters_on() -> None:
-    """S3: with one turn or one character less it is left as it is."""
+def test_a_conversation_is_verbose_from_2000_characters_on() -> None:
+    """S3: with one character less it is left as it is, in however many turns."""
 
     def summed_up(turns: int, characters: int) -> bool:
         told_ = f"I moved to Lisbon on {characters} May 2026. " + "x" * 3000
@@ -461,8 +548,9 @@ def test_a_conversation_is_long_from_eight_turns_and_2000_characters_on() -> Non
         )
 
     assert summed_up(8, 2000)
-    assert not summed_up(7, 2000)
+    assert summed_up(1, 2000)
     assert not summed_up(8, 1999)
+    assert not summed_up(1, 1999)
 
 
 def test_the_oldest_conversation_is_summed_up_first() -> None:
