@@ -1,17 +1,22 @@
-"""Measure how well importance is guessed: by the tables alone, and after learning.
+"""Measure how well importance is guessed: for labelled lines, by the tables, and after learning.
 
-`python -m benchmarks.importance` prints the tables. The operators are simulated: each follows a
-policy that is written below, so that it is known what there is to learn, and that there is nothing
-to learn from chance.
+`python -m benchmarks.importance` prints the tables. The lines were labelled by hand before there
+were rules for them (tests/golden/engines/importance_lines.jsonl); a hash of its text puts each into
+the half that rules may be tuned on, or into the half that is held out. The operators are simulated:
+each follows a policy that is written below, so that it is known what there is to learn, and that
+there is nothing to learn from chance.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import structs
@@ -22,6 +27,8 @@ from lamina.engines import importance, learning
 from lamina.engines.learning import Example, Model
 from lamina.model.record import Trust
 
+GOLDEN = Path(__file__).parents[1] / "tests" / "golden" / "engines"
+LEVELS = {"ordinary": 0.0, "important": 0.7, "critical": 0.9}  # what a label demands at least
 SEEDS = 20
 TRAINED, TESTED = 300, 1000
 LARGE = 5000
@@ -58,6 +65,63 @@ PLAIN = (
     "The quarterly numbers arrived from accounting and Maria shared them with the whole team"
     " before lunch on Tuesday morning."
 )
+
+
+class Line(NamedTuple):
+    """A text with the kind that its writer gave, if any, and how much it matters."""
+
+    text: str
+    kind: str | None
+    label: str
+
+    @property
+    def is_held_out(self) -> bool:
+        return hashlib.blake2b(self.text.encode(), digest_size=1).digest()[0] % 2 == 1
+
+    def score(self) -> float:
+        return importance.score(self.kind or "crumb", self.text, (), {})
+
+
+def labelled(name: str) -> list[Line]:
+    lines = (GOLDEN / name).read_text("utf-8").splitlines()
+    return [Line(*json.loads(line)) for line in lines]
+
+
+class Found(NamedTuple):
+    """How many lines were rightly or wrongly put at a level or above it, and how many missed."""
+
+    right: int
+    wrong: int
+    missed: int
+
+    @property
+    def precision(self) -> float:
+        return self.right / max(1, self.right + self.wrong)
+
+    @property
+    def recall(self) -> float:
+        return self.right / max(1, self.right + self.missed)
+
+
+def found(lines: Sequence[Line], level: float, score: Callable[[Line], float]) -> Found:
+    pairs = [(LEVELS[line.label] >= level, score(line) >= level) for line in lines]
+    return Found(pairs.count((True, True)), pairs.count((False, True)), pairs.count((True, False)))
+
+
+def by_meaning() -> Table:
+    """Show how many of the lines that matter are found, and how many of those found matter."""
+    every = labelled("importance_lines.jsonl")
+    parts = {
+        "tuned on": [line for line in every if not line.is_held_out],
+        "held out": [line for line in every if line.is_held_out],
+    }
+    table = _table("labelled lines", "part", "lines", "level", "precision", "recall")
+    for name, lines in parts.items():
+        for level in (0.7, 0.9):
+            after = found(lines, level, Line.score)
+            rates = (f"{after.precision:.3f}", f"{after.recall:.3f}")
+            table.add_row(name, str(len(lines)), f"{level}", *rates)
+    return table
 
 
 def happened(chance: random.Random) -> Example:
@@ -306,5 +370,5 @@ def _table(title: str, first: str, *others: str) -> Table:
 
 if __name__ == "__main__":
     screen = Console(width=128)
-    for table in (compared, growth, speed):
+    for table in (by_meaning, compared, growth, speed):
         screen.print(table(), "")
