@@ -2,9 +2,10 @@
 
 `python -m benchmarks.importance` prints the tables. The lines were labelled by hand before there
 were rules for them (tests/golden/engines/importance_lines.jsonl); a hash of its text puts each into
-the half that rules may be tuned on, or into the half that is held out. The operators are simulated:
-each follows a policy that is written below, so that it is known what there is to learn, and that
-there is nothing to learn from chance.
+the half that rules may be tuned on, or into the half that is held out. Those of other voices, logs,
+German and long chat, were written when the rules stood (importance_voices.jsonl). The operators are
+simulated: each follows a policy that is written below, so that it is known what there is to learn,
+and that there is nothing to learn from chance.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from msgspec import structs
 from rich.console import Console
 from rich.table import Table
 
-from lamina.engines import importance, learning
+from lamina.engines import importance, learning, severity
 from lamina.engines.learning import Example, Model
 from lamina.model.record import Trust
 
@@ -65,6 +66,7 @@ PLAIN = (
     "The quarterly numbers arrived from accounting and Maria shared them with the whole team"
     " before lunch on Tuesday morning."
 )
+GRAVE = "Main service crashed and could not be restarted"
 
 
 class Line(NamedTuple):
@@ -80,6 +82,12 @@ class Line(NamedTuple):
 
     def score(self) -> float:
         return importance.score(self.kind or "crumb", self.text, (), {})
+
+    def score_of_tables(self) -> float:
+        """The score without the class of what the text reports, which is the last reason."""
+        scored = importance.explain(self.kind or "crumb", self.text, (), {})
+        report = severity.read(self.text[: importance.LOOKED_AT].lower())
+        return sum(reason.amount for reason in scored.reasons if reason.name != str(report))
 
 
 def labelled(name: str) -> list[Line]:
@@ -114,13 +122,17 @@ def by_meaning() -> Table:
     parts = {
         "tuned on": [line for line in every if not line.is_held_out],
         "held out": [line for line in every if line.is_held_out],
+        "other voices": labelled("importance_voices.jsonl"),
     }
-    table = _table("labelled lines", "part", "lines", "level", "precision", "recall")
+    title = "labelled lines: by the tables alone, and with the class of what they report"
+    columns = ("lines", "level", "precision, tables", "with class", "recall, tables", "with class")
+    table = _table(title, "part", *columns)
     for name, lines in parts.items():
         for level in (0.7, 0.9):
+            before = found(lines, level, lambda line: round(line.score_of_tables(), 2))
             after = found(lines, level, Line.score)
-            rates = (f"{after.precision:.3f}", f"{after.recall:.3f}")
-            table.add_row(name, str(len(lines)), f"{level}", *rates)
+            rates = (before.precision, after.precision, before.recall, after.recall)
+            table.add_row(name, str(len(lines)), f"{level}", *(f"{rate:.3f}" for rate in rates))
     return table
 
 
@@ -336,6 +348,7 @@ def speed() -> Table:
     tagged = ("action", PLAIN, ("garmin", "sleep"), {"status": "failure"})
     works: dict[str, Callable[[], object]] = {
         "score, a plain crumb of 120 characters": lambda: importance.score("crumb", PLAIN, (), {}),
+        "score, a crumb that reports something": partial(importance.score, "crumb", GRAVE, (), {}),
         "score, a crumb of 1 MB": partial(importance.score, "crumb", PLAIN * 8700, (), {}),
         "score, with tags and metadata": lambda: importance.score(*tagged),
         "score of a learned model": lambda: model.score(*tagged),

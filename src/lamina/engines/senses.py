@@ -73,7 +73,7 @@ _EVENTS = {
         outage, crash, unreachable, unavailable, is down, are down, went down, was down, offline,
         unresponsive, meltdown, lost quorum, out of disk""",
     Event("outage", 1): """
-        fail, failure, dead, died, dies, die, burned out, broke, hang, hung, not responding, not
+        fail, failure, dead, died, dies, burned out, broke, hang, hung, not responding, not
         start, not boot, won't start, won't boot, stopped working, panic, degrade, refuse, stuck,
         disk full, overheat""",
     Event("harm", 3): """
@@ -87,7 +87,7 @@ _EVENTS = {
         earthquake, hurricane, tornado, wildfire, landslide, bomb, rabies, meningitis, terminally
         ill, life support, car crash, plane crash, electric shock""",
     Event("harm", 2): """
-        accident, collapse, die, died, dying, dead, missing, explosion, burst, flood, poison,
+        accident, collapse, died, dies, dying, dead, missing, explosion, burst, flood, poison,
         injure, injury, tumour, tumor, cancer, wounded, bleed, bled, suffocate, drown, disaster,
         full of smoke, killed, toxic, went wrong, can't breathe, can't speak, can't move, cannot
         breathe, cannot speak, cannot move, came down, caved in, sued, lawsuit, assaulted, beaten
@@ -318,3 +318,4 @@ def _longest(*tables: Iterable[str]) -> dict[str, int]:
 
 LONGEST = _longest(EVENTS, SORTS, REPEATED, DONE, OVER, *OVER_FOR.values())
 BEGINNINGS = frozenset(_longest(EVENTS))
+ENDINGS = frozenset(_longest(OVER, *OVER_FOR.values()))

@@ -8,7 +8,7 @@ it, and that it lasts. An event that is denied, asked for, imagined, told or ove
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from lamina.engines import senses
@@ -80,7 +80,9 @@ def _report(sentence: list[str], later: Sequence[list[str]]) -> Report | None:
     found = [seen for seen in _events(sentence) if _is_real(seen, sentence)]
     if not found or sentence[-1] == "?" or not senses.DONE.isdisjoint(_phrases(sentence, 0)):
         return None
-    if any(_over(found, one) for one in (sentence, *later)):
+    ended = senses.OVER.union(*(senses.OVER_FOR.get(seen.event.name, ()) for seen in found))
+    taken = {seen.place for seen in found}
+    if _is_over(sentence, ended, taken) or any(_is_over(one, ended) for one in later):
         return None
     serious = dict(_serious(sentence))
     reports = filter(None, (_judged(seen, found, serious) for seen in found))
@@ -138,20 +140,22 @@ def _is_told(seen: Seen, sentence: list[str]) -> bool:
     return False
 
 
-def _over(found: Sequence[Seen], sentence: list[str]) -> bool:
-    """Whether a sentence says that it is over, or was not meant."""
-    names = {seen.event.name for seen in found}
-    ended = senses.OVER.union(*(senses.OVER_FOR.get(name, frozenset()) for name in names))
-    taken = {seen.place for seen in found}
-    for place, word in enumerate(sentence):
-        if word in senses.LIGHT:
-            return True
-        if place in taken:
-            continue
-        denied = not senses.DENIALS.isdisjoint(sentence[max(0, place - NEAR) : place])
-        if not denied and not ended.isdisjoint(_phrases(sentence, place)):
-            return True
-    return False
+def _is_over(
+    sentence: list[str], ended: frozenset[str], taken: Collection[int] = frozenset()
+) -> bool:
+    """Whether a sentence says that it is over, outside the words of the events, or was not meant.
+
+    "Could not be repaired" says the opposite.
+    """
+    if not senses.LIGHT.isdisjoint(sentence):
+        return True
+    return any(
+        place not in taken
+        and not ended.isdisjoint(_phrases(sentence, place))
+        and senses.DENIALS.isdisjoint(sentence[max(0, place - NEAR) : place])
+        for place, word in enumerate(sentence)
+        if word in senses.ENDINGS
+    )
 
 
 def _serious(sentence: list[str]) -> Iterator[tuple[str, tuple[int, str]]]:
@@ -166,9 +170,10 @@ def _serious(sentence: list[str]) -> Iterator[tuple[str, tuple[int, str]]]:
                 yield sort, (place, phrase)
         if YEAR.match(word) or (word in MONTHS and sentence[place - 1].isdigit()):
             yield "horizon", (place, word)
-        before = sentence[max(0, place - NEAR) : place]
-        if word in senses.MENDED and not senses.DENIALS.isdisjoint(before):
-            yield "lasting", (place, f"not {word}")
+        if word in senses.MENDED:
+            before = sentence[max(0, place - NEAR) : place]
+            if not senses.DENIALS.isdisjoint(before):
+                yield "lasting", (place, f"not {word}")
 
 
 def _judged(
