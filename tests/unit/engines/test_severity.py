@@ -3,6 +3,8 @@ words are not."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from lamina.engines import importance, senses, severity
 from lamina.engines.importance import Reason
 from tests.cases import check_all, every
 
+DOCUMENT = (Path(__file__).parents[3] / "docs" / "importance.md").read_text("utf-8")
 CRITICAL, IMPORTANT = 0.9, 0.7
 GRAVE = (
     ("security", "Security breach: unknown login on the server"),
@@ -144,6 +147,16 @@ def test_any_text_is_read(text: str) -> None:
     """L8: no text raises, and a reason has only words of it that a terminal may show."""
     report: Any = severity.read(text.lower())
     assert report is None or str(report).replace(" … ", " ").isprintable()
+
+
+def test_the_document_shows_the_classes() -> None:
+    """L8: docs/importance.md has every class, with its least importance and an example of it."""
+    rows = re.findall(r"^\| ([a-z ]+) \| (\.[79]0) \| (.+) \|$", DOCUMENT, re.M)
+    assert {name for name, _, _ in rows} == senses.GRAVE | senses.NOTABLE | {"recurrence"}
+    for name, least, example in rows:
+        report = severity.read(example.lower())
+        assert report is not None, example
+        assert (report.name, report.least) == (name, round(float(least) * 100))
 
 
 def test_regular_forms_are_known() -> None:
