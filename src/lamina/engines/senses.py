@@ -85,7 +85,7 @@ _EVENTS = {
         miscarriage, evacuate, life-threatening, emergency room, arrested, murdered, abducted,
         amputate, perished, sepsis, stillborn, deported, imprisoned, in prison, in jail,
         earthquake, hurricane, tornado, wildfire, landslide, bomb, rabies, meningitis, terminally
-        ill, life support, car crash, plane crash, electric shock""",
+        ill, car crash, plane crash, electric shock""",
     Event("harm", 2): """
         accident, collapse, died, dies, dying, dead, missing, explosion, burst, flood, poison,
         injure, injury, tumour, tumor, cancer, wounded, bleed, bled, suffocate, drown, disaster,
@@ -96,8 +96,8 @@ _EVENTS = {
         crash, leak, trapped, contaminated, infected, death, fire, smoke, burned, burnt, hurt,
         fell, hospital, swallow, leaking, choke, fracture, bitten, surgery""",
     Event("irreversible", 2): """
-        irreversible, irreversibly, irrevocable, irrevocably, one-way, no going back, no way
-        back, point of no return, be undone, be reversed, cannot be changed, cannot be closed,
+        irreversible, irreversibly, irrevocable, irrevocably, one-way, no going back, point
+        of no return, be undone, be reversed, cannot be changed, cannot be closed,
         last chance, once and for all""",
     Event("health", 2): """
         diagnose, allergic, allergy, intolerant, epilepsy, epileptic, diabetes, diabetic, asthma,
@@ -118,12 +118,12 @@ _EVENTS = {
     Event("goal", 1): """
         want to, wants to, plan to, plans to, planning to, plan is to, intend, dream is, dream
         of, hope to, hopes to, hoping to, aim to, aims to, goal, ambition, aspire, determined to,
-        would like to, working towards, saving for, training for""",
+        working towards, saving for, training for""",
     Event("deadline", 1): """
         deadline, due, expire, runs out, run out, be filed, be renewed, valid until, closes on,
-        ends in, ends on, renewal, at the latest, no later than, overdue, cut-off, cutoff""",
+        ends in, ends on, renewal, at the latest, overdue, cut-off, cutoff""",
     Event("fault", 1): """
-        error, exception, timeout, times out, timed out, break, jam, late, delay, pain, ache,
+        error, exception, timeout, timed out, break, jam, late, delay, pain, ache,
         migraine, headache, reject, decline, forget, forgot, complain, complaint, wrong, bug,
         incident, problem, issue, glitch, abort, freeze, trips, goes out, gives way, cut off,
         cuts out, flicker, miss, skipped, stall, rollback, disconnect, no power, no internet, no

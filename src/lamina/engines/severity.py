@@ -25,7 +25,10 @@ TOKEN = re.compile(r"[a-z0-9][a-z0-9'-]*|[.!?\n,;:]")
 ENDS, PARTS = frozenset(".!?\n"), frozenset(",;:")
 YEAR = re.compile(r"20\d\d\Z")
 # Too frequent to tell anything; another word of the phrase does.
-FREQUENT = STOP_WORDS | set("got had made gave going went came last over out run like been".split())
+FREQUENT = STOP_WORDS | set(
+    "back been came can't cannot everything gave getting going got had last like made out over run"
+    " someone times went won't working".split()
+)
 
 
 def _telling(phrase: str) -> str:
@@ -33,7 +36,12 @@ def _telling(phrase: str) -> str:
     return max(phrase.split(), key=lambda word: (word not in FREQUENT, len(word)))
 
 
-TELLING = frozenset(_telling(form) if " " in form else form for form in senses.EVENTS)
+# A text without any of these reports nothing. With its mark, so that none need be cut off.
+TELLING = frozenset(
+    word + mark
+    for word in {_telling(form) if " " in form else form for form in senses.EVENTS}
+    for mark in ("", ".", ",", ":", ";", "!")
+)
 
 
 class Report(NamedTuple):
@@ -58,8 +66,7 @@ class Seen(NamedTuple):
 
 def read(lowered: str) -> Report | None:
     """Find the gravest report of a text in lower case; the first of several."""
-    bare = lowered.replace(".", " ").replace(",", " ").replace(":", " ").replace("!", " ")
-    if TELLING.isdisjoint(bare.split()):  # as most texts are
+    if TELLING.isdisjoint(lowered.split()):  # as most texts are
         return None
     sentences = list(_sentences(TOKEN.findall(lowered.replace("’", "'"))))
     found = (_report(one, sentences[place + 1 :]) for place, one in enumerate(sentences))
