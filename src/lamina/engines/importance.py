@@ -1,9 +1,13 @@
-"""Score importance where none is given: guideline tables, a sum of named amounts (L8). Pure."""
+"""Score importance where none is given: guideline tables, and what a text reports (L8). Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from lamina.engines.severity import Report
 
 # All amounts are hundredths: whole numbers, so that a sum is the same in whatever order it is made.
 USUAL = 50  # a crumb, and any kind that the tables do not know
@@ -127,20 +131,39 @@ class Scored(NamedTuple):
 
 
 def score(kind: str, content: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> float:
-    """Score the importance of a memory, 0 to 1, by the tables."""
-    words = content[:LOOKED_AT].lower().split()
-    if not tags and not metadata and TELLING.isdisjoint(words):  # most memories give no sign
-        return BASE.get(kind, USUAL / 100)
-    return _limited(sum(amount for _, amount in _amounts(kind, words, tags, metadata)))
+    """Score the importance of a memory, 0 to 1, by the tables and by what it reports."""
+    lowered = content[:LOOKED_AT].lower()
+    words = lowered.split()
+    report = _reader()(lowered)
+    if not tags and not metadata and report is None and TELLING.isdisjoint(words):
+        return BASE.get(kind, USUAL / 100)  # most memories give no sign
+    total = sum(amount for _, amount in _amounts(kind, words, tags, metadata))
+    return _limited(total if report is None else max(total, report.least))
 
 
 def explain(kind: str, content: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> Scored:
-    """Score with the reasons; what is cut off above 1 or below 0 is the reason `limit`."""
-    amounts = _amounts(kind, content[:LOOKED_AT].lower().split(), tags, metadata)
+    """Score with the reasons; what is cut off above 1 or below 0 is the reason `limit`.
+
+    What a memory reports raises it to the least importance of that class, whatever its kind.
+    """
+    lowered = content[:LOOKED_AT].lower()
+    amounts = _amounts(kind, lowered.split(), tags, metadata)
     total = sum(amount for _, amount in amounts)
+    report = _reader()(lowered)
+    if report is not None and total < report.least:
+        amounts.append((str(report), report.least - total))
+        total = report.least
     if not 0 <= total <= 100:
         amounts.append(("limit", min(100, max(0, total)) - total))
     return Scored(_limited(total), tuple(Reason(name, amount / 100) for name, amount in amounts))
+
+
+@cache
+def _reader() -> Callable[[str], Report | None]:
+    """What reads reports; its tables are made when the first memory is judged."""
+    from lamina.engines.severity import read
+
+    return read
 
 
 def _limited(total: int) -> float:
