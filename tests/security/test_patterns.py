@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from lamina.engines import compression, importance, summary, workflows
+from lamina.engines import importance, profile, summary, workflows
 from lamina.engines.claims import Turn
 from lamina.engines.claims.extraction import extract
 from lamina.formats import markdown
@@ -72,7 +72,7 @@ READERS: dict[str, Read] = {
     "summary.spans": lambda said: list(summary.spans(said)),
     "importance.explain": lambda said: importance.explain("fact", said, (), {}),
     "workflows.slug": workflows.slug,
-    "compression.slug": compression.slug,
+    "profile.slug": profile.slug,
     "markdown.block": markdown.block,
     "renewal.statements": lambda said: list(renewal.statements(said, {"tea": 1.0})),
     "echoes.only_asks": echoes.only_asks,

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lamina.engines import profile
-from lamina.engines.profile import slug
 from lamina.errors import InvalidInput
 from lamina.model import hashing, rules
 from lamina.model.record import Record, Trust
@@ -234,7 +233,7 @@ def targets(item: Record) -> list[Target]:
         values = _own_values(item, key)
         return [Target(Shelf.PROFILE, key, "", value, "its profile_key") for value in values]
     if item.kind == "preference":
-        return [Target(Shelf.PROFILE, slug(line), "", line, "kind preference")]
+        return [Target(Shelf.PROFILE, profile.slug(line), "", line, "kind preference")]
     return [Target(Shelf.PROFILE, "stable_facts", "", line, f"kind {item.kind}")]
 
 

@@ -180,7 +180,8 @@ def _loader() -> type[SafeLoader]:
 
 def _parse(path: Path, text: str) -> Node | None:
     """Parse a text into nodes; None for an empty one."""
-    return _reading(path, text, lambda loader: loader.get_single_node())
+    root: Node | None = _reading(path, text, lambda loader: loader.get_single_node())
+    return root
 
 
 def _constructed(path: Path, text: str, root: Node) -> Any:
@@ -213,7 +214,7 @@ def _reading(path: Path, text: str, step: Callable[[SafeLoader], Any]) -> Any:
     raise _wrong(path, line + 1, problem)
 
 
-def _take_out(root: Node, is_ours: Callable[[Place], bool]) -> Iterator[Place]:
+def _take_out(root: Any, is_ours: Callable[[Place], bool]) -> Iterator[Place]:
     """Take out of a mapping, and of the lists in it, what is not ours; yield the places."""
     if root.id != "mapping":
         return
@@ -231,7 +232,7 @@ def _take_out(root: Node, is_ours: Callable[[Place], bool]) -> Iterator[Place]:
     root.value = ours
 
 
-def _take_out_entries(key: str, entries: Node, is_ours: Callable[[Place], bool]) -> Iterator[Place]:
+def _take_out_entries(key: str, entries: Any, is_ours: Callable[[Place], bool]) -> Iterator[Place]:
     """Take named entries that are not ours out of a list; those without a name stay."""
     places = [Place(key, _name(entry)) for entry in entries.value]
     mine = [not place.name or is_ours(place) for place in places]
@@ -239,7 +240,7 @@ def _take_out_entries(key: str, entries: Node, is_ours: Callable[[Place], bool])
     yield from (place for place, is_mine in zip(places, mine, strict=True) if not is_mine)
 
 
-def _name(item: Node) -> str:
+def _name(item: Any) -> str:
     """Read the name of an entry: its text, or what it says as its `name`."""
     if item.id == "mapping":
         names = (value for key, value in item.value if key.value == "name")

@@ -337,7 +337,8 @@ def test_days_that_come_again(desk: Desk, op: Operator, clock: Ticking) -> None:
     op.remember("Ana's party is every year on 4 June")
     op.remember("Jeden Freitag Sport")
     op.remember("We danced every Monday")
-    start, due = clock.now, {}
+    start = clock.now
+    due: dict[str, list[str]] = {}
     for day in range(1, 63):
         clock.set(start + timedelta(days=day))
         for item in op.pending():
