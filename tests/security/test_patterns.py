@@ -21,13 +21,13 @@ from typing import Any
 
 import pytest
 
-from lamina.engines import compression, importance, summary, workflows
+from lamina.engines import importance, profile, summary, workflows
 from lamina.engines.claims import Turn
 from lamina.engines.claims.extraction import extract
 from lamina.formats import markdown
 from lamina.model.rules import Drafter
 from lamina.search import echoes, renewal
-from lamina.text import cues, dates, fence, lookalikes, words
+from lamina.text import cues, dates, fence, lookalikes, recurrences, words
 from lamina.text.normal_forms import normal
 from lamina.text.patterns import Bounded
 from lamina.text.secrets import detection
@@ -57,6 +57,7 @@ READERS: dict[str, Read] = {
     "text.one_line": words.one_line,
     "text.is_visible": words.is_visible,
     "dates.find": lambda said: dates.find(said, START),
+    "recurrences.find": lambda said: recurrences.find(said, START),
     "signs.of": lambda said: cues.of(said, "Ana"),
     "signs.about_assistant": cues.about_assistant,
     "fence.tamed": fence.tamed,
@@ -71,7 +72,7 @@ READERS: dict[str, Read] = {
     "summary.spans": lambda said: list(summary.spans(said)),
     "importance.explain": lambda said: importance.explain("fact", said, (), {}),
     "workflows.slug": workflows.slug,
-    "compression.slug": compression.slug,
+    "profile.slug": profile.slug,
     "markdown.block": markdown.block,
     "renewal.statements": lambda said: list(renewal.statements(said, {"tea": 1.0})),
     "echoes.only_asks": echoes.only_asks,

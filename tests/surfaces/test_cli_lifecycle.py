@@ -376,3 +376,31 @@ def test_users_see_their_own_archive(call: Call) -> None:
     assert call("--user", "ben", "archive", "restore", record["id"]).code == 3
     assert call("--user", "ben", "archive", "list").code == 1
     assert call("--user", "ana", "archive", "restore", record["id"]).code == 0
+
+
+SKY_SCHEDULE = """
+every:
+  - {name: memory_rotate_check, minutes: 10}
+  - {name: heartbeat, seconds: 30}
+daily:
+  - {name: morning_brief, at: "07:00"}
+"""
+
+
+def test_the_schedule_of_another_program(filled: Call, tmp_path: Path) -> None:
+    """L6, H7: with Sky's own schedule.yaml our jobs run, and status and doctor name what is not
+    ours; a wrong entry of ours is an error with its line."""
+    path = tmp_path / "home" / "schedule.yaml"
+    path.write_text(SKY_SCHEDULE, "utf-8")
+    assert "memory_rotate_check" in filled("run", "--once").out
+    others = ["heartbeat", "daily: morning_brief"]
+    assert filled("status", "--json").json["other_jobs"] == others
+    shown = filled("status")
+    assert "not ours, in schedule.yaml: heartbeat, daily: morning_brief" in shown.out
+    checked = filled("doctor")
+    assert checked.code == 0
+    assert "not ours and is left alone: heartbeat, daily: morning_brief" in checked.out
+    path.write_text(SKY_SCHEDULE.replace("10", "soon"), "utf-8")
+    refused = filled("run", "--once")
+    assert refused.code != 0
+    assert "line 3: minutes = soon is not a whole number" in refused.err

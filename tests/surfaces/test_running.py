@@ -37,7 +37,7 @@ class House:
         self.home = home
         self.database = database
         self.clock = Ticking(step=timedelta(0))
-        self.fails = False
+        self.fails = self.ends = False
         work = {"memory_rotate_check": self.check, "embedding": self.embed}
         self.orchestrator = Orchestrator(
             database, work, Timetable(home), self.clock, lambda job, outcome: None
@@ -50,6 +50,8 @@ class House:
     def embed(self) -> Mapping[str, Any]:
         if self.fails:
             raise ValueError("the model is\n\x1b[31maway")
+        if self.ends:
+            signal.raise_signal(signal.SIGTERM)
         return {"made": 3, "spaces": ["a"]}
 
 
@@ -130,6 +132,19 @@ def test_the_table_shows_how_jobs_stand(house: House, capsys: pytest.CaptureFixt
         "08:15",
     ]
     assert embedding.split()[-2:] == ["overdue", "1"]
+
+
+def test_what_is_not_ours_is_told_at_the_start(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """L6, H7: `lamina run` begins with what it runs, and then names what is not ours, once."""
+    file = "every:\n - {name: heartbeat, seconds: 5}\ndaily:\n - {name: brief, at: noon}\n"
+    (house.home / "schedule.yaml").write_text(file, "utf-8")
+    house.ends = True
+    assert run.keep_running(house.orchestrator, as_json=True) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told[1].endswith("not ours and is left alone: heartbeat, daily: brief")
+    assert len([line for line in told if "heartbeat" in line]) == 1
 
 
 def test_signals_are_as_before_afterwards(house: House) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from lamina.model.record import Record, State, iso
 from lamina.text import words
@@ -26,28 +26,48 @@ ANSWERING = frozenset({"result", "action", "decision"})
 WIDTH = 200
 GRACE = timedelta(days=7)
 
-Spans = Mapping[str, Sequence[tuple[date, date]]]
+
+class Days(NamedTuple):
+    """The days that a text speaks of: spans from a first day to the day after the last.
+
+    And whether today is one of those that come again and again.
+    """
+
+    spans: Sequence[tuple[date, date]] = ()
+    is_again: bool = False
 
 
 def pending(
-    records: Iterable[Record], answered: AbstractSet[str], today: date, dates: Spans
+    records: Iterable[Record],
+    answered: AbstractSet[str],
+    today: date,
+    dates: Mapping[str, Days],
+    answered_today: AbstractSet[str] = frozenset(),
 ) -> list[dict[str, Any]]:
     """List what is open, oldest first, each memory once and with its first reason.
 
-    `answered` is what `answers` gives. `dates` holds, by record, the first day and the day after
-    the last of each span that its text speaks of.
+    `answered` is what `answers` gives. `dates` holds, by record, the days of its text. A day that
+    recurs is open on that day alone, until something answers it then.
     """
     items: dict[str, dict[str, Any]] = {}
     for record in sorted(records, key=lambda record: (record.occurred_at, record.seq)):
-        reason = _reason(record, answered, today, dates.get(record.id, ()))
+        days = dates.get(record.id, Days())
+        reason = _reason(record, answered, today, days)
+        if reason is None and days.is_again:
+            reason = _again(record, answered_today, today)
         if reason is not None and record.id not in items:
             items[record.id] = _item(record, *reason)
     return list(items.values())
 
 
-def answers(records: Iterable[Record]) -> frozenset[str]:
+def answers(records: Iterable[Record], since: date = date.min) -> frozenset[str]:
     """Collect the ids that records answer: by citing them in a result, or by naming them."""
-    return frozenset(answered for record in records for answered in _answered_by(record))
+    return frozenset(
+        answered
+        for record in records
+        if record.occurred_at.date() >= since
+        for answered in _answered_by(record)
+    )
 
 
 def _answered_by(record: Record) -> Iterator[str]:
@@ -66,12 +86,12 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _reason(
-    record: Record, answered: AbstractSet[str], today: date, spans: Sequence[tuple[date, date]]
+    record: Record, answered: AbstractSet[str], today: date, days: Days
 ) -> tuple[str, date | None] | None:
     """Say why a memory is open, and the day that it is about; None if it is not open."""
     if record.state is State.CONSTRAINED:
         return REVIEW, None
-    status = words.normalise(str(record.metadata.get("status", "")))
+    status = _status(record)
     if record.state is not State.ACTIVE or status in DONE or _is_answered(record, answered):
         return None
     if record.kind == "request":
@@ -81,8 +101,21 @@ def _reason(
     escalated_to = str(record.metadata.get("escalated_to") or "")
     if record.kind == "escalation" or words.is_visible(escalated_to):
         return ESCALATION, None
-    days = [start for start, _ in spans if _has_come(start, record, today)]
-    return (DATE, max(days)) if days else None
+    come = [start for start, _ in days.spans if _has_come(start, record, today)]
+    return (DATE, max(come)) if come else None
+
+
+def _again(
+    record: Record, answered_today: AbstractSet[str], today: date
+) -> tuple[str, date] | None:
+    """Say that a day has come again, unless that was answered today or is done for good."""
+    is_open = record.state is State.ACTIVE and _status(record) not in DONE
+    is_due = is_open and not _is_answered(record, answered_today)
+    return (DATE, today) if is_due and _has_come(today, record, today) else None
+
+
+def _status(record: Record) -> str:
+    return words.normalise(str(record.metadata.get("status", "")))
 
 
 def _is_answered(record: Record, answered: AbstractSet[str]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -24,7 +23,6 @@ SORTING = {"goal": "goals", "blocker": "blockers", "next": "next_steps", "next_s
 ENTRY_BYTES = 4096  # a longer text is no line of a profile
 ROOM = 128 * 1024  # what the lines of one record may take together
 MOST_EVIDENCE = 10_000
-SLUG = 60
 ORIGIN = "compression"  # what the summaries that are written here say of themselves
 
 
@@ -235,20 +233,8 @@ def targets(item: Record) -> list[Target]:
         values = _own_values(item, key)
         return [Target(Shelf.PROFILE, key, "", value, "its profile_key") for value in values]
     if item.kind == "preference":
-        return [Target(Shelf.PROFILE, slug(line), "", line, "kind preference")]
+        return [Target(Shelf.PROFILE, profile.slug(line), "", line, "kind preference")]
     return [Target(Shelf.PROFILE, "stable_facts", "", line, f"kind {item.kind}")]
-
-
-def slug(said: str) -> str:
-    """Make a key for a text: its words, with a short hash where another text has the same words."""
-    plain = words.normalise(said)
-    parts = words.WORD.findall(plain)
-    name = "-".join(parts)
-    is_whole = " ".join(parts) == plain.rstrip(".!") and len(name) <= SLUG
-    if is_whole and profile.field_of(name)[0] == "preferences":
-        return name
-    digest = hashlib.blake2b(plain.encode(), digest_size=4).hexdigest()
-    return f"{name[:SLUG].strip('-') or 'preference'}-{digest}"
 
 
 class Summaries:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +21,7 @@ GROUPS = ("schedule", "relationships")  # each entry of these is a key of its ow
 DERIVED = ("last_updated", "evidence_ids")
 FACTS = ("name", "environment", "stable_facts", "relationships")
 SECTIONS = ("goals", "blockers", "next_steps")
+SLUG = 60
 
 
 class UserProfile(msgspec.Struct, frozen=True):
@@ -133,21 +135,82 @@ def kind_of(key: str) -> str:
     return "fact" if field_of(key)[0] in FACTS else "preference"
 
 
-def patch_items(patch: object) -> list[tuple[str, Any]]:
-    """Read a patch of the profile as keys and values, or raise an error that names the problem."""
+def patch_items(patch: object, taken: Mapping[str, Any] | None = None) -> list[tuple[str, Any]]:
+    """Read a patch of the profile as keys and values, or raise an error that names the problem.
+
+    `taken` maps the normalised keys that the profile has to their values: a preference that is
+    only a text takes no key that says something else.
+    """
     if not isinstance(patch, Mapping):
         raise InvalidInput(
             f"the patch {words.shown(patch)} is not a mapping such as {{'name': 'Ana'}}"
         )
     items: dict[str, tuple[str, Any]] = {}
+    texts: list[str] = []
     for field, given in patch.items():
-        for key, value in _items(rules.label(field, "a field of the patch"), given):
+        name = rules.label(field, "a field of the patch")
+        if same_key(name, "preferences") and isinstance(given, (list, tuple)):
+            texts += _texts(given, "preferences")
+            continue
+        for key, value in _items(name, given):
             if words.normalise(key) in items:
                 raise InvalidInput(f"the patch gives {words.shown(key)} twice")
             items[words.normalise(key)] = key, value
+    values = {**(taken or {}), **{key: value for key, (_, value) in items.items()}}
+    for text in texts:
+        key = _key_for(text, values)
+        items.setdefault(words.normalise(key), (key, text))
     if not items:
         raise InvalidInput("the patch is empty; give at least one field, such as {'name': 'Ana'}")
     return list(items.values())
+
+
+def slug(said: str, *, hashed: bool = False) -> str:
+    """Make a key for a text: its words, with a short hash where another text has the same words."""
+    plain = words.normalise(said)
+    parts = words.WORD.findall(plain)
+    name = "-".join(parts)
+    is_whole = " ".join(parts) == plain.rstrip(".!") and len(name) <= SLUG
+    if is_whole and not hashed and field_of(name)[0] == "preferences":
+        return name
+    digest = hashlib.blake2b(plain.encode(), digest_size=4).hexdigest()
+    return f"{name[:SLUG].strip('-') or 'preference'}-{digest}"
+
+
+def _key_for(text: str, values: Mapping[str, Any]) -> str:
+    """Make the key of a preference that is only a text; a hash keeps it off another value's."""
+    key = slug(text)
+    is_free = key not in values or slug(text_of(values[key])) == key
+    return key if is_free else slug(text, hashed=True)
+
+
+def grows(key: str) -> bool:
+    """Tell if what is said about a key comes to what is known, instead of taking its place."""
+    return field_of(key)[0] in (*LISTS, "relationships")
+
+
+def grown(key: str, known: Sequence[Any], given: Any) -> Any:
+    """Add a value of a key that grows to known ones: lines of a list, or details of a person.
+
+    A line is known whatever its case, width and spacing. A detail takes the place of the former.
+    """
+    if field_of(key)[0] in LISTS:
+        lines: dict[str, str] = {}
+        for line in (line for value in (*known, given) for line in texts_of(value)):
+            lines.setdefault(words.normalise(line), line)
+        return list(lines.values())
+    details: dict[str, Any] = {}
+    for value in (*known, given):
+        details |= _details(value)
+    return details["relation"] if details.keys() == {"relation"} else details
+
+
+def still_says(key: str, value: Any, former: Any) -> bool:
+    """Tell if a value that grew says anything that a former one said."""
+    if field_of(key)[0] in LISTS:
+        return bool(texts_of(former))
+    details = _details(value)
+    return any(same_value(details.get(name), detail) for name, detail in _details(former).items())
 
 
 def checked(key: str, given: object) -> Any:
@@ -228,8 +291,12 @@ def _project(record: Record) -> ProjectMemory:
 
 
 def _person(name: str, value: object) -> dict[str, Any]:
+    return {"name": name, **_details(value)}
+
+
+def _details(value: object) -> dict[str, Any]:
     fields = value if isinstance(value, Mapping) else {"relation": value}
-    return {"name": name, **{field: item for field, item in fields.items() if field != "name"}}
+    return {field: item for field, item in fields.items() if field != "name"}
 
 
 def _readable(value: object) -> str:

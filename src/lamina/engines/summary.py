@@ -33,6 +33,7 @@ from lamina.text import dates, fence, words
 from lamina.text.patterns import bounded
 
 ORIGIN = "sleep"
+WHOLE = ("raw_hash", "turns_hash")  # what only the record of a whole conversation has
 # From here on an episode is verbose, and after such a silence it is over.
 FEWEST_CHARACTERS = 2000
 SILENCE = timedelta(hours=6)
@@ -239,8 +240,8 @@ def _is_turn(record: Record) -> bool:
     """Tell if a record holds what was said or done itself, and may be quoted."""
     if record.layer is not Layer.EPISODIC or record.state is not State.ACTIVE:
         return False
-    # The record of a whole conversation, which has a `raw_hash`, only points to its turns.
-    is_whole = "raw_hash" in record.metadata or is_summary(record)
+    # The record of a whole conversation, which has a hash of it, only points to its turns.
+    is_whole = not record.metadata.keys().isdisjoint(WHOLE) or is_summary(record)
     return record.archived is None and record.speaker != "system" and not is_whole
 
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lamina.home.yaml_files import InvalidField, Watched, load
+from lamina.home.yaml_files import InvalidField, Place, Watched, load_shared
 from lamina.model.clock import EPOCH
-from lamina.text.words import shown
+from lamina.text.words import meant, one_line, shown
 
 FILE_NAME = "schedule.yaml"
 YEAR = 366 * 24 * 60  # minutes
@@ -20,6 +20,9 @@ YEAR = 366 * 24 * 60  # minutes
 WOBBLE = timedelta(minutes=1)
 # A job that ended its process so often in a row waits for its next tick.
 DEATHS = 3
+# How many entries of another program are named, and how much of each name.
+NAMED, WIDTH = 20, 60
+MISSPELT = 0.8  # how alike a name must be to be one of ours that was misspelt
 
 
 class JobKind(NamedTuple):
@@ -49,9 +52,6 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     minutes: int
 
     def __post_init__(self) -> None:
-        if self.name not in KNOWN:
-            known = ", ".join(KNOWN)
-            raise InvalidField(f"unknown job {shown(self.name)}; known are {known}", key="name")
         if not 0 <= self.minutes <= YEAR:
             bounds = f"between 0 and {YEAR:,}"
             raise InvalidField(f"minutes = {shown(self.minutes)} is not {bounds}", key="minutes")
@@ -61,8 +61,8 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return timedelta(minutes=self.minutes)
 
 
-class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Jobs in the order in which they run when several are due."""
+class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The part of `schedule.yaml` that is ours."""
 
     every: tuple[Job, ...] = ()
 
@@ -72,6 +72,22 @@ class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if name in names[:index]:
                 problem = f"the job {name} is here a second time"
                 raise InvalidField(problem, key="every", index=index)
+
+
+class Schedule(msgspec.Struct, frozen=True):
+    """Jobs in the order in which they run when several are due; and the names of foreign ones."""
+
+    every: tuple[Job, ...] = ()
+    others: tuple[str, ...] = ()  # what other programs run by the same file
+
+    @property
+    def note(self) -> str | None:
+        """Say what the file holds that is not ours."""
+        if not self.others:
+            return None
+        return (
+            f"{FILE_NAME} also holds what is not ours and is left alone: {', '.join(self.others)}"
+        )
 
 
 DEFAULT = Schedule(tuple(Job(name, known.minutes) for name, known in KNOWN.items()))
@@ -85,9 +101,31 @@ class Timetable(Watched[Schedule]):
 
 
 def read(path: Path) -> Schedule:
-    """Read the jobs of a file over the defaults."""
-    changed = {job.name: job for job in load(path, Schedule()).every}
-    return Schedule(tuple(changed.get(job.name, job) for job in DEFAULT.every))
+    """Read the jobs of a file over the defaults. What is not ours is only named."""
+    file, places = load_shared(path, File(), _is_ours)
+    changed = {job.name: job for job in file.every}
+    jobs = tuple(changed.get(job.name, job) for job in DEFAULT.every)
+    others = list(dict.fromkeys(map(_written, places)))
+    more = [f"and {len(others) - NAMED:,} more"] if len(others) > NAMED else []
+    return Schedule(jobs, (*others[:NAMED], *more))
+
+
+def _is_ours(place: Place) -> bool:
+    """Tell if a place is ours: a job that we have, in a section that is `every` or meant to be."""
+    if place.name:
+        return place.name in KNOWN
+    return place.key in File.__struct_fields__ or bool(
+        meant(place.key[:WIDTH], File.__struct_fields__, MISSPELT)
+    )
+
+
+def _written(place: Place) -> str:
+    """Name a foreign entry; one of `every` may be a job of ours that is misspelt."""
+    name, section = one_line(place.name, WIDTH), one_line(place.key, WIDTH)
+    if place.key not in File.__struct_fields__:
+        return f"{section}: {name}" if name else section
+    hint = meant(place.name[:WIDTH], KNOWN, MISSPELT).removeprefix("; ")
+    return f"{name} ({hint})" if hint else name
 
 
 class LastRun(msgspec.Struct, frozen=True):

@@ -9,10 +9,10 @@ from __future__ import annotations
 import logging
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args
 
 import msgspec
 
@@ -43,14 +43,37 @@ class InvalidField(InvalidInput, ValueError):  # noqa: N818
     """
 
 
+class Place(NamedTuple):
+    """A part of a file: a key, or the entry `name` in the list of a key."""
+
+    key: str
+    name: str = ""
+
+
 def load(path: Path, base: Values) -> Values:
     """Read the values of a file over those of `base`, key by key. A missing file changes nothing.
 
     Keys and types are those of the class, which forbids unknown fields. It may refuse more when it
     is made, by an `InvalidField`.
     """
+    return load_shared(path, base, lambda place: True)[0]
+
+
+def load_shared(
+    path: Path, base: Values, is_ours: Callable[[Place], bool]
+) -> tuple[Values, tuple[Place, ...]]:
+    """Read a file that another program may use too; also return the places that are not ours.
+
+    Of those nothing is read, whatever they hold. What is ours is checked as `load` does.
+    """
     text = _read(path)
-    values = None if text is None else _parse(path, text)
+    root = None if text is None else _parse(path, text)
+    others = () if root is None else tuple(_take_out(root, is_ours))
+    return _converted(path, base, str(text), root), others
+
+
+def _converted(path: Path, base: Values, text: str, root: Node | None) -> Values:
+    values = None if root is None else _constructed(path, text, root)
     if values is None:
         return base
     if isinstance(values, dict):
@@ -61,7 +84,7 @@ def load(path: Path, base: Values) -> Values:
     try:
         return msgspec.convert(values, type(base))
     except msgspec.ValidationError as error:
-        line, problem = _explain(error, type(base), str(text))
+        line, problem = _explain(error, type(base), root)
         raise _wrong(path, line, problem) from None
 
 
@@ -155,11 +178,22 @@ def _loader() -> type[SafeLoader]:
     return Loader
 
 
-def _parse(path: Path, text: str) -> Any:
-    """Parse a text into plain values.
+def _parse(path: Path, text: str) -> Node | None:
+    """Parse a text into nodes; None for an empty one."""
+    root: Node | None = _reading(path, text, lambda loader: loader.get_single_node())
+    return root
+
+
+def _constructed(path: Path, text: str, root: Node) -> Any:
+    """Make plain values of nodes.
 
     Aliases share one object, and a conversion follows the types: neither can grow without end.
     """
+    return _reading(path, text, lambda loader: loader.construct_document(root))
+
+
+def _reading(path: Path, text: str, step: Callable[[SafeLoader], Any]) -> Any:
+    """Take one step of reading a text, and say what is wrong with it in words for people."""
     import yaml
 
     try:
@@ -168,7 +202,7 @@ def _parse(path: Path, text: str) -> Any:
         line, character = text.count("\n", 0, error.position) + 1, shown(text[error.position])
         raise _wrong(path, line, f"not valid YAML: it holds the character {character}") from None
     try:
-        return loader.get_single_data()
+        return step(loader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line if error.problem_mark else loader.line
         is_syntax = not isinstance(error, yaml.constructor.ConstructorError)
@@ -180,15 +214,46 @@ def _parse(path: Path, text: str) -> Any:
     raise _wrong(path, line + 1, problem)
 
 
+def _take_out(root: Any, is_ours: Callable[[Place], bool]) -> Iterator[Place]:
+    """Take out of a mapping, and of the lists in it, what is not ours; yield the places."""
+    if root.id != "mapping":
+        return
+    ours = []
+    for key, value in root.value:
+        # A key that is no text, such as a merge key, is kept, and refused later.
+        is_text = key.id == "scalar" and key.tag.endswith(":str")
+        if not is_text or is_ours(Place(key.value)):
+            ours.append((key, value))
+            if is_text and value.id == "sequence":
+                yield from _take_out_entries(key.value, value, is_ours)
+        else:
+            names = map(_name, value.value) if value.id == "sequence" else ()
+            yield from [Place(key.value, name) for name in names if name] or [Place(key.value)]
+    root.value = ours
+
+
+def _take_out_entries(key: str, entries: Any, is_ours: Callable[[Place], bool]) -> Iterator[Place]:
+    """Take named entries that are not ours out of a list; those without a name stay."""
+    places = [Place(key, _name(entry)) for entry in entries.value]
+    mine = [not place.name or is_ours(place) for place in places]
+    entries.value = [entry for entry, is_mine in zip(entries.value, mine, strict=True) if is_mine]
+    yield from (place for place, is_mine in zip(places, mine, strict=True) if not is_mine)
+
+
+def _name(item: Any) -> str:
+    """Read the name of an entry: its text, or what it says as its `name`."""
+    if item.id == "mapping":
+        names = (value for key, value in item.value if key.value == "name")
+        item = next(names, item)
+    return str(item.value) if item.id == "scalar" else ""
+
+
 def _wrong(path: Path, line: int, message: str) -> InvalidInput:
     return InvalidInput(f"{path}, line {line}: {message}", file=str(path), line=line)
 
 
-def _explain(error: msgspec.ValidationError, kind: Any, text: str) -> tuple[int, str]:
+def _explain(error: msgspec.ValidationError, kind: Any, root: Node | None) -> tuple[int, str]:
     """Find the line that an error of msgspec is about, and say what would be right."""
-    import yaml
-
-    root = yaml.compose(text, yaml.SafeLoader)
     refusal = error.__cause__
     problem, _, where = str(error).removeprefix(str(refusal)).partition(" - at ")
     steps: list[Any] = [name or int(index) for name, index in STEP.findall(where)]

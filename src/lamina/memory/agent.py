@@ -307,13 +307,17 @@ class Memory:
         return self._parts.profiles.projects()
 
     def upsert_user_profile(
-        self, patch: Mapping[str, Any], evidence_ids: Sequence[str] = ()
+        self,
+        patch: Mapping[str, Any],
+        evidence_ids: Sequence[str] = (),
+        *,
+        replace: bool = False,
     ) -> UserProfile:
-        """Set keys of the profile, each with its evidence.
+        """Set keys of the profile, each with its evidence; lists grow unless you say `replace`.
 
         An operator's handle sets them at once; on other handles they wait as proposals.
         """
-        profile = self._parts.profiles.upsert(patch, evidence_ids)
+        profile = self._parts.profiles.upsert(patch, evidence_ids, replace=replace)
         self._parts.derived.settle()
         return profile
 

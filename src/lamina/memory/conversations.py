@@ -14,11 +14,13 @@ from lamina.home.folder import make_private_folder, refuse_link, write_private
 from lamina.model import hashing, rules
 from lamina.model.clock import moment
 from lamina.model.record import Layer, Record, iso
+from lamina.store.core.transaction import Transaction
 from lamina.text import fence
 from lamina.text.words import shown
 
 # Messages of language models have these names for the same.
 MESSAGE_FIELDS = {"role": "speaker", "content": "text"}
+RAW_HASH, TURNS_HASH = "raw_hash", "turns_hash"
 TURN_FIELDS = ("text", "speaker", "at", "kind", "tags", "importance", "metadata", "source")
 
 
@@ -95,11 +97,15 @@ def items(talk: Talk, key: str | None) -> Iterator[dict[str, Any]]:
         yield item
 
 
-def episode(talk: Talk, turns: Sequence[Record], key: str | None) -> dict[str, Any]:
+def episode(
+    talk: Talk, turns: Sequence[Record], key: str | None, *, keep_raw: bool
+) -> dict[str, Any]:
     """Make the item of the episode.
 
-    The participants are in its metadata and the words in the turns, so it outranks no turn.
+    The participants are in its metadata and the words in the turns, so it outranks no turn. Where
+    no file is kept there is no `raw_hash`; a hash of the turns tells conversations apart.
     """
+    name = RAW_HASH if keep_raw else TURNS_HASH
     plural = "turn" if len(turns) == 1 else "turns"
     item: dict[str, Any] = {
         "content": f"Conversation {talk.session}, {len(turns)} {plural}",
@@ -110,7 +116,7 @@ def episode(talk: Talk, turns: Sequence[Record], key: str | None) -> dict[str, A
         "at": turns[0].occurred_at,
         "evidence": [turn.id for turn in turns],
         "trust": rules.lowest_trust(turn.trust for turn in turns),
-        "metadata": {"participants": list(talk.participants), "raw_hash": talk.hash()},
+        "metadata": {"participants": list(talk.participants), name: talk.hash()},
     }
     if key is not None:
         item["key"] = f"{rules.label(key, 'key')}/episode"
@@ -119,8 +125,16 @@ def episode(talk: Talk, turns: Sequence[Record], key: str | None) -> dict[str, A
 
 def check_same(episode: Record, talk: Talk, key: str | None) -> None:
     """Raise Conflict when a key brought back the episode of another conversation."""
-    if episode.metadata.get("raw_hash") != talk.hash():
+    if (episode.metadata.get(RAW_HASH) or episode.metadata.get(TURNS_HASH)) != talk.hash():
         raise Conflict(f"the key {shown(key)} was used for another conversation", record=episode.id)
+
+
+def with_raw_hash(transaction: Transaction, episode: Record, talk: Talk) -> Record:
+    """Give an episode that was stored without its file the hash of that."""
+    row = None if RAW_HASH in episode.metadata else transaction.find(episode.id)
+    if row is None:
+        return episode
+    return transaction.update(row, metadata={**episode.metadata, RAW_HASH: talk.hash()})
 
 
 def keep(folder: Path, talk: Talk, episode: Record) -> Path | None:

@@ -119,11 +119,17 @@ def _in_force(home: Home) -> config.Settings:
 
 def rules_files(home: Home) -> Iterator[Finding]:
     """Check that the two files that rule the jobs can be read."""
-    for watched in (RetentionFile(home.path), Timetable(home.path)):
-        try:
-            watched.current()
-        except LaminaError as error:
-            yield Finding("fail", "rules", error.message)
+    try:
+        RetentionFile(home.path).current()
+    except LaminaError as error:
+        yield Finding("fail", "rules", error.message)
+    try:
+        note = Timetable(home.path).current().note
+    except LaminaError as error:
+        yield Finding("fail", "rules", error.message)
+    else:
+        if note is not None:
+            yield Finding("ok", "rules", note)
 
 
 def embedders(home: Home) -> Iterator[Finding]:

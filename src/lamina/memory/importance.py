@@ -94,6 +94,13 @@ class Importance:
         gain = {} if model is None else {"gain": model.gain}
         return {"ok": True, "examples": len(examples), "learned": model is not None, **gain}
 
+    def relearn(self) -> None:
+        """Learn anew what was learned before; where nothing was, the tables stand as they did."""
+        with self._scope.store.read() as db:
+            is_there = learned.load(db, NAME) is not None
+        if is_there:
+            self.learn()
+
     @cached_property
     def _model(self) -> Model | None:
         """The learned model, read when the first memory is judged."""

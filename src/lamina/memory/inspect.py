@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from lamina.engines import awareness
@@ -13,7 +14,8 @@ from lamina.model import rules
 from lamina.model.record import Event, Record
 from lamina.store.archive.search import ArchiveQuery
 from lamina.store.tables import lineage
-from lamina.text import dates
+from lamina.text import dates, recurrences
+from lamina.text.words import terms
 
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
@@ -81,15 +83,33 @@ class Inspect:
         from lamina.store.index.catalogue import day_number  # it needs numpy
 
         today = self._scope.clock().date()
+        hints = [[_terms(words) for words in hint] for hint in recurrences.hints(today)]
         candidates, answers = self._scope.store.pending(
-            self._scope.user, day_number(today - awareness.GRACE), day_number(today) + 1
+            self._scope.user, day_number(today - awareness.GRACE), day_number(today) + 1, hints
         )
-        spans = {
-            record.id: [
-                (day.start, day.end) for day in dates.find(record.content, record.occurred_at)
-            ]
-            for record in candidates
-        }
-        items = awareness.pending(candidates, awareness.answers(answers), today, spans)
+        items = awareness.pending(
+            candidates,
+            awareness.answers(answers),
+            today,
+            {record.id: _days(record, today) for record in candidates},
+            awareness.answers(answers, since=today),
+        )
         self._scope.audit("pending", tuple(item["id"] for item in items))
         return items
+
+
+def _terms(words: Collection[str]) -> set[str]:
+    """Spell words as the index does."""
+    return {term for word in words for term in terms(word)}
+
+
+def _days(record: Record, today: date) -> awareness.Days:
+    """Collect the days that a text speaks of, and whether one that recurs has come today."""
+    recurring = recurrences.find(record.content, record.occurred_at)
+    taken = [(one.place, one.place + len(one.phrase)) for one in recurring]
+    spans = [
+        (day.start, day.end)
+        for day in dates.find(record.content, record.occurred_at)
+        if not any(start <= day.place < end for start, end in taken)
+    ]
+    return awareness.Days(spans, any(one.falls_on(today) for one in recurring))

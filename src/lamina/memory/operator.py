@@ -203,11 +203,15 @@ class Operator(Memory):
     # The whole store
 
     def reindex(self, progress: Progress | None = None) -> None:
-        """Rebuild everything derived from the records: full-text index, vectors, blocks."""
+        """Rebuild everything that is derived: words, tags, links, facets, vectors, blocks, days.
+
+        What was learned about importance is learned anew.
+        """
         self._scope.check_whole("reindex")
         rules.progress(progress)
         self._scope.store.reindex(self.actor, self._scope.clock(), vectors=True)
         self.index(progress)
+        self._parts.importance.relearn()
 
     def backup(self, to: Path | str | None = None) -> Path:
         """Make a complete, checked copy of the store as it is now."""

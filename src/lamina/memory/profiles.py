@@ -11,7 +11,15 @@ import msgspec
 from msgspec import structs
 
 from lamina.engines import compression, profile
-from lamina.engines.compression import ORIGIN, Decision, Plan, Shelf, Summary, Target
+from lamina.engines.compression import (
+    ORIGIN,
+    Decision,
+    Plan,
+    Shelf,
+    Summaries,
+    Summary,
+    Target,
+)
 from lamina.engines.profile import ProjectMemory, UserProfile
 from lamina.errors import InvalidInput, LaminaError
 from lamina.home.folder import make_private_folder, refuse_link, write_private
@@ -53,30 +61,28 @@ class Profiles(Part):
         self._scope.audit("projects", tuple(record.id for record in chosen))
         return profile.project_memories(chosen)
 
-    def upsert(self, patch: object, evidence_ids: object) -> UserProfile:
-        """Set keys of the profile: at once for an operator, as proposals for others."""
-        items = profile.patch_items(patch)
+    def upsert(self, patch: object, evidence_ids: object, *, replace: bool = False) -> UserProfile:
+        """Set keys of the profile: at once for an operator, as proposals for others.
+
+        Lists and what is known of a person grow, unless `replace` says to forget the rest.
+        """
+        profile.patch_items(patch)  # a bad patch is refused before the store is asked
         evidence = _checked_ids(evidence_ids)
         with self._store.change(
             self._scope.actor, "profile.upsert", self._scope.clock()
         ) as transaction:
-            former, waiting = self._former(), self._people(State.CONSTRAINED)
-            for key, value in items:
-                made = self._of_profile(
-                    key, value, f"given by {self._scope.actor}", {"evidence": evidence}
-                )
-                made = structs.replace(
-                    made,
-                    user=self._scope.user,
-                    state=State.ACTIVE if self._may_confirm else State.CONSTRAINED,
-                )
-                transaction.check_evidence(made, self._scope.note_crossing)
-                made = made if self._may_confirm else transaction.derived(made)
-                active = former.get((self._scope.user, Shelf.PROFILE, words.normalise(key)), [])
-                proposed = [
-                    one for one in waiting if one.user == self._scope.user and _has_key(one, key)
-                ]
-                self._set(transaction, made, active, proposed)
+            active, waiting = self._people(State.ACTIVE), self._waiting_here()
+            known = profile.by_key(self._in_scope(active))
+            summaries = Summaries(known.values(), waiting)
+            former = self._former()
+            taken = {key: record.metadata.get("value") for key, record in known.items()}
+            for key, value in profile.patch_items(patch, taken):
+                made = self._given(transaction, key, value, evidence)
+                if not replace and profile.grows(key):
+                    made = self._grown(made, self._bases(summaries, made))
+                slot = self._scope.user, Shelf.PROFILE, words.normalise(key)
+                proposed = [one for one in waiting if _has_key(one, key)]
+                self._set(transaction, made, former.get(slot, []), proposed)
         return self.user_profile()
 
     def compress(self, cutoff_hours: float = 48, dry_run: bool = False) -> dict[str, Any]:
@@ -129,6 +135,49 @@ class Profiles(Part):
     @property
     def _may_confirm(self) -> bool:
         return self._scope.actor.role is Role.OPERATOR
+
+    def _given(
+        self, transaction: Transaction, key: str, value: Any, evidence: tuple[str, ...]
+    ) -> Draft:
+        """Draft a key of the profile as it is given, trusted no more than its evidence."""
+        reason = f"given by {self._scope.actor}"
+        made = structs.replace(
+            self._of_profile(key, value, reason, {"evidence": evidence}),
+            user=self._scope.user,
+            state=State.ACTIVE if self._may_confirm else State.CONSTRAINED,
+        )
+        transaction.check_evidence(made, self._scope.note_crossing)
+        return made if self._may_confirm else transaction.derived(made)
+
+    def _bases(self, summaries: Summaries, made: Draft) -> list[Summary]:
+        """List what a draft of the profile adds to: a proposal also to those that wait."""
+        return summaries.bases(
+            Shelf.PROFILE,
+            words.normalise(made.metadata["profile_key"]),
+            constrained=not self._may_confirm,
+            external=made.trust is Trust.EXTERNAL,
+        )
+
+    def _grown(self, made: Draft, bases: Sequence[Summary]) -> Draft:
+        """Add a draft to what is known under its key, with the evidence and the trust of both."""
+        key, given = made.metadata["profile_key"], made.metadata["value"]
+        value = profile.grown(key, [base.value for base in bases], given)
+        kept = [base for base in bases if profile.still_says(key, value, base.value)]
+        if not kept:
+            return made
+        evidence = [source for base in kept for source in base.evidence] + [*made.evidence]
+        drafted = self._of_profile(key, value, made.metadata["reason"], {})
+        return structs.replace(
+            made,
+            content=drafted.content,
+            metadata=drafted.metadata,
+            evidence=tuple(dict.fromkeys(evidence))[-compression.MOST_EVIDENCE :],
+            trust=rules.lowest_trust((made.trust, *(base.trust for base in kept))),
+        )
+
+    def _waiting_here(self) -> list[Record]:
+        waiting = self._people(State.CONSTRAINED)
+        return [record for record in waiting if record.user == self._scope.user]
 
     def _people(self, state: State) -> list[Record]:
         return self._store.listed(Filter(self._scope.user, (Layer.PROFILE,), (state,)), EVERY)

@@ -54,7 +54,7 @@ class Remember:
         stored: list[Record] = []
 
         def episode(turns: Sequence[Record]) -> Draft:
-            return scope.draft(conversations.episode(talk, turns, key))
+            return scope.draft(conversations.episode(talk, turns, key, keep_raw=keep_raw))
 
         try:
             self._failsafe.before_write()
@@ -66,13 +66,14 @@ class Remember:
                 stored += self.insert(transaction, [episode(stored)])
                 conversations.check_same(stored[-1], talk, key)
                 if keep_raw:
+                    stored[-1] = conversations.with_raw_hash(transaction, stored[-1], talk)
                     file = conversations.keep(self._folder(), talk, stored[-1])
             scope.changed(len(stored))
         except OUTAGES as error:
             conversations.unkeep(file)
             stored = self._failsafe.keep(error, action, now, drafts, stored, episode)
             conversations.check_same(stored[-1], talk, key)
-            if keep_raw:
+            if keep_raw and conversations.RAW_HASH in stored[-1].metadata:
                 conversations.keep(self._folder(), talk, stored[-1])
         except BaseException:
             conversations.unkeep(file)

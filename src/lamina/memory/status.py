@@ -47,10 +47,11 @@ class Status:
             *unreported(outage, report["problems"]),
             *resilient.problems(),
         ]
-        jobs, problems = self._jobs()
+        jobs, others, problems = self._jobs()
         report["problems"] += unreported(outage, [scope.parts.status_files.problem, *problems])
         if scope.user is None:
             report["jobs"] = [job.to_dict() for job in jobs]
+            report["other_jobs"] = others
             late = ", ".join(job.job for job in jobs if job.overdue)
             report["problems"] += [f"overdue: {late}; see `lamina run`"] if late else []
             if scope.actor.role is Role.OPERATOR:
@@ -109,10 +110,11 @@ class Status:
             arrived = sources.arrived(db, user, since, slot)
         return bursts.find(arrived, repeated)
 
-    def _jobs(self) -> tuple[list[Outlook], list[str | None]]:
-        """Say how the jobs stand, and what is wrong with the two files that rule them."""
+    def _jobs(self) -> tuple[list[Outlook], list[str], list[str | None]]:
+        """Say how the jobs stand, which are not ours, and what is wrong with the files of rules."""
         problems: list[str | None] = []
         jobs: list[Outlook] = []
+        others: list[str] = []
         retention = self._scope.parts.lifecycle.retention
         try:
             retention.current()
@@ -121,10 +123,12 @@ class Status:
             problems.append(error.message)
         if self._scope.user is None:
             try:
-                jobs = self._scope.parts.jobs.outlook()
+                orchestrator = self._scope.parts.jobs.orchestrator()
+                others = [*orchestrator.timetable.current().others]
+                jobs = orchestrator.outlook()
             except LaminaError as error:
                 problems.append(error.message)
-        return jobs, problems
+        return jobs, others, problems
 
     def _add_violations(self, report: dict[str, Any]) -> None:
         """Count attempts to cross a boundary of this home, which only an operator sees."""

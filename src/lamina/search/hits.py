@@ -5,13 +5,16 @@ Scores are rounded before they are compared, so that every machine orders them a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamina.model.record import Hit, Hits, Record, Trust
+from lamina.search import current
 from lamina.search.near_copies import NearCopies
 from lamina.search.request import Column, Request
 from lamina.store.index.catalogue import Rows
@@ -25,11 +28,15 @@ Parts = dict[str, float]
 
 
 class _Ranked:
-    """A record, its place among the rows, and the number of near-copies that it stands for."""
+    """A record, its place among the rows, and the number of near-copies that it stands for.
 
-    def __init__(self, place: int, record: Record) -> None:
+    One that comes before a stale record has at least that record's score.
+    """
+
+    def __init__(self, place: int, record: Record, least: float = -math.inf) -> None:
         self.place = place
         self.record = record
+        self.least = least
         self.copies = 0
 
 
@@ -41,9 +48,12 @@ def hits(
     score = np.round(sum(rounded.values(), np.zeros(len(rows))), DIGITS)
 
     def hit(ranked: _Ranked) -> Hit:
-        place = ranked.place
+        place, total = ranked.place, float(score[ranked.place])
         shown = {name: float(part[place]) for name, part in rounded.items() if part[place]}
-        return Hit(ranked.record, float(score[place]), shown, ranked.copies)
+        if ranked.least > total:
+            shown["current"] = round(ranked.least - total, DIGITS)
+            total = ranked.least
+        return Hit(ranked.record, total, shown, ranked.copies)
 
     best = [hit(ranked) for ranked in _distinct(request, rows, score)]
     return Hits(best, request.notes, confidence)
@@ -54,15 +64,11 @@ def _distinct(request: Request, rows: Rows, score: Column) -> list[_Ranked]:
     kept: list[_Ranked] = []
     originals: list[_Ranked] = []
     copies = NearCopies()
+    told: set[str] = set()
     for best in _batches(request, rows, score):
-        records = request.look.records(rows[best].tolist(), request.chosen)
-        for place in best.tolist():
-            record = records.get(int(rows[place]))
-            if record is None:
-                continue
-            ranked = _Ranked(place, record)
-            if record.trust is Trust.EXTERNAL:
-                original, is_new = copies.add(record.content)
+        for ranked in _ranked(request, rows, score, best, told):
+            if ranked.record.trust is Trust.EXTERNAL:
+                original, is_new = copies.add(ranked.record.content)
                 if not is_new:
                     originals[original].copies += 1
                     continue
@@ -71,6 +77,25 @@ def _distinct(request: Request, rows: Rows, score: Column) -> list[_Ranked]:
         if len(kept) >= request.limit:
             break
     return kept[: request.limit]
+
+
+def _ranked(
+    request: Request, rows: Rows, score: Column, best: Rows, told: set[str]
+) -> Iterator[_Ranked]:
+    """Read the records of some places, with active ones before those whose place they take."""
+
+    def read(places: Rows, least: float = -math.inf) -> Iterator[_Ranked]:
+        records = request.look.records(rows[places].tolist(), request.chosen)
+        for place in places.tolist():
+            if (record := records.get(int(rows[place]))) is not None:
+                yield _Ranked(place, record, least)
+
+    def matches(stale: _Ranked, active: list[Record]) -> list[_Ranked]:
+        places = np.flatnonzero(np.isin(rows, [record.seq for record in active]))
+        order = places[best_of(request, rows[places], score[places], len(places))]
+        return list(read(order, float(score[stale.place])))
+
+    return current.first(request, read(best), told, matches)
 
 
 def _batches(request: Request, rows: Rows, score: Column) -> Iterator[Rows]:
@@ -104,19 +129,28 @@ def bounded(
 ) -> Hits:
     """Return the best rows by a score that needs the record, under a bound that needs its row.
 
-    Records are read from the highest bound down, until no unread one could be among the best.
+    Records are read from the highest bound down, until no unread one could be among the best. The
+    formula says the score: an active record that comes before a stale one keeps its own.
     """
+
+    def ranked(records: Iterable[Record]) -> list[Hit]:
+        scored = ((record, parts_of(record)) for record in records)
+        hits = [
+            Hit(record, round(sum(parts.values()), DIGITS), parts)
+            for record, parts in scored
+            if parts is not None
+        ]
+        return sorted(hits, key=lambda hit: (-hit.score, order(hit.record)))
+
     best: list[Hit] = []
     for chunk, ceiling in _chunks(rows, bound):
         if len(best) >= request.limit and best[request.limit - 1].score > ceiling:
             break
-        for record in request.look.records(chunk.tolist(), request.chosen).values():
-            parts = parts_of(record)
-            if parts is not None:
-                best.append(Hit(record, round(sum(parts.values()), DIGITS), parts))
+        best += ranked(request.look.records(chunk.tolist(), request.chosen).values())
         best.sort(key=lambda hit: (-hit.score, order(hit.record)))
         del best[request.limit :]
-    return Hits(best, request.notes)
+    placed = current.first(request, best, set(), lambda _, active: ranked(active))
+    return Hits(tuple(islice(placed, request.limit)), request.notes)
 
 
 def _chunks(rows: Rows, bound: Column) -> Iterator[tuple[Rows, float]]:

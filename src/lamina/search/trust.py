@@ -1,6 +1,7 @@
 """Weigh records by their trust (V8): a little in the score, and a reserve among the candidates.
 
-No text from outside can take the reserve, however many there are.
+No text from outside can take the reserve, however many there are. Where a search asks for stale
+records, active ones have a reserve, too.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.model.record import Trust
-from lamina.search import hits
+from lamina.search import current, hits
 from lamina.search.request import Column, Request
-from lamina.store.index.catalogue import TRUSTS, Rows
+from lamina.store.index.catalogue import TRUSTS, Mask, Rows
 
 # They decide among texts that fit about as well. What fits clearly better has more than this from
 # its words or its meaning.
@@ -30,9 +31,20 @@ def part(request: Request, rows: Rows) -> Column:
 
 
 def best_of(request: Request, rows: Rows, score: NDArray[Any], number: int, own: int) -> Rows:
-    """Return the places of the highest scores, together with those of the best own records."""
+    """Return the places of the highest scores, with those of the best own and active records."""
     best = hits.best_of(request, rows, score, number)
-    if not request.has_outside or len(best) < number:
+    if len(best) < number:
         return best
-    inside = np.flatnonzero(~request.is_outside(rows))
-    return np.union1d(best, inside[hits.best_of(request, rows[inside], score[inside], own)])
+    if request.has_outside:
+        best = np.union1d(best, _best_among(request, rows, score, ~request.is_outside(rows), own))
+    if current.has_stale(request):
+        active = current.is_active(request, rows)
+        best = np.union1d(best, _best_among(request, rows, score, active, number))
+    return best
+
+
+def _best_among(
+    request: Request, rows: Rows, score: NDArray[Any], members: Mask, number: int
+) -> Rows:
+    among = np.flatnonzero(members)
+    return among[hits.best_of(request, rows[among], score[among], number)]

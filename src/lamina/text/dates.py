@@ -145,7 +145,7 @@ def _without_year(today: date, of_year: Callable[[int], Span]) -> Span:
     raise ValueError
 
 
-def _is_past(found: re.Match[str]) -> bool:
+def is_past(found: re.Match[str]) -> bool:
     """Tell if the sentence around a phrase is in the past tense."""
     before = SENTENCE_END.split(found.string[max(0, found.start() - CONTEXT) : found.start()])[-1]
     after = SENTENCE_END.split(found.string[found.end() : found.end() + CONTEXT])[0]
@@ -221,7 +221,7 @@ def _named_day(found: re.Match[str], today: date) -> Span:
 
 def _away(found: re.Match[str], today: date, turn: int, is_doubtful: bool = False) -> Span:
     """Resolve a span around the day that lies so many units away."""
-    if is_doubtful and _is_past(found):
+    if is_doubtful and is_past(found):
         raise ValueError  # "I wrote it in two days" tells how long it took
     day, unit = _moved(found, today, turn), found["unit"].lower()
     if unit == "weekend":
@@ -251,11 +251,11 @@ def _calendar(unit: str, today: date, turn: int) -> Span:
 
 
 def _this_weekend(found: re.Match[str], today: date) -> Span:
-    return _calendar("weekend", today, -1 if today.weekday() < 5 and _is_past(found) else 0)
+    return _calendar("weekend", today, -1 if today.weekday() < 5 and is_past(found) else 0)
 
 
 def _weekday(found: re.Match[str], today: date) -> Span:
-    turn = TURNS[found["turn"].lower()] or (-1 if _is_past(found) else 1)
+    turn = TURNS[found["turn"].lower()] or (-1 if is_past(found) else 1)
     distance = turn * (SHORT_WEEKDAYS.index(found["weekday"][:3].lower()) - today.weekday()) % 7
     return _days(today + turn * (distance or (0 if found["turn"].lower() == "this" else 7)) * DAY)
 

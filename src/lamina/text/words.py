@@ -130,11 +130,11 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def meant(word: str, known: Iterable[str]) -> str:
+def meant(word: str, known: Iterable[str], alike: float = 0.6) -> str:
     """Suggest the known word that was perhaps meant, as the end of a message."""
     import difflib
 
-    near = difflib.get_close_matches(word, known, 1)
+    near = difflib.get_close_matches(word, known, 1, alike)
     return f"; did you mean {near[0]}?" if near else ""
 
 

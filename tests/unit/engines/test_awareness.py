@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.engines import awareness
-from lamina.engines.awareness import DATE, ESCALATION, PENDING, REQUEST, REVIEW, answers, pending
+from lamina.engines.awareness import (
+    DATE,
+    ESCALATION,
+    PENDING,
+    REQUEST,
+    REVIEW,
+    Days,
+    answers,
+    pending,
+)
 from lamina.model.record import Layer, Record, State, iso
 from lamina.text import dates
 from tests.conftest import START
@@ -33,7 +42,9 @@ def memory(
 def why(*records: Record, today: date = TODAY) -> list[str]:
     """The reasons, with the answers and dates that the records themselves give."""
     spans = {
-        one.id: [(found.start, found.end) for found in dates.find(one.content, one.occurred_at)]
+        one.id: Days(
+            [(found.start, found.end) for found in dates.find(one.content, one.occurred_at)]
+        )
         for one in records
     }
     return [item["why"] for item in pending(records, answers(records), today, spans)]
@@ -148,7 +159,9 @@ def test_a_day_that_has_come(days: int, listed: bool) -> None:
     with the day."""
     trip = memory(1, content="the trip is on 2026-05-11")
     came = date(2026, 5, 11) + days * DAY
-    found = pending([trip], frozenset(), came, {trip.id: [(date(2026, 5, 11), date(2026, 5, 12))]})
+    found = pending(
+        [trip], frozenset(), came, {trip.id: Days([(date(2026, 5, 11), date(2026, 5, 12))])}
+    )
     assert [(item["why"], item["due"]) for item in found] == (
         [(DATE, "2026-05-11")] if listed else []
     )
@@ -169,7 +182,7 @@ def test_the_latest_of_several_days_counts() -> None:
     """L12: of the days of one text the latest that has come is the one that is due."""
     one = memory(1)
     spans = [(TODAY + day * DAY, TODAY + (day + 1) * DAY) for day in (1, 3, 20)]
-    (found,) = pending([one], frozenset(), TODAY + 4 * DAY, {one.id: spans})
+    (found,) = pending([one], frozenset(), TODAY + 4 * DAY, {one.id: Days(spans)})
     assert found["due"] == "2026-05-04"
 
 
@@ -249,7 +262,7 @@ def test_what_came_of_a_request_answers_it(kind: str) -> None:
 def test_a_day_may_come_on_the_day_it_is_stored() -> None:
     """L12: what was said before and is stored on the very day is not too late."""
     one = memory(1, occurred_at=MIDNIGHT - timedelta(days=3), created_at=MIDNIGHT)
-    spans = {one.id: [(TODAY, TODAY + timedelta(days=1))]}
+    spans = {one.id: Days([(TODAY, TODAY + timedelta(days=1))])}
     assert [told_["due"] for told_ in awareness.pending([one], frozenset(), TODAY, spans)] == [
         TODAY.isoformat()
     ]
@@ -268,3 +281,26 @@ def test_only_texts_name_what_is_answered() -> None:
         [memory(1, metadata={"answers": ["a", 5, None], "request_id": "b"})]
     ) == {"a", "b"}
     assert awareness.answers([memory(1, metadata={"answers": 5})]) == frozenset()
+
+
+def test_a_day_that_recurs() -> None:
+    """L12: a recurring day is due on that day alone, once for each time: an answer settles the time
+    at which it comes, and a status of done all of them."""
+    one = memory(1, "request", "call Ana every Monday", occurred_at=START - DAY)
+    again = {one.id: Days(is_again=True)}
+    earlier = memory(2, "result", evidence=(one.id,), occurred_at=START - timedelta(hours=20))
+    now = memory(3, "result", evidence=(one.id,), occurred_at=START)
+
+    def due(*answering: Record, days: Any = again, record: Record = one) -> list[Any]:
+        settled, today = answers(answering), answers(answering, since=TODAY)
+        found = pending([record], settled, TODAY, days, today)
+        return [(item["why"], item.get("due")) for item in found]
+
+    assert due() == [(REQUEST, None)]
+    assert due(earlier) == [(DATE, TODAY.isoformat())]
+    assert due(earlier, now) == []
+    assert due(earlier, days={}) == []
+    done = memory(4, content="every Monday", metadata={"status": "done"}, occurred_at=START - DAY)
+    assert due(record=done, days={done.id: Days(is_again=True)}) == []
+    said_today = memory(5, content="every Friday")
+    assert due(record=said_today, days={said_today.id: Days(is_again=True)}) == []

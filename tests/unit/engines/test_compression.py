@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from lamina.engines import compression, profile
-from lamina.engines.compression import Decision, Fate, Joined, Plan, Shelf, Summary, Target, slug
+from lamina.engines.compression import Decision, Fate, Joined, Plan, Shelf, Summary, Target
+from lamina.engines.profile import slug
 from lamina.model import hashing, rules
 from lamina.model.record import Layer, Record, State, Trust
 from lamina.text import words
@@ -548,8 +549,8 @@ def test_a_list_takes_128_kib() -> None:
 
 def test_a_key_of_many_words_ends_with_eight_letters_of_its_hash() -> None:
     """L9: keys stay the same from version to version, so the form of the hash does too."""
-    assert re.fullmatch(r"i-like-c-[0-9a-f]{8}", compression.slug("I like C++"))
-    assert compression.slug("I like tea.") == compression.slug("I like tea!") == "i-like-tea"
+    assert re.fullmatch(r"i-like-c-[0-9a-f]{8}", profile.slug("I like C++"))
+    assert profile.slug("I like tea.") == profile.slug("I like tea!") == "i-like-tea"
 
 
 def test_what_is_known_is_told_as_known() -> None:
@@ -785,8 +786,8 @@ def test_a_value_said_at_the_same_moment_changes_nothing() -> None:
 
 def test_a_key_has_sixty_characters() -> None:
     """L9: one more, and its beginning and a hash stand for it."""
-    assert compression.slug("x" * 60) == "x" * 60
-    assert len(compression.slug("x" * 61)) == 69
-    assert compression.slug("🍵").startswith("preference-")
-    assert compression.slug(f"{'x' * 59} yy").startswith("x" * 59 + "-")
-    assert "--" not in compression.slug(f"{'x' * 59} yy")
+    assert profile.slug("x" * 60) == "x" * 60
+    assert len(profile.slug("x" * 61)) == 69
+    assert profile.slug("🍵").startswith("preference-")
+    assert profile.slug(f"{'x' * 59} yy").startswith("x" * 59 + "-")
+    assert "--" not in profile.slug(f"{'x' * 59} yy")

@@ -294,7 +294,10 @@ def test_a_patch_becomes_keys() -> None:
         ({"schedule": {"x": math.inf}}, "schedule.x inf"),
         ({"schedule": {5: "x"}}, "schedule 5"),
         ({"schedule": {" ": "x"}}, "schedule"),
-        ({"preferences": ["tea"]}, "preferences"),
+        ({"preferences": "tea"}, "preferences"),
+        ({"preferences": ["tea", 5]}, r"preferences\[1\] 5"),
+        ({"preferences": ["tea", " "]}, r"preferences\[1\]"),
+        ({"preferences": []}, "empty"),
         ({"preferences": {"name": "Ana"}}, "'name'"),
         ({"preferences": {"schedule.x": "y"}}, "'schedule.x'"),
         ({"preferences": {"evidence_ids": "y"}}, "'evidence_ids'"),
@@ -530,3 +533,41 @@ def test_half_a_character_is_no_text() -> None:
     for key in ("name", "interests", "drink"):
         with pytest.raises(InvalidInput):
             profile.checked(key, "a\ud800")
+
+
+# Growing
+
+
+def test_preferences_as_texts() -> None:
+    """R10: preferences may be a list of texts; each has a key made of its words, the same in every
+    call, and never that of another value."""
+    texts = ["Short answers", "tea", "Tea ", "no C++", "Name", "I like tea.", "I like tea!"]
+    items = dict(patch_items({"preferences": texts}))
+    assert list(items.values()) == ["Short answers", "tea", "no C++", "Name", "I like tea."]
+    assert list(items)[:2] == ["short-answers", "tea"]
+    assert all(profile.field_of(key)[0] == "preferences" for key in items)
+    assert dict(patch_items({"preferences": texts[::-1]})).keys() == items.keys()
+    for taken, patch in (({"tea": "green"}, {}), ({}, {"tea": "green"})):
+        kept = dict(patch_items({"preferences": ["Tea"], **patch}, taken))
+        assert kept.pop(profile.slug("Tea", hashed=True)) == "Tea"
+        assert kept == patch
+    assert patch_items({"preferences": ["Tea"]}, {"tea": "tea"}) == [("tea", "Tea")]
+
+
+@every(
+    ("key", "known", "given", "grown"),
+    [
+        ("interests", ["chess"], ["tea"], ["chess", "tea"]),
+        ("interests", ["chess", "tea"], ["Chess ", "go"], ["chess", "tea", "go"]),
+        ("stable_facts", "lives in Oslo", ["is tall"], ["lives in Oslo", "is tall"]),
+        ("do_not_assume", ["a"], [], ["a"]),
+        ("relationships.Ben", "brother", {"city": "Oslo"}, {"relation": "brother", "city": "Oslo"}),
+        ("relationships.Ben", "brother", "colleague", "colleague"),
+        ("relationships.Ben", {"city": "Oslo"}, {"city": "Rome"}, {"city": "Rome"}),
+    ],
+)
+def test_growing(key: str, known: Any, given: Any, grown: Any) -> None:
+    """R10: lists take in new lines, each once; a person's details are set one by one."""
+    assert profile.grows(key)
+    assert profile.grown(key, [known], given) == grown
+    assert profile.grown(key, [grown], given) == grown

@@ -303,6 +303,7 @@ def test_only_what_was_said_is_summed_up() -> None:
         *({"state": state} for state in State if state is not State.ACTIVE),
         *(
             {"metadata": {"raw_hash": "ab"}},
+            {"metadata": {"turns_hash": "ab"}},
             {"metadata": first.metadata},
             {"speaker": "system"},
             {"archived": "a.jsonl:1"},

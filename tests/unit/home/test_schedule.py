@@ -73,9 +73,9 @@ def test_the_documents_file_is_read(tmp_path: Path) -> None:
     ("body", "line", "message"),
     [
         (
-            "every:\n  - name: tea\n    minutes: 5\n",
-            2,
-            "unknown job 'tea'; known are memory_rotate_check, expiry, embedding",
+            "daily: [tea]\nevery:\n  - {name: tea}\n  - name: expiry\n    minutes: soon\n",
+            5,
+            "minutes = soon is not a whole number",
         ),
         (
             "every:\n  - name: expiry\n    minutes: -5\n",
@@ -114,13 +114,75 @@ def test_the_documents_file_is_read(tmp_path: Path) -> None:
 def test_a_wrong_schedule_is_told_with_file_line_and_value(
     tmp_path: Path, body: str, line: int, message: str
 ) -> None:
-    """L6: unknown and repeated jobs and absurd times are errors that name the place, and
-    the known jobs."""
+    """L6: wrong entries of jobs that are ours, repeated ones and absurd times are errors that name
+    the place, also beside foreign ones."""
     path = write(tmp_path, body)
     with pytest.raises(InvalidInput) as caught:
         Timetable(tmp_path).current()
     assert caught.value.message.startswith(f"{path}, line {line}: ")
     assert message in caught.value.message
+
+
+SKY = """
+heartbeat: {seconds: 30}
+every:
+  - name: "memory_rotate_check"
+    minutes: 7
+  - name: heartbeat
+    seconds: 30
+  - {name: garmin_sync, minutes: 60, only-on: [Mon, Tue]}
+  - expirry
+daily:
+  - {name: morning_brief, at: "07:00"}
+  - name: "night_report"
+    time: 22:15
+  - 5.5
+weekly: {1: review, "<<": {}}
+"""
+
+
+def test_the_file_of_another_program(tmp_path: Path) -> None:
+    """L6, H7: a file with sections and jobs of another program does not stop ours, and what is not
+    ours is named once, whatever it holds."""
+    write(tmp_path, SKY)
+    found = Timetable(tmp_path).current()
+    assert {job.name: job.minutes for job in found.every}["memory_rotate_check"] == 7
+    assert {job.name for job in found.every} == set(KNOWN)
+    assert found.others == (
+        "heartbeat",
+        "garmin_sync",
+        "expirry (did you mean expiry?)",
+        "daily: morning_brief",
+        "daily: night_report",
+        "daily: 5.5",
+        "weekly",
+    )
+    assert found.note is not None
+    assert "garmin_sync" in found.note
+    assert schedule.DEFAULT.note is None
+
+
+def test_many_foreign_jobs(tmp_path: Path) -> None:
+    """L6: however many entries are not ours, the note stays short and reading it is quick."""
+    write(tmp_path, "every:\n" + "".join(f" - job{n}\n" for n in range(5_000)))
+    found = Timetable(tmp_path).current()
+    assert found.every == schedule.DEFAULT.every
+    assert found.others[-2:] == ("job19", "and 4,980 more")
+
+
+@every("body", ["daily: &d [*d, tea]\n", "other: {<<: {every: []}}\n", "daily: {? [1]: 2}\n"])
+def test_strange_foreign_yaml(tmp_path: Path, body: str) -> None:
+    """L6: what is not ours may be anything that YAML can say."""
+    write(tmp_path, body)
+    assert Timetable(tmp_path).current().every == schedule.DEFAULT.every
+
+
+@every("body", ["<<: {every: []}\n", "every: &e [*e]\n", "daily: [\n", "1: 2\n", "- daily\n"])
+def test_strange_yaml(tmp_path: Path, body: str) -> None:
+    """L6: a file that cannot be read is refused with its line."""
+    write(tmp_path, body)
+    with pytest.raises(InvalidInput, match=", line "):
+        Timetable(tmp_path).current()
 
 
 def test_a_bad_schedule_keeps_the_old_one_running(tmp_path: Path) -> None:

@@ -17,13 +17,14 @@ from typing import Any, cast
 import apsw
 import pytest
 
-from lamina import Memory
+from lamina import Memory, Operator
 from lamina.errors import Conflict, InvalidInput, LaminaError, Refused
 from lamina.model.clock import moment
 from lamina.model.record import Layer
 from lamina.text import fence
 from tests.cases import every
 from tests.conftest import START, STORE_ID, Desk, Ticking, contents, size, verified
+from tests.contract.living import unsound
 
 TALK: list[dict[str, Any]] = [
     {"speaker": "Ana", "text": "Shall we have tea?", "at": START - timedelta(hours=2)},
@@ -69,8 +70,8 @@ def test_turns_become_records_in_their_order(mem: Memory) -> None:
 
 def test_the_episode(mem: Memory) -> None:
     """R9: it says who took part, when it began, which turns it is made of, and the hash
-    of the whole."""
-    made = mem.remember_conversation(TALK, session="s1")
+    of the whole that was kept."""
+    made = mem.remember_conversation(TALK, session="s1", keep_raw=True)
     episode = made.episode
     assert episode.evidence == tuple(record.id for record in made)
     assert episode.occurred_at == made[0].occurred_at
@@ -99,7 +100,7 @@ def test_participants(mem: Memory, given: Any, expected: list[str]) -> None:
 def test_the_view_shows_the_episode(desk: Desk, mem: Memory) -> None:
     """R9: any SQLite tool sees the episode in the view `episodes`, with its participants
     and its hash."""
-    made = mem.remember_conversation(TALK, session="s1")
+    made = mem.remember_conversation(TALK, session="s1", keep_raw=True)
     with closing(
         apsw.Connection(str(desk.folder() / "memory.db"), flags=apsw.SQLITE_OPEN_READONLY)
     ) as connection:
@@ -267,12 +268,37 @@ def test_the_day_is_that_of_the_conversation(mem: Memory) -> None:
     ).is_file()
 
 
-def test_without_being_asked_no_file_is_written(mem: Memory) -> None:
-    """R9: the hash is there all the same, and it is that of the file that would have been kept."""
-    made = mem.remember_conversation(TALK, "s1")
-    assert files(mem) == []
-    kept = mem.remember_conversation(TALK, "s1", keep_raw=True)
-    assert kept.episode.metadata["raw_hash"] == made.episode.metadata["raw_hash"]
+def test_without_being_asked_no_file_is_written(desk: Desk, op: Operator) -> None:
+    """R9: where no raw text was kept `raw_hash` is empty: in the record, in the view `episodes` and
+    in exports."""
+    made = op.remember_conversation(TALK, "s1")
+    assert files(op) == []
+    assert "raw_hash" not in made.episode.metadata
+    exported = desk.home.parent / "sentinel.db"
+    op.export_as("sentinel", exported)
+    for path in (desk.folder() / "memory.db", exported):
+        with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+            rows = connection.execute("SELECT raw_hash FROM episodes").fetchall()
+        assert rows == [(None,)] * (len(TALK) + 1)
+
+
+def test_a_file_that_is_wanted_later(desk: Desk, op: Operator) -> None:
+    """R9, L1: the same key with `keep_raw` keeps the file of the same episode, which then has its
+    hash; another conversation is still told apart."""
+    made = op.remember_conversation(TALK, "s1", key="k")
+    with pytest.raises(Conflict, match="another conversation"):
+        op.remember_conversation(TALK, "s1", ["Cleo"], key="k", keep_raw=True)
+    assert files(op) == []
+    kept = op.remember_conversation(TALK, "s1", key="k", keep_raw=True)
+    assert kept.episode.id == made.episode.id
+    (path,) = [file for file in files(op) if file.is_file()]
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == kept.episode.metadata["raw_hash"]
+    assert op.get(made.episode.id) == kept.episode
+    before = size(op)
+    assert op.remember_conversation(TALK, "s1", key="k").episode == kept.episode
+    assert size(op) == before
+    assert verified(op)
+    assert unsound(op) == []
 
 
 def test_the_hash_depends_on_what_was_said_alone(tmp_path: Path) -> None:
@@ -287,7 +313,7 @@ now = datetime(2026, 5, 1, tzinfo=UTC)
 turns = [{"text": "tea", "at": ("2026-05-01T10:00:00+02:00", 1777622400, datetime(2026, 5, 1, 8, tzinfo=UTC))[int(sys.argv[2])],
     "tags": {"a", "b", "c", "d"}, "metadata": dict([("b", 1), ("a", 2)][:: 1 if int(sys.argv[2]) else -1])}]
 with connect(Role.AGENT, "sky", None, sys.argv[1], lambda: now, store_id=sys.argv[3]) as mem:
-    print(mem.remember_conversation(turns, "s").episode.metadata["raw_hash"])
+    print(mem.remember_conversation(turns, "s", keep_raw=True).episode.metadata["raw_hash"])
 """
     hashes = set()
     for number in range(3):

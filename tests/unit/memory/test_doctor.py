@@ -301,10 +301,14 @@ def test_a_home_that_cannot_be_written_is_told(read_only_home: Path) -> None:
     assert [problem for problem in problems if "cannot be written" in problem]
 
 
-@pytest.mark.parametrize("name", ["retention_rules.yaml", "schedule.yaml"])
-def test_a_bad_file_is_told_by_status_and_doctor(desk: Desk, op: Operator, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "body"), [("retention_rules.yaml", "nonsense: 1\n"), ("schedule.yaml", "every: 1\n")]
+)
+def test_a_bad_file_is_told_by_status_and_doctor(
+    desk: Desk, op: Operator, name: str, body: str
+) -> None:
     """L6: file and line, before any job fails by it."""
-    (desk.home / name).write_text("nonsense: 1\n")
+    (desk.home / name).write_text(body)
     assert any(f"{name}, line 1" in problem for problem in op.status()["problems"])
     found = [
         finding for finding in doctor.examine(Home(desk.home), "sky") if finding.level == "fail"

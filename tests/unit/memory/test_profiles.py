@@ -411,6 +411,91 @@ def test_others_propose_a_patch(desk: Desk, role: Role) -> None:
     assert {record.evidence for record in proposals} == {(source.id,)}
 
 
+@every("field", ["stable_facts", "interests", "do_not_assume"])
+def test_lists_grow(op: Operator, field: str) -> None:
+    """R10: a list takes in what is new, each line once, and rests on the evidence of both; only
+    `replace` forgets the rest."""
+    one, two = op.remember("Ana said so"), op.remember("Ana said more")
+    op.upsert_user_profile({field: ["chess", "tea"]}, [one.id])
+    op.upsert_user_profile({field: [" Chess", "go"]}, [two.id])
+    known = op.user_profile()
+    assert getattr(known, field) == ["chess", "tea", "go"]
+    assert known.evidence_ids == [one.id, two.id]
+    before = size(op)
+    op.upsert_user_profile({field: ["TEA"]}, [two.id])
+    assert size(op) == before
+    known = op.upsert_user_profile({field: ["go"]}, [two.id], replace=True)
+    assert getattr(known, field) == ["go"]
+    assert known.evidence_ids == [two.id]
+    assert verified(op)
+
+
+def test_people_grow(op: Operator) -> None:
+    """R10: another person, or another detail of one, leaves what is known; a new relation takes the
+    place of the former."""
+    one, two = op.remember("Ana said so"), op.remember("Ana said more")
+    op.upsert_user_profile({"relationships": {"Ben": "brother"}}, [one.id])
+    op.upsert_user_profile({"relationships": [{"name": "Eva", "relation": "boss"}]}, [two.id])
+    known = op.upsert_user_profile({"relationships": {"ben": {"city": "Oslo"}}}, [two.id])
+    assert known.relationships == [
+        {"name": "ben", "relation": "brother", "city": "Oslo"},
+        {"name": "Eva", "relation": "boss"},
+    ]
+    assert known.evidence_ids == [one.id, two.id]
+    known = op.upsert_user_profile({"relationships": {"Ben": "cousin"}}, [two.id], replace=True)
+    assert known.relationships[0] == {"name": "Ben", "relation": "cousin"}
+    assert known.evidence_ids == [two.id]
+
+
+def test_proposals_grow(mem: Memory, op: Operator) -> None:
+    """R10, V1: what an agent adds to a list is a proposal that holds what is active and what waits,
+    so that confirming it loses nothing."""
+    said = op.remember("Ana said so")
+    op.upsert_user_profile({"interests": ["chess"]}, [said.id])
+    mem.upsert_user_profile({"interests": ["tea"]}, [mem.remember("tea").id])
+    mem.upsert_user_profile({"interests": ["go"]}, [mem.remember("go").id])
+    *_, last = sorted(waiting(mem), key=lambda record: record.seq)
+    assert last.metadata["value"] == ["chess", "tea", "go"]
+    assert last.trust is Trust.AGENT
+    op.confirm(last.id)
+    assert op.user_profile().interests == ["chess", "tea", "go"]
+
+
+def test_a_list_is_trusted_as_its_least_source(op: Operator) -> None:
+    """V8: an operator who adds to a list vouches for the new lines only."""
+    said = op.remember("Ana said so")
+    op.upsert_user_profile({"interests": ["chess"]}, [said.id])
+    (record,) = op.list(layers=["profile"])
+    move(op, record.id, trust=Trust.AGENT)
+    op.upsert_user_profile({"interests": ["tea"]}, [said.id])
+    (record,) = op.list(layers=["profile"])
+    assert (record.metadata["value"], record.trust) == (["chess", "tea"], Trust.AGENT)
+
+
+def test_a_users_list_begins_with_what_concerns_all(desk: Desk) -> None:
+    """R12: a user's list takes in the lines that it would otherwise hide, and changes nobody
+    else's."""
+    all_, ana = desk.operator(), desk.operator(user="ana")
+    all_.upsert_user_profile({"do_not_assume": ["a car"]}, [all_.remember("said").id])
+    ana.upsert_user_profile({"do_not_assume": ["a dog"]}, [ana.remember("said").id])
+    assert ana.user_profile().do_not_assume == ["a car", "a dog"]
+    assert all_.user_profile().do_not_assume == ["a car"]
+
+
+def test_preferences_as_a_list(op: Operator) -> None:
+    """R10: preferences that are only texts come beside those that have a key, and a key of another
+    value stays."""
+    said = op.remember("Ana said so")
+    op.upsert_user_profile({"tea": "green"}, [said.id])
+    op.upsert_user_profile({"preferences": ["Short answers", "Tea"]}, [said.id])
+    before = size(op)
+    known = op.upsert_user_profile({"preferences": ["tea", "short  answers"]}, [said.id])
+    assert size(op) == before
+    assert known.preferences.pop("tea") == "green"
+    assert sorted(known.preferences.values()) == ["Short answers", "Tea"]
+    assert known.preferences["short-answers"] == "Short answers"
+
+
 @pytest.mark.parametrize("role", [Role.OPERATOR, Role.AGENT])
 def test_the_same_patch_again_changes_nothing(desk: Desk, role: Role) -> None:
     """L1, V9: a retry stores nothing twice."""

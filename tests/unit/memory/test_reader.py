@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -326,6 +327,38 @@ def test_a_day_that_was_spoken_of_earlier_has_come(op: Operator, clock: Ticking)
     """L12: "tomorrow" counts from when it was said, also when that was stored later."""
     made = op.remember("The flight is tomorrow", at=clock.now - timedelta(days=1))
     assert [(item["id"], item["why"]) for item in op.pending()] == [(made.id, "the day has come")]
+
+
+def test_days_that_come_again(desk: Desk, op: Operator, clock: Ticking) -> None:
+    """L12: a recurring day is pending on each of its days, that day alone, and in the file for
+    other programs; what is done about it settles this time only."""
+    op.remember("Put the bins out every Monday")
+    op.remember("Pay the rent on the first of the month")
+    op.remember("Ana's party is every year on 4 June")
+    op.remember("Jeden Freitag Sport")
+    op.remember("We danced every Monday")
+    start = clock.now
+    due: dict[str, list[str]] = {}
+    for day in range(1, 63):
+        clock.set(start + timedelta(days=day))
+        for item in op.pending():
+            assert item["due"] == clock.now.date().isoformat()
+            due.setdefault(item["content"].split()[0], []).append(item["due"])
+    assert due.keys() == {"Put", "Pay", "Ana's", "Jeden"}
+    assert due["Put"][:2] == ["2026-05-04", "2026-05-11"]
+    assert len(due["Put"]) == 9
+    assert due["Pay"] == ["2026-06-01", "2026-07-01"]
+    assert due["Ana's"] == ["2026-06-04"]
+    assert due["Jeden"][0] == "2026-05-08"
+    clock.set(start + timedelta(days=66))  # a Monday
+    (bins,) = op.pending()
+    op.orchestrator().tick()
+    written = json.loads((desk.home / "status" / "sky_pending.json").read_text("utf-8"))
+    assert [item["id"] for item in written] == [bins["id"]]
+    op.remember("The bins are out", kind="action", evidence=[bins["id"]])
+    assert op.pending() == []
+    clock.set(start + timedelta(days=73))
+    assert [item["id"] for item in op.pending()] == [bins["id"]]
 
 
 def test_a_request_waits_until_its_result(op: Operator) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -166,11 +166,20 @@ class Store:
         return [self.record(row) for row in rows if row is not None]
 
     def pending(
-        self, user: str | None, since: int, until: int
+        self,
+        user: str | None,
+        since: int,
+        until: int,
+        recurring: Iterable[Sequence[Collection[str]]],
     ) -> tuple[list[Record], list[Record]]:
-        """Find what may wait for an answer or speaks of days in this span; and what may answer."""
+        """Find what may wait for an answer or speaks of days in this span; and what may answer.
+
+        `recurring` holds the words by which texts speak of a day that has come again.
+        """
         with self.index.snapshot() as look:
-            speaking = look.speaking_of(since, until).tolist()
+            speaking = set(look.speaking_of(since, until).tolist())
+            for hints in recurring:
+                speaking.update(look.hinting(hints).tolist())
         with self.database.moment() as db:
             waiting = [self.record(row) for row in pending.candidates(db, user, speaking)]
             answers = pending.answering(db, user, [record.id for record in waiting])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from lamina.model.clock import to_micros
 from lamina.model.record import Record
-from lamina.store.engine.sql import Connection, rows
+from lamina.store.engine.sql import Connection, numbers, rows
 from lamina.store.index.catalogue import Catalogue, Mask, Rows, Since
 from lamina.store.index.postings import Postings
 from lamina.store.tables import fulltext, outbox, records, vectors
@@ -105,6 +106,20 @@ class Snapshot:
     def holding(self, word: str, where: str = fulltext.SAID) -> Rows:
         """List the rows whose text holds a word."""
         return self._index.postings.holding(self._connection, word, where, self.catalogue.size)
+
+    def hinting(self, hints: Sequence[Collection[str]]) -> Rows:
+        """List the rows whose text holds a word of each collection."""
+        rows = [
+            functools.reduce(np.union1d, map(self.holding, words), np.zeros(0, np.int64))
+            for words in hints
+        ]
+        return functools.reduce(np.intersect1d, rows)
+
+    def with_facet(self, name: str, value: str) -> Rows:
+        """List the rows that have a facet, such as a slot."""
+        query = "SELECT record FROM facets WHERE name = ? AND value = ? ORDER BY record"
+        found = numbers(self._connection, query, (name, value))
+        return found[found < self.catalogue.size]
 
     def speaking_of(self, since: int, until: int) -> Rows:
         """List the rows whose text speaks of a day in this span."""

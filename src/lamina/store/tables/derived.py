@@ -16,18 +16,32 @@ from lamina.text import words
 
 TAG = "INSERT INTO tags (tag, record) VALUES (?, ?)"
 LINK = "INSERT INTO links (target, relation, record) VALUES (?, ?, ?)"
+TURNED = "SELECT seq, user, tags, evidence, supersedes, metadata FROM records"
+AT_ONCE = 10_000  # records
 
 
 def rebuild(connection: Connection, *, vectors: bool = False) -> None:
-    """Make words and facets anew, and drop what the next indexing makes.
+    """Make words, tags, links and facets anew, and drop what the next indexing makes.
 
     It happens inside the caller's transaction.
     """
     fulltext.rebuild(connection)
-    facets.rebuild(connection)
+    rebuild_turned(connection)
     for table in ("blocks", "codes", "days", *(("vectors", "spaces") if vectors else ())):
         connection.execute(f"DELETE FROM {table}")
     connection.executemany(meta.PUT, [("analyser", str(words.ANALYSER_VERSION)), ("blocks", "0")])
+
+
+def rebuild_turned(connection: Connection) -> None:
+    """Make anew what `turn` writes, for all records."""
+    for table in ("tags", "links", "facets"):
+        connection.execute(f"DELETE FROM {table}")
+    stored = rows(connection, TURNED)
+    for start in range(0, len(stored), AT_ONCE):
+        turned = Turned()
+        for row in stored[start : start + AT_ONCE]:
+            turned.add_stored(*row)
+        turned.write(connection)
 
 
 def count_unpacked(connection: Connection) -> int:
@@ -55,12 +69,7 @@ def turn(cursor: Cursor, stored: Sequence[Record]) -> None:
     for record in stored:
         evidence, supersedes = record.evidence, record.supersedes
         turned.add(record.seq, record.user, record.tags, evidence, supersedes, record.metadata)
-    if turned.tags:
-        cursor.executemany(TAG, turned.tags)
-    if turned.links:
-        cursor.executemany(LINK, turned.links)
-    if turned.facets:
-        cursor.executemany(facets.INSERT, turned.facets)
+    turned.write(cursor)
 
 
 def forget(cursor: Cursor, leaving: Sequence[Row]) -> None:
@@ -81,11 +90,9 @@ def forget(cursor: Cursor, leaving: Sequence[Row]) -> None:
 def forget_turned(cursor: Cursor, leaving: Sequence[Row]) -> None:
     """Remove what `turn` wrote for these records."""
     turned = Turned()
+    names = ("user", "tags", "evidence", "supersedes", "metadata")
     for row in leaving:
-        tags, evidence = texts(row[COLUMN["tags"]]), texts(row[COLUMN["evidence"]])
-        supersedes, metadata = texts(row[COLUMN["supersedes"]]), row[COLUMN["metadata"]]
-        decoded = {} if metadata == "{}" else hashing.decode(metadata)
-        turned.add(row[0], row[COLUMN["user"]], tags, evidence, supersedes, decoded)
+        turned.add_stored(row[0], *(row[COLUMN[name]] for name in names))
     delete = "DELETE FROM tags WHERE tag = ? AND record = ?"
     cursor.executemany(delete, turned.tags)
     delete = "DELETE FROM links WHERE target = ? AND relation = ? AND record = ?"
@@ -116,3 +123,25 @@ class Turned:
         self.links += [(target, "supersedes", seq) for target in supersedes]
         if metadata:
             self.facets += [(*facet, seq) for facet in facets.all_of(user, metadata)]
+
+    def add_stored(
+        self,
+        seq: int,
+        user: str | None,
+        tags: str,
+        evidence: str,
+        supersedes: str,
+        metadata: str,
+    ) -> None:
+        """Add a record by its columns, as they are stored."""
+        decoded = {} if metadata == "{}" else hashing.decode(metadata)
+        self.add(seq, user, texts(tags), texts(evidence), texts(supersedes), decoded)
+
+    def write(self, target: Connection | Cursor) -> None:
+        """Insert all rows; an empty list is no statement."""
+        if self.tags:
+            target.executemany(TAG, self.tags)
+        if self.links:
+            target.executemany(LINK, self.links)
+        if self.facets:
+            target.executemany(facets.INSERT, self.facets)

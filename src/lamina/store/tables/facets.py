@@ -7,7 +7,7 @@ from typing import Any
 
 from lamina.model import hashing, slots
 from lamina.model.rules import MAX_FACET
-from lamina.store.engine.sql import Connection, rows
+from lamina.store.engine.sql import Connection
 
 INSERT = "INSERT INTO facets (name, value, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 EVERY = "SELECT seq, user, metadata FROM records WHERE metadata <> '{}'"
@@ -23,14 +23,6 @@ def all_of(user: str | None, metadata: Mapping[str, Any]) -> Iterator[tuple[str,
     """Yield all that the table holds about a record."""
     yield from of(metadata)
     yield from slots.facets(user, metadata)
-
-
-def rebuild(connection: Connection) -> None:
-    """Make the table anew from the records, inside the caller's transaction."""
-    connection.execute("DELETE FROM facets")
-    for seq, user, metadata in rows(connection, EVERY):
-        pairs = all_of(user, hashing.decode(metadata))
-        connection.executemany(INSERT, [(*pair, seq) for pair in pairs])
 
 
 def differ(connection: Connection) -> bool:

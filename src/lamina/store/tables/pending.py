@@ -26,7 +26,7 @@ def candidates(connection: Connection, user: str | None, speaking: Iterable[int]
         f" AND ({OPEN} OR state = 'active'"
         " AND seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?2))) ORDER BY seq"
     )
-    return rows(connection, query, (user, json.dumps([int(number) for number in speaking])))
+    return rows(connection, query, (user, json.dumps(sorted(speaking))))
 
 
 def answering(connection: Connection, user: str | None, ids: Sequence[str]) -> list[Row]:

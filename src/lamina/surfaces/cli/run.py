@@ -53,6 +53,8 @@ def keep_running(orchestrator: Orchestrator, as_json: bool) -> int:
         ]
         # On standard error: other programs read what is printed for each job.
         click.echo(f"running {', '.join(jobs) or 'nothing: every job is off'}", err=True)
+        if (note := orchestrator.timetable.current().note) is not None:
+            click.echo(note, err=True)
         orchestrator.run(stop, stop.wait, lambda ran: _show(ran, as_json))
         click.echo("stopped", err=True)
     return 0

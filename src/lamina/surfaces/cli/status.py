@@ -58,6 +58,8 @@ def _show(invocation: Invocation, report: dict[str, Any]) -> None:
     if report.get("jobs"):
         click.echo()
         jobs_table(invocation.memory().jobs())
+    if others := report.get("other_jobs"):
+        click.echo(f"not ours, in schedule.yaml: {', '.join(others)}")
     for problem in report["problems"]:
         output.attention(problem)
 

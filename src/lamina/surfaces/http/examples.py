@@ -143,6 +143,7 @@ STATUS: dict[str, Any] = {
     "head": "4be1",
     "bytes": {"memory.db": 221184},
     "jobs": [],
+    "other_jobs": [],
 }
 READ = {
     "at": AT,
