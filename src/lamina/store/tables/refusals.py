@@ -67,7 +67,7 @@ class Refusal(msgspec.Struct, frozen=True, gc=False):
 class Summary(NamedTuple):
     """How many attempts were refused in some time, and the last of them."""
 
-    count: int
+    attempts: int
     last: Refusal | None
 
 
