@@ -4,7 +4,9 @@ and nothing of its content."""
 from __future__ import annotations
 
 import http.client
+import io
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -82,17 +84,15 @@ def test_an_agents_handle(desk: Desk, mem: Memory, op: Operator, record: str) ->
     many = [{"content": "x"}, {"content": CANARY, "layer": "profile"}]
     writes: dict[str, Callable[[], object]] = {
         "remember": lambda: mem.remember(CANARY, layer="profile"),
-        "remember_short": lambda: mem.remember_many([]) or mem.remember(CANARY, layer="semantic"),
         "remember_many": lambda: mem.remember_many(many),
         "explain_importance": lambda: mem.explain_importance(CANARY, layer="world"),
-        "set_tool": lambda: mem.world.set_tool({"name": CANARY}),
+        "set_tools": lambda: mem.world.set_tools([{"name": CANARY}]),
         "remove": lambda: mem.world.remove("tool", CANARY),
         "sync": lambda: mem.world.sync(),
     }
 
     def written(verb: str, write: Callable[[], object]) -> None:
-        named = "remember" if verb == "remember_short" else verb
-        with leaving(op, agents(named)), pytest.raises(Forbidden):
+        with leaving(op, agents(verb)), pytest.raises(Forbidden):
             write()
 
     check_all(writes.items(), written)
@@ -240,8 +240,10 @@ def test_the_command_line_of_an_agent(
     with lamina.operator("sky", home=tmp_path / "home") as op:
         with leaving(op, agents("open another agent's memory", "access", "cli")):
             assert call("--agent", "milton", "list").code == 3
+        event = json.dumps({"prompt": CANARY, "session_id": "1"}).encode()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(event)))
         with leaving(op, agents("open another agent's memory", "access", "hook")):
-            assert call("--agent", "milton", "hook", "user-prompt", stdin="{}").code == 0
+            assert call("--agent", "milton", "hook", "user-prompt").code == 0
         monkeypatch.setenv("LAMINA_USER", "ana")
         with leaving(op, agents("open another user's memory", "access", "cli")):
             assert call("--user", "ben", "list").code == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from heapq import merge
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -199,14 +200,18 @@ def append(cursor: Cursor, seed: bytes, refusals: Iterable[Refusal]) -> Counter:
 
 
 def latest(connection: Connection) -> Iterator[Refusal]:
-    """Yield all refusals, the newest first: what is being counted, then one link after the other.
-
-    Each link names the one before it, so that reads in between cost nothing.
-    """
+    """Yield all refusals, the newest first, with those that are being counted."""
     known = counter(connection)
     counting = [tally.refusal() for tally in known.tallies if tally.waiting]
-    yield from sorted(counting, key=lambda refusal: refusal.at, reverse=True)
-    seq = known.last
+    counting.sort(key=_time, reverse=True)
+    return merge(counting, _linked(connection, known.last), key=_time, reverse=True)
+
+
+def _linked(connection: Connection, seq: int) -> Iterator[Refusal]:
+    """Yield what one link after the other holds.
+
+    Each names the one before it, so that reads in between cost nothing.
+    """
     while seq and (found := rows(connection, f"{events.SELECT} WHERE seq = ?", (seq,))):
         body = events.body_of(found[0][1])
         try:
@@ -216,6 +221,10 @@ def latest(connection: Connection) -> Iterator[Refusal]:
             problem = f"link {seq} of the reads is damaged; run `lamina audit verify`"
             raise Corrupt(problem) from error
         seq = min(before, seq - 1)
+
+
+def _time(refusal: Refusal) -> datetime:
+    return refusal.at
 
 
 def differences(connection: Connection) -> Iterator[tuple[str, str]]:
