@@ -267,7 +267,7 @@ def test_the_operator_key(
         with leaving(op, Entry(person, "python", "open", "key")), pytest.raises(Forbidden):
             lamina.operator("sky", home=desk.home, key=key)
         with leaving(op, Entry(person, "python", "open", "key")), pytest.raises(Forbidden):
-            lamina.memory.opening.restore(desk.home / "x", "sky", desk.home, key=key)  # type: ignore[attr-defined]
+            lamina.memory.opening.restore(desk.home / "x", "sky", desk.home, key=key)
     with leaving(op, Entry(person, "cli", "forget", "key")):
         assert call("--agent", "sky", "forget", record, stdin="").code == 1
     monkeypatch.setenv("LAMINA_OPERATOR_KEY", WRONG)
