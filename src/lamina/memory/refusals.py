@@ -84,13 +84,17 @@ class Trails:
         self._home = home
         self._open: dict[str, ReadLog] = {}
 
-    def leave(self, agent: str, refusal: Refusal, *, wait: bool = False) -> None:
+    def leave(
+        self, agent: str, refusal: Refusal, *, wait: bool = False, is_logged: bool = False
+    ) -> None:
         """Leave a refusal in an agent's trail; one without a memory here has none.
 
-        Then the log of violations takes it, which is the home's.
+        Then the log of violations takes it, which is the home's, unless it has it already.
         """
         try:
             trail = self._trail(agent)
+            if trail is None and is_logged:
+                return
             if trail is None:
                 attempt = f"{refusal.verb} without {refusal.lacks}"
                 self._home.log_violation(refusal.at, refusal.actor, attempt, agent)
@@ -122,8 +126,8 @@ class Trails:
         return self._open[agent]
 
 
-def leave_once(home: Home, agent: str, refusal: Refusal) -> None:
+def leave_once(home: Home, agent: str, refusal: Refusal, *, is_logged: bool = False) -> None:
     """Leave a single refusal, durably, where no handle is open."""
     trails = Trails(home)
-    trails.leave(agent, refusal, wait=True)
+    trails.leave(agent, refusal, wait=True, is_logged=is_logged)
     trails.close()

@@ -132,7 +132,7 @@ class Invocation:
                 now = system_clock()
                 self.home.log_violation(now, actor, attempt, asked)
                 refusal = Refusal(now, actor, attempt, "access")
-                leave_once(self.home, chosen_agent(), refusal)
+                leave_once(self.home, chosen_agent(), refusal, is_logged=True)
                 raise NotFound(f"there is no {what} {shown(asked)} here")
 
     def _refuse_unknown(self) -> None:

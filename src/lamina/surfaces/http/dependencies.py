@@ -50,8 +50,8 @@ class Caller(NamedTuple):
             raise self.refusal(problem, "operator")
 
     def refusal(self, problem: str, lacks: str) -> Forbidden:
-        """Leave in the trail what is refused, and make the error that says so."""
-        self.service.refuse(self.visitor, self.verb, lacks)
+        """Leave in the trail what is refused, a violation, and make the error that says so."""
+        self.service.refuse(self.visitor, self.verb, lacks, is_logged=True)
         return Forbidden(problem, lacks=lacks)
 
 

@@ -221,10 +221,10 @@ class Service:
         """Note an attempt to see what is not the visitor's."""
         self.home.log_violation(self.clock(), visitor.actor, attempt, value)
 
-    def refuse(self, visitor: Visitor, verb: str, lacks: str) -> None:
+    def refuse(self, visitor: Visitor, verb: str, lacks: str, *, is_logged: bool = False) -> None:
         """Leave in the trail of the visitor's agent that something was refused."""
         refusal = Refusal(self.clock(), visitor.actor, verb, lacks)
-        self._trails.leave(visitor.agent, refusal)
+        self._trails.leave(visitor.agent, refusal, is_logged=is_logged)
 
     def refuse_nobody(self, verb: str, lacks: str) -> None:
         """Leave the same of somebody who shows nothing: in the trail of the host's agent."""
