@@ -73,6 +73,8 @@ def leave(trail: ReadLog, refusal: Refusal, *, wait: bool = True) -> None:
     """Leave a refusal in a trail. What keeps it from being written is logged, and no more."""
     try:
         trail.refuse(refusal, wait=wait)
+    except LaminaError as error:
+        log.warning("a refusal is not in the trail: %s", error.message)
     except Exception:  # whatever happens here, the caller is refused and told so
         log.exception("a refusal is not in the trail: %s", refusal.verb)
 

@@ -113,6 +113,7 @@ class ReadLog:
 
         Those of a flood are counted, and written about a second later.
         """
+        self._check_own()
         with self._refused_lock:
             self._refused.add(refusal)
         tally = self._counted.get(refusal.key)
