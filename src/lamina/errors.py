@@ -36,6 +36,16 @@ class Refused(LaminaError):
     code = "refused"
 
 
+class Forbidden(Refused):
+    """The caller has not the authority: `lacks` says which. The attempt is in the audit trail."""
+
+    is_noted = False  # in the trail
+
+    def __init__(self, message: str, *, lacks: str, **details: object) -> None:
+        super().__init__(message, lacks=lacks, **details)
+        self.lacks = lacks
+
+
 class Conflict(LaminaError):
     """The store contradicts the request: for example, it has the same key with another text."""
 

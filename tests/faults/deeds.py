@@ -276,6 +276,26 @@ def reads_of(operator: lamina.Operator) -> Any:
     return [read.action for read in operator.audit_reads(1000) if read.action == "get"]
 
 
+def be_refused(operator: lamina.Operator) -> None:
+    """An agent tries what only operators may. It is refused whatever the disk does; if that is not
+    in the trail, the handle says so."""
+    if refusals_of(operator):
+        return
+    options = {"failsafe": "off", "recall.embedders": ["none"]}
+    with lamina.open(AGENT, home=operator.home.path, clock=lambda: LATER, settings=options) as mem:
+        try:
+            mem.remember("written into the profile", layer="profile")
+        except lamina.Refused:
+            if mem.problems:
+                raise lamina.StoreUnavailable(mem.problems[0]) from None
+            return
+        raise AssertionError("the agent was not refused")
+
+
+def refusals_of(operator: lamina.Operator) -> Any:
+    return [(refusal.verb, refusal.count) for refusal in operator.audit_refusals(1000)]
+
+
 def some(operator: lamina.Operator) -> None:
     for n in range(6):
         operator.remember_short(f"memory {n}", ["old"] if n % 2 else [], n / 6, key=f"key {n}")

@@ -152,6 +152,7 @@ PATHS = {
     "reads strictly": WritePath(
         deeds.read_strictly, view=deeds.reads_of, settings={"audit.reads": "strict"}
     ),
+    "is refused": WritePath(deeds.be_refused, view=deeds.refusals_of),
     "keeps what a hook hears": WritePath(deeds.keep_message),
     "captures messages": WritePath(deeds.capture, is_whole=False),
     "puts an item for LangGraph": WritePath(chores.put_item, chores.with_an_item, chores.items),

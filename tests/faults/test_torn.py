@@ -56,8 +56,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Home:
     with opened(path) as operator:
         furnish(operator)
     operator_key.change(path, KEY)
-    with pytest.raises(lamina.Refused):
-        lamina.operator(AGENT, home=path, clock=lambda: NOW)  # which leaves a line about it
+    with pytest.raises(lamina.InvalidInput):
+        lamina.open("../sky", home=path, clock=lambda: NOW)  # which leaves a line about it
     ids = set(held(path / "agents" / AGENT, indexed=True))
     with opened(spooled := copied(path, path.parent / "spooled")) as operator:
         operator.close()

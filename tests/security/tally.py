@@ -29,6 +29,7 @@ CORPORA: dict[str, str] = {
     "test_locks": "locks",
     "test_failsafe": "fail-safe",
     "test_secrets": "secrets",
+    "test_refusals": "refusals",
     "test_network": "network",
     "test_report": "report",
 }

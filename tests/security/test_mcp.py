@@ -376,11 +376,11 @@ def test_what_is_wrong_with_the_tokens_lets_nobody_in() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         raise AssertionError
 
-    door = TokenGuard(app, *own_names(PORT), ("sky", None), broken)
+    door = TokenGuard(app, *own_names(PORT), ("sky", None), broken, lambda token, lacks: None)
     own = [(b"host", f"127.0.0.1:{PORT}".encode())]
-    refusal = door.refusal([*own, (b"authorization", b"Bearer x")])
+    refusal = door.denial([*own, (b"authorization", b"Bearer x")])
     assert refusal is not None
     assert refusal[0] == 503
-    twice = door.refusal([*own, *own, (b"authorization", b"Bearer x")])
+    twice = door.denial([*own, *own, (b"authorization", b"Bearer x")])
     assert twice is not None
     assert twice[0] == 421

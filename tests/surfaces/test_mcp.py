@@ -270,7 +270,7 @@ def test_a_request_to_forget_waits_in_the_queue(desk: Desk) -> None:
         ("remember", {"content": "x" * (1024 * 1024 + 1)}),
         ("remember", {"content": "x", "importance": 2}),
         ("remember", {"content": "x", "importance": "high"}),
-        ("remember", {"content": "x", "layer": "semantic"}),
+        ("remember", {"content": "x", "layer": "attic"}),
         ("remember", {"content": "x", "kind": "nonsense"}),
         ("remember", {"content": "x", "tags": "home"}),
         ("remember", {"content": "x", "tags": ["a"] * 257}),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from lamina.errors import Corrupt, InvalidInput, Refused, StoreUnavailable
+from lamina.errors import Corrupt, Forbidden, InvalidInput, StoreUnavailable
 from lamina.home import ownership
 from lamina.home.folder import fsync_folder, make_private_folder, refuse_link, write_private
 from lamina.text.words import is_visible
@@ -41,10 +41,10 @@ def check(home: Path, given: str | None = None) -> None:
     given = given if given is not None else os.environ.get(VARIABLE)
     if not given:
         advice = f"give it in the environment variable {VARIABLE}"
-        raise Refused(f"operators of this home need its key; {advice}")
+        raise Forbidden(f"operators of this home need its key; {advice}", lacks="key")
     lock = _read(home / FILE_NAME)
     if not hmac.compare_digest(_hash(given, lock.salt), lock.hash):
-        raise Refused("this is not the operator key of this home")
+        raise Forbidden("this is not the operator key of this home", lacks="key")
 
 
 def change(home: Path, new: str) -> None:

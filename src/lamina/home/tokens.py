@@ -51,6 +51,11 @@ class Token(msgspec.Struct, frozen=True):
     hash: bytes
     tools: bool = False
 
+    @property
+    def label(self) -> str:
+        """The name of the token in the trail."""
+        return f"token {self.id}"
+
     def is_open(self, now: datetime) -> bool:
         return self.expires is None or now < self.expires
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from msgspec import structs
 
+from lamina.memory.refusals import recorded
 from lamina.memory.scope import Scope, Times
 from lamina.model import rules
 from lamina.model.record import Event, Hits, Layer, Record, State
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from lamina.store.tables.grants import Grant
 
 
+@recorded
 class Memory:
     """An agent's handle: it remembers, reads and proposes within its own agent and user."""
 
@@ -61,6 +63,7 @@ class Memory:
 
         def __getattr__(self, name: str) -> NoReturn:
             if _is_for_operators(name):
+                self._scope.refused(name, "operator")
                 reason = f"{name} is for operators; lamina.operator() opens a handle that has it"
             else:
                 reason = f"{type(self).__name__!r} object has no attribute {name!r}"

@@ -1,9 +1,9 @@
-"""The operator's view of the trail: changes, reads, violations, and whether all is unaltered."""
+"""The operator's view of the trail: changes, reads, refusals, and whether all is unaltered."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -14,11 +14,9 @@ from lamina.model import rules
 from lamina.model.record import Event
 from lamina.store.tables import events
 from lamina.store.tables.reads import Read
+from lamina.store.tables.refusals import Refusal
 from lamina.store.upkeep import verify
 from lamina.text.words import shown
-
-if TYPE_CHECKING:
-    pass
 
 
 class ChainHead(msgspec.Struct, frozen=True):
@@ -56,6 +54,11 @@ class Audit(Part):
         """List reads, newest first, of every process that has written its own."""
         self._scope.check_whole("audit log")
         return self._scope.resilient.reads.latest(rules.limit(limit))
+
+    def refusals(self, limit: int) -> list[Refusal]:
+        """List refusals, newest first, of every process; those of a flood are counted."""
+        self._scope.check_whole("audit log")
+        return self._scope.resilient.reads.refused(rules.limit(limit))
 
     def head(self) -> dict[str, Any]:
         """Export the ends of both chains, which fix the whole history."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lamina.errors import InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
+from lamina.errors import Forbidden, InvalidInput, LaminaError, NotFound, StoreUnavailable
 from lamina.failsafe import spool as spools
 from lamina.failsafe.line import decoded
 from lamina.home import folder as home
@@ -167,7 +167,9 @@ class Erasures(Part):
     ) -> ErasureRequest:
         """Check what is asked for: exactly one of ids, session, user and source."""
         if self._scope.actor.role is not Role.OPERATOR:
-            raise Refused("erase is for operators: agents may ask for it, people decide")
+            raise Forbidden(
+                "erase is for operators: agents may ask for it, people decide", lacks="operator"
+            )
         given = [
             name
             for name, value in (("session", session), ("user", user), ("source", source))
@@ -180,9 +182,10 @@ class Erasures(Part):
             )
         whose = self._store.user(user)
         if whose is not None and self._scope.user not in (None, whose):
-            raise Refused(
+            raise Forbidden(
                 f"this handle is for the user {self._scope.user}; open one without a user to erase"
-                " another's memories"
+                " another's memories",
+                lacks="access",
             )
         named = {
             name: rules.label(value, name)

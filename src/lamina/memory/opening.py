@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lamina.errors import Corrupt, InvalidInput, NotFound, Refused, StoreUnavailable
+from msgspec import structs
+
+from lamina.errors import (
+    Corrupt,
+    Forbidden,
+    InvalidInput,
+    LaminaError,
+    NotFound,
+    Refused,
+    StoreUnavailable,
+)
 from lamina.failsafe.resilient import Resilient
 from lamina.home import operator_key
 from lamina.home import settings as config
@@ -19,6 +30,7 @@ from lamina.memory import (  # noqa: F401 - every handle needs these parts, so t
     importance,
     read,
     redaction,
+    refusals,
     remember,
     runs,
 )
@@ -29,6 +41,7 @@ from lamina.model import rules
 from lamina.model.clock import Clock
 from lamina.model.record import Actor, Role
 from lamina.store.core.store import Store
+from lamina.store.tables.refusals import Refusal
 from lamina.store.upkeep import opening
 from lamina.text import words
 
@@ -66,7 +79,7 @@ def connect(
     values = config.load(place.path, settings)
     try:
         if role is Role.OPERATOR:
-            operator_key.check(place.path, key)
+            _check_key(place, key, who, agent, now)
         folder = place.prepare(agent_name(agent))
         resilient = Resilient(
             lambda: opening.opened(folder, agent, values, now(), store_id),
@@ -77,9 +90,8 @@ def connect(
         )
         user = _user(resilient, user)
     except (InvalidInput, Refused) as error:
-        if (
-            "place" not in error.details
-        ):  # else a database has refused us, which crosses no boundary of the home
+        # A database that refuses us is no boundary of the home, and a missing key is in the trail.
+        if "place" not in error.details and not isinstance(error, Forbidden):
             place.log_violation(now(), who, error.message, agent)
         raise
     handle = _kind(role)(Scope(place, resilient, user, who, now, values))
@@ -104,11 +116,24 @@ def look(
     It makes, migrates and tidies nothing. What it reads is in the trail of reads, its own file.
     The caller has checked the operator's key for an operator's handle.
     """
+    name = agent_name(agent)
+    who = Actor(role, name if actor is None else rules.label(actor, "actor"), surface)
+    return _kind(role)(_looking(Home(home_path(home)), name, user, who, clock, settings))
+
+
+def _looking(
+    place: Home,
+    agent: str,
+    user: str | None,
+    who: Actor,
+    clock: Clock | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Scope:
+    """Open a store for reading alone, and return the scope of a handle on it."""
     from lamina.store.upkeep.read_only import attached
 
     now = clocks.checked(clock or clocks.system_clock)
-    place, name, _ = Home(home_path(home)), agent_name(agent), user_name(user)
-    who = Actor(role, name if actor is None else rules.label(actor, "actor"), surface)
+    name, _ = agent_name(agent), user_name(user)
     values = config.load(place.path, settings)
     try:
         store = _ready(attached(place.agent_folder(name), name, values), name)
@@ -120,7 +145,7 @@ def look(
         place.log_violation(now(), who, error.message, name)
         raise
     store.database.writable = False
-    return _kind(role)(Scope(place, resilient, user, who, now, values))
+    return Scope(place, resilient, user, who, now, values)
 
 
 def _ready(store: Store | None, agent: str) -> Store:
@@ -206,8 +231,8 @@ def begin_anew(
         chosen_agent(agent),
         clocks.checked(clock or clocks.system_clock)(),
     )
-    operator_key.check(place.path, key)
     actor = Actor(Role.OPERATOR, local_user(), surface)
+    _check_key(place, key, actor, name, lambda: now)
     done = restoration.empty(place.agent_folder(name), name, config.load(place.path), actor, now)
     with connect(Role.OPERATOR, agent, None, home, clock, surface=surface, key=key) as operator:
         operator.resume_erasures()  # type: ignore[attr-defined]
@@ -232,13 +257,39 @@ def before_restore(
 
     place, name = Home(home_path(home)), chosen_agent(agent)
     now = clocks.checked(clock or clocks.system_clock)()
+    actor = Actor(Role.OPERATOR, local_user(), surface)
+    _check_key(place, key, actor, name, lambda: now)
     try:
-        operator_key.check(place.path, key)
         store = place.agent_folder(name)
-    except (InvalidInput, Refused) as error:
-        place.log_violation(now, Actor(Role.OPERATOR, local_user(), surface), error.message, name)
+    except InvalidInput as error:
+        place.log_violation(now, actor, error.message, name)
         raise
     return restoration.outlook(store, name, config.load(place.path), given_path(folder), now)
+
+
+def refuse(
+    home: Home, agent: str, user: str | None, refusal: Refusal, texts: Iterable[str] = ()
+) -> None:
+    """Leave a refusal in the trail, where no handle is open, with the visible records it is about.
+
+    To look at the records a store is opened that nothing can be written to.
+    """
+    ids = [text for text in texts if clocks.is_id(text)]
+    if ids:
+        who = refusal.actor
+        with suppress(LaminaError), closing(_looking(home, agent, chosen_user(user), who)) as scope:
+            refusal = structs.replace(refusal, records=refusals.visible(scope, ids))
+    refusals.leave_once(home, agent, refusal)
+
+
+def _check_key(place: Home, key: str | None, who: Actor, agent: str, clock: Clock) -> None:
+    """Let only those go on who have the operator key; whoever has not is in the trail."""
+    try:
+        operator_key.check(place.path, key)
+    except Forbidden as error:
+        refusals.leave_once(place, agent, Refusal(clock(), who, "open", error.lacks))
+        error.is_noted = True
+        raise
 
 
 def chosen_agent(given: str | None = None) -> str:

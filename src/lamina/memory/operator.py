@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lamina.memory.agent import Memory
+from lamina.memory.refusals import recorded
 from lamina.model import rules
 from lamina.model.record import Event, Record
 
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
     from lamina.store.tables.archived import File
     from lamina.store.tables.grants import Grant
     from lamina.store.tables.reads import Read
+    from lamina.store.tables.refusals import Refusal
     from lamina.store.upkeep.verify import Progress, Report
 
 
+@recorded
 class Operator(Memory):
     """A person's handle: everything an agent can do, and what only a person may."""
 
@@ -94,6 +97,10 @@ class Operator(Memory):
     def audit_reads(self, limit: int = 50) -> list[Read]:
         """List reads, newest first, of every process that has written its own."""
         return self._parts.audit.reads(limit)
+
+    def audit_refusals(self, limit: int = 50) -> list[Refusal]:
+        """List who tried what without the authority to, newest first; a flood is counted."""
+        return self._parts.audit.refusals(limit)
 
     def audit_head(self) -> dict[str, Any]:
         """Export what fixes the whole history as it is now.

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from lamina.engines import facts, profile, review
 from lamina.engines.review import VersionedRecord
-from lamina.errors import Conflict, NotFound, Refused
+from lamina.errors import Conflict, Forbidden, NotFound, Refused
 from lamina.memory.proposals import PROPOSE, QUARANTINE
 from lamina.memory.scope import Part
 from lamina.model import rejection, rules, slots
@@ -58,9 +58,10 @@ class Reviews(Part):
 
     def _check_world(self, record: Record) -> None:
         if self._scope.user is not None and slots.world_entry(record) is not None:
-            raise Refused(
+            raise Forbidden(
                 f"the world model is for all users of {self._store.agent}; open the handle without"
-                " a user"
+                " a user",
+                lacks="access",
             )
 
     def reject(self, record_id: str, reason: str) -> Record:
@@ -277,7 +278,9 @@ class Reviews(Part):
 
     def _check_operator(self, action: str) -> None:
         if self._scope.actor.role is not Role.OPERATOR:
-            raise Refused(f"{action} is for operators: agents propose, people decide")
+            raise Forbidden(
+                f"{action} is for operators: agents propose, people decide", lacks="operator"
+            )
 
     def _row(self, transaction: Transaction, record_id: str) -> Row:
         row = transaction.find(record_id)

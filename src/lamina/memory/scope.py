@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from lamina.errors import InvalidInput, NotFound, Refused, StoreUnavailable
+from msgspec import structs
+
+from lamina.errors import Forbidden, InvalidInput, NotFound, StoreUnavailable
 from lamina.failsafe.resilient import Resilient, is_of
 from lamina.home.folder import Home
 from lamina.home.settings import Settings
+from lamina.memory import refusals
 from lamina.memory.parts import Parts
 from lamina.model import clock as clocks
 from lamina.model import rules
@@ -20,6 +23,7 @@ from lamina.store.core.store import Store
 from lamina.store.tables import records
 from lamina.store.tables.reads import Read
 from lamina.store.tables.records import Filter
+from lamina.store.tables.refusals import Refusal
 from lamina.text.words import shown
 
 if TYPE_CHECKING:
@@ -130,14 +134,33 @@ class Scope:
         if any(one.id == record_id and not self.is_mine(one) for one in waiting) or self.exists(
             record_id
         ):
-            self.violation("reach another user's record", record_id)
+            self.crossing("reach another user's record", record_id)
         elif clocks.tag_of(record_id) != clocks.agent_tag(self.agent):
-            self.violation("reach another agent's record", record_id)
+            self.crossing("reach another agent's record", record_id)
 
     def exists(self, record_id: str) -> bool:
         """Say whether there is or was such a record, whoever may see it."""
         with self.store.read() as db:
             return records.exists(db, record_id)
+
+    def refused(
+        self, verb: str, lacks: str, texts: Iterable[str] = (), *, wait: bool = True
+    ) -> None:
+        """Leave in the trail that a verb was refused, with the visible records it was about."""
+        self.note_refusal(Refusal(self.clock(), self.actor, verb, lacks), texts, wait)
+
+    def note_refusal(self, refusal: Refusal, texts: Iterable[str], wait: bool) -> None:
+        """Leave a refusal in the trail, with the ids among the texts that this scope may see."""
+        refusal = structs.replace(refusal, records=refusals.visible(self, texts))
+        refusals.leave(self.resilient.reads, refusal, wait=wait)
+
+    def crossing(self, attempt: str, value: object) -> None:
+        """Log an attempt to reach what is another's, and leave it in the trail, too.
+
+        The trail is written behind the answer: its time would tell that there is something.
+        """
+        self.violation(attempt, value)
+        self.refused(attempt, "access", wait=False)
 
     def violation(self, attempt: str, value: object) -> None:
         """Log an attempt to cross a boundary of this home."""
@@ -155,8 +178,9 @@ class Scope:
     def check_whole(self, verb: str) -> None:
         """Refuse a verb that concerns the whole store to a handle for one user."""
         if self.user is not None:
-            raise Refused(
-                f"{verb} concerns all users of {self.agent}; open the handle without a user"
+            raise Forbidden(
+                f"{verb} concerns all users of {self.agent}; open the handle without a user",
+                lacks="access",
             )
 
     def filter(

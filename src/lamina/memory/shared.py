@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from contextlib import closing
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from msgspec import structs
 
-from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
+from lamina.errors import Forbidden, InvalidInput, LaminaError, NotFound, Refused
 from lamina.failsafe.resilient import Resilient
 from lamina.home.folder import agent_name
 from lamina.memory.read import Read as ReadVerbs
+from lamina.memory.refusals import recorded
 from lamina.memory.scope import Scope
 from lamina.model import clock as clocks
 from lamina.model.clock import to_micros
@@ -21,6 +23,7 @@ from lamina.store.tables import grants
 from lamina.store.tables.grants import Grant
 from lamina.store.tables.reads import Read
 from lamina.store.tables.records import Filter
+from lamina.store.tables.refusals import Refusal
 from lamina.store.upkeep.read_only import attached
 from lamina.text import words
 
@@ -54,9 +57,10 @@ class GuestScope(Scope):
         seen = (State.ACTIVE, State.SUPERSEDED) if chosen.as_of is not None else (State.ACTIVE,)
         states = tuple(state for state in chosen.states or seen if state in seen)
         if not states:
-            raise Refused(
+            raise Forbidden(
                 "only active memories are shared, and superseded ones with as_of;"
-                f" not {', '.join(chosen.states)}"
+                f" not {', '.join(chosen.states)}",
+                lacks="grant",
             )
         guest = (self.reader.agent, to_micros(self.clock()))
         return structs.replace(chosen, states=states, guest=guest)
@@ -71,9 +75,14 @@ class GuestScope(Scope):
 
     def note_crossing(self, record_id: str) -> None:
         if self.exists(record_id):
-            self.violation(UNSHARED, record_id)
+            self.crossing(UNSHARED, record_id)
         elif clocks.tag_of(record_id) != clocks.agent_tag(self.agent):
-            self.violation("reach another agent's record", record_id)
+            self.crossing("reach another agent's record", record_id)
+
+    def note_refusal(self, refusal: Refusal, texts: Iterable[str], wait: bool) -> None:
+        """Leave a refusal in both trails."""
+        super().note_refusal(refusal, texts, wait)
+        self.reader.note_refusal(refusal, (), wait)
 
     def audit(self, action: str, record_ids: tuple[str, ...], **note: Any) -> None:
         """Leave a read in both trails: the question only in that of the reader."""
@@ -84,6 +93,7 @@ class GuestScope(Scope):
         self.resilient.reads.add(seen)
 
 
+@recorded
 class Guest(ReadVerbs):
     """What another agent shares now, to be read and no more."""
 
@@ -95,6 +105,18 @@ class Guest(ReadVerbs):
         self.reader = scope.reader.agent
         self.user = scope.user
         self.actor = scope.actor
+
+    if not TYPE_CHECKING:  # to a type checker a guest has no verbs but its own
+
+        def __getattr__(self, name: str) -> NoReturn:
+            from lamina.memory.operator import Operator
+
+            if name.startswith("_") or not hasattr(Operator, name):
+                reason = f"{type(self).__name__!r} object has no attribute {name!r}"
+            else:
+                self._scope.refused(name, "grant")
+                reason = f"{name} is not for guests: what {self.agent} shares can only be read"
+            raise AttributeError(reason, name=name, obj=self)
 
     def __enter__(self) -> Self:
         return self
@@ -134,7 +156,7 @@ class Shared:
                 self._open.add(guest)
                 return guest
             store.close()
-        self._scope.violation(NOTHING_SHARED, name)
+        self._scope.crossing(NOTHING_SHARED, name)
         self._scope.audit("shared", (), missing=name)
         raise NotFound(f"the agent {words.shown(name)} shares nothing with {self._scope.agent}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from lamina.errors import Conflict, InvalidInput, NotFound, Refused
+from lamina.errors import Conflict, Forbidden, InvalidInput, NotFound, Refused
 from lamina.home.folder import agent_name
 from lamina.memory.scope import Part
 from lamina.model import clock as clocks
@@ -151,7 +151,9 @@ class Sharing(Part):
 
     def _check_operator(self, verb: str) -> None:
         if self._scope.actor.role is not Role.OPERATOR:
-            raise Refused(f"{verb} is for operators: agents propose, people decide")
+            raise Forbidden(
+                f"{verb} is for operators: agents propose, people decide", lacks="operator"
+            )
 
 
 def _why(reason: object) -> dict[str, str]:

@@ -9,6 +9,7 @@ from lamina.engines import bursts
 from lamina.errors import LaminaError
 from lamina.failsafe.outage import unreported
 from lamina.failsafe.spool import OUTAGES
+from lamina.home.folder import LATELY
 from lamina.home.settings import shown_value
 from lamina.model.clock import to_micros
 from lamina.model.record import Role
@@ -56,6 +57,7 @@ class Status:
             report["problems"] += [f"overdue: {late}; see `lamina run`"] if late else []
             if scope.actor.role is Role.OPERATOR:
                 self._add_violations(report)
+                self._add_refusals(report)
         return report
 
     def problems(self) -> list[str]:
@@ -129,6 +131,17 @@ class Status:
             except LaminaError as error:
                 problems.append(error.message)
         return jobs, others, problems
+
+    def _add_refusals(self, report: dict[str, Any]) -> None:
+        """Count recent attempts without the authority to, which only an operator sees."""
+        try:
+            since = self._scope.clock() - LATELY
+            found = self._scope.resilient.reads.refused_since(since)
+        except LaminaError as error:  # the trail is a file of its own
+            report["problems"].append(error.message)
+            return
+        last = None if found.last is None else found.last.to_dict()
+        report["refused"] = {"attempts": found.attempts, "last": last}
 
     def _add_violations(self, report: dict[str, Any]) -> None:
         """Count attempts to cross a boundary of this home, which only an operator sees."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from lamina.engines import review
-from lamina.errors import Conflict, InvalidInput, LaminaError, Refused
+from lamina.errors import Conflict, Forbidden, InvalidInput, LaminaError, Refused
 from lamina.formats.world import (
     HELD,
     INTEGRATION,
@@ -26,6 +26,7 @@ from lamina.formats.world import (
     write_files,
 )
 from lamina.formats.world_edits import Edited, FileEdit, Key, Stamp, edited, unreadable
+from lamina.memory.refusals import recorded
 from lamina.memory.scope import Part
 from lamina.memory.world_entries import check_case, check_known, current_records, entry_key, held
 from lamina.model import hashing, rules
@@ -37,11 +38,13 @@ from lamina.store.tables.records import Filter, Row
 from lamina.text.words import shown
 
 if TYPE_CHECKING:
-    from lamina.memory.scope import Scope
+    from lamina.memory.refusals import recorded
+from lamina.memory.scope import Scope
 
 FOLDER = "world_model"
 
 
+@recorded
 class WorldModel(Part):
     """The tools and integrations of an agent, set by an operator for all its users.
 
@@ -162,11 +165,14 @@ class WorldModel(Part):
 
     def _check_operator(self) -> None:
         if self._scope.actor.role is not Role.OPERATOR:
-            raise Refused("only an operator may change the world model; agents read it")
+            raise Forbidden(
+                "only an operator may change the world model; agents read it", lacks="operator"
+            )
         if self._user is not None:
-            raise Refused(
+            raise Forbidden(
                 f"the world model is for all users of {self._store.agent}; open the handle without"
-                " a user"
+                " a user",
+                lacks="access",
             )
 
     def _edit(self, action: str, adopted: Collection[Stamp] = ()) -> Edit:

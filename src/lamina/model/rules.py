@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from msgspec import structs
 
-from lamina.errors import InvalidInput, Refused
+from lamina.errors import Forbidden, InvalidInput, Refused
 from lamina.model import clock, hashing
 from lamina.model.record import Actor, Draft, Layer, Role, State, Trust
 from lamina.text import fence, words
@@ -84,7 +84,8 @@ def check_move(before: State, after: State, role: Role) -> None:
             f"a record cannot go from {before} to {after}; from {before} it can become {allowed}"
         )
     if (before, after) in OPERATOR_MOVES and role is not Role.OPERATOR:
-        raise Refused(f"only an operator may move a record from {before} to {after}")
+        problem = f"only an operator may move a record from {before} to {after}"
+        raise Forbidden(problem, lacks="operator")
 
 
 def check_layer(layer: Layer, role: Role, run_id: str | None) -> None:
@@ -92,8 +93,9 @@ def check_layer(layer: Layer, role: Role, run_id: str | None) -> None:
     if layer is Layer.WORKING and run_id is None:
         raise InvalidInput("working memory lives in a run; open one with run() and use its note()")
     if layer is not Layer.WORKING and layer not in STARTING_LAYERS and role is not Role.OPERATOR:
-        raise Refused(
-            f"an agent cannot write {layer} memory directly; it starts in short_term or episodic"
+        raise Forbidden(
+            f"an agent cannot write {layer} memory directly; it starts in short_term or episodic",
+            lacks="operator",
         )
 
 

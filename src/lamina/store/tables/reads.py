@@ -9,9 +9,9 @@ import secrets
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,9 @@ from lamina.model.record import Actor, Role, iso
 from lamina.store.engine import disk_space, file_header
 from lamina.store.engine.sql import Connection, Cursor, rows
 from lamina.store.engine.sqlite import SqliteDatabase, present, translated
-from lamina.store.tables import events, meta
+from lamina.store.tables import events, meta, refusals
 from lamina.store.tables.events import Body, Head
+from lamina.store.tables.refusals import Refusal, Summary, Tally
 from lamina.text.words import counted
 
 FLUSH_SECONDS = 1.0
@@ -61,10 +62,10 @@ class Read(msgspec.Struct, frozen=True, gc=False):
 
 
 class ReadLog:
-    """Append reads to `reads.db`, many to one link of the chain.
+    """Append reads and refusals to `reads.db`, many to one link of the chain.
 
     Unless strict, a process that dies loses the reads since its last flush: those of about a
-    second, or 2,000.
+    second, or 2,000. Of the refusals it loses at most those of a second that are only counted.
     """
 
     def __init__(self, path: Path, agent: str, busy_ms: int, *, strict: bool) -> None:
@@ -78,8 +79,11 @@ class ReadLog:
         self._database: SqliteDatabase | None = None
         self._buffer: deque[Read] = deque()
         self._lost = 0
+        self._refused = refusals.Waiting()
+        self._counted: dict[refusals.Key, Tally] = {}  # so many that they are only counted
         self._is_closed = False
         self._lock = threading.Lock()
+        self._refused_lock = threading.Lock()  # its own: a flush may wait long
         self._start_lock = threading.Lock()
         self._wake = threading.Event()
         self._worker: threading.Thread | None = None
@@ -93,7 +97,7 @@ class ReadLog:
     def add(self, read: Read) -> None:
         """Note a read; strictly, it is durable before this returns."""
         if self._strict:
-            self._write([read], 0)
+            self._write([read], 0, ())
             return
         if len(self._buffer) >= KEPT_READS:
             self._lost += 1
@@ -104,28 +108,64 @@ class ReadLog:
         elif len(self._buffer) >= FLUSH_READS:
             self._wake.set()
 
+    def refuse(self, refusal: Refusal, *, wait: bool = True) -> None:
+        """Note that somebody was refused: durably before this returns, or soon, without waiting.
+
+        Those of a flood are counted, and written about a second later.
+        """
+        self._check_own()
+        with self._refused_lock:
+            self._refused.add(refusal)
+        tally = self._counted.get(refusal.key)
+        is_flood = tally is not None and tally.covers(to_micros(refusal.at))
+        if wait and not is_flood:
+            self.flush()
+            return
+        if self._worker is None:
+            self._start_worker()
+        if not is_flood:
+            self._wake.set()
+
     def flush(self) -> None:
-        """Write what is buffered. On failure the reads are kept, and `problem` says why."""
+        """Write what is buffered. On failure it is kept, and `problem` says why."""
         if self.pid != os.getpid():
             return  # the reads belong to our parent process, which will write them
         with self._lock:
             batch = [self._buffer.popleft() for _ in range(len(self._buffer))]
             lost, self._lost = self._lost, 0
-            if not batch:
+            refused = self._take_refused()
+            if not batch and not refused:
                 return
             try:
-                self._write(batch, lost)
+                self._write(batch, lost, refused)
                 self._problem = None
             except BaseException as error:
                 self._buffer.extendleft(reversed(batch))
                 self._lost += lost
+                self._put_back(refused)
                 if not isinstance(error, LaminaError):
                     raise
                 is_new = self._problem is None
-                unwritten = counted(len(batch), "read is", "reads are")
-                self._problem = f"{unwritten} not audited yet: {error}"
+                number = sum(refusal.count for refusal in refused)
+                unwritten = [
+                    *([counted(len(batch), "read")] if batch else ()),
+                    *([counted(number, "refusal")] if number else ()),
+                ]
+                what = f"{' and '.join(unwritten)} {'is' if len(batch) + number == 1 else 'are'}"
+                self._problem = f"{what} not audited yet: {error}"
                 if is_new:  # it is tried again and again, and logged once
                     log.warning("%s", self._problem)
+
+    def _take_refused(self) -> refusals.Waiting:
+        with self._refused_lock:
+            taken, self._refused = self._refused, refusals.Waiting()
+        return taken
+
+    def _put_back(self, taken: refusals.Waiting) -> None:
+        with self._refused_lock:
+            for later in self._refused:
+                taken.add(later)
+            self._refused = taken
 
     def latest(self, limit: int) -> list[Read]:
         """List the newest reads first, of every process that has written some."""
@@ -141,6 +181,23 @@ class ReadLog:
                     notes = events.notes_of(connection, seq)
                     reads += reversed(list(_reads_of(events.body_of(text), notes)))
         return reads[:limit]
+
+    def refused(self, limit: int) -> list[Refusal]:
+        """List the newest refusals first, with what is being counted, of every process."""
+        connection = self._reader()
+        if connection is None:
+            return []
+        with translated(self.path):
+            return [*islice(refusals.latest(connection), limit)]
+
+    def refused_since(self, since: datetime) -> Summary:
+        """Count the attempts since a time, and find the last."""
+        connection = self._reader()
+        if connection is None:
+            return Summary(0, None)
+        with translated(self.path):
+            found = [*takewhile(lambda one: one.at >= since, refusals.latest(connection))]
+        return Summary(sum(one.count for one in found), found[0] if found else None)
 
     def head(self) -> Head:
         connection = self._reader()
@@ -237,7 +294,7 @@ class ReadLog:
         if not self._is_closed:
             self.flush()
 
-    def _write(self, batch: Sequence[Read], lost: int) -> None:
+    def _write(self, batch: Sequence[Read], lost: int, refused: Iterable[Refusal]) -> None:
         with translated(self.path), self.database().atomic() as transaction:
             cursor = transaction.cursor
             erased = int(meta.get(cursor, ERASED_AT) or 0)
@@ -250,6 +307,10 @@ class ReadLog:
             if lost:
                 last = batch[-1]
                 self._append(cursor, last.at, last.actor, "reads.lost", {"count": lost})
+            if refused:
+                tallies = refusals.append(cursor, self._seed, refused).tallies
+        if refused:  # now that it is durable
+            self._counted = {one.key: one for one in tallies if one.total >= refusals.SINGLE}
 
     def _append_reads(self, cursor: Cursor, actor: Actor, batch: Sequence[Read]) -> None:
         """Append one link for many reads; an entry with a note has the position of it."""
@@ -288,6 +349,8 @@ def _reads_of(body: Body, notes: Mapping[int, Mapping[str, Any]]) -> Iterator[Re
 def _entries(body: Body, notes: Mapping[int, Mapping[str, Any]]) -> Iterator[Read]:
     role, _, name = body.actor.partition(":")
     actor = Actor(Role(role), name, body.surface)
+    if body.action == refusals.LINK:
+        return
     if body.action != "reads":
         yield Read(from_micros(body.at), actor, body.action, (), body.details)
         return

@@ -23,6 +23,7 @@ from lamina.store.tables import (
     grants,
     meta,
     records,
+    refusals,
     rejections,
     schema_check,
     sleep,
@@ -249,6 +250,7 @@ def verify_chain(
         problems = list(replay.problems(connection, lambda: None)) or _notes_differ(
             connection, replay, lambda: None
         )
+        problems = problems or [Problem(*one) for one in refusals.differences(connection)]
         problems += head_differs(connection, expected) if expected else ()
         problems += [Problem(*one) for one in schema_check.chain_problems(connection, MAX_PROBLEMS)]
     except apsw.Error as error:

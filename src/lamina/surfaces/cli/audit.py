@@ -22,10 +22,22 @@ def audit() -> None:
 
 @command("log", "lamina audit log --reads --limit 20", under=audit, needs_known_agent=True)
 @click.option("--reads", is_flag=True, help="who looked at what, instead of who changed what")
+@click.option("--refused", is_flag=True, help="who tried what without the authority to")
 @options.limit
-def audit_log(invocation: Invocation, reads: bool, limit: int) -> None:
-    """Show the trail, newest first."""
+def audit_log(invocation: Invocation, reads: bool, refused: bool, limit: int) -> None:
+    """Show the trail, newest first. Those of a flood of refusals are counted."""
+    if reads and refused:
+        raise click.UsageError("give --reads or --refused, not both")
     operator = invocation.operator("audit log")
+    if refused:
+        attempts = operator.audit_refusals(limit)
+        if invocation.json:
+            output.show_json([attempt.to_dict() for attempt in attempts])
+        elif attempts:
+            output.refusals(attempts)
+        else:
+            click.echo("nobody was refused")
+        return
     if reads:
         looks = operator.audit_reads(limit)
         if invocation.json:

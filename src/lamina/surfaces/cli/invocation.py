@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
+from lamina.errors import Forbidden, InvalidInput, LaminaError, NotFound
 from lamina.failsafe.outage import Outage
 from lamina.failsafe.spool import Spool, spool
 from lamina.home import operator_key
@@ -24,12 +24,16 @@ from lamina.memory.opening import (
     chosen_agent,
     connect,
     home_path,
+    local_user,
+    refuse,
     restore,
 )
 from lamina.memory.operator import Operator
+from lamina.memory.refusals import leave_once
 from lamina.memory.shared import Guest
 from lamina.model.clock import is_part, system_clock
 from lamina.model.record import Actor, Role
+from lamina.store.tables.refusals import Refusal
 from lamina.surfaces.cli import output
 from lamina.text.words import shown
 
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 EXIT_FAILED, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_NOTHING, EXIT_FAILSAFE = 1, 2, 3, 4, 5
 EXIT_INTERRUPTED = 130
+SURFACE = "cli"
 ELLIPSIS = "…."
 NAMED = 10  # agents of a home that an error names
 
@@ -71,7 +76,7 @@ class Invocation:
             self._is_new = self.agent not in self.home.agents()
             self._refuse_unknown()
             options = (self._role(), self._agent, self._user, self._home)
-            self._memory = connect(*options, surface="cli", key=self._key, replay=replay)
+            self._memory = connect(*options, surface=SURFACE, key=self._key, replay=replay)
         return self._memory
 
     def spool(self) -> Spool:
@@ -81,7 +86,7 @@ class Invocation:
 
     def agent_handle(self, surface: str) -> Memory:
         """Open another handle with an agent's authority and no more, even for an operator."""
-        self._check_bounds()
+        self._check_bounds(surface)
         return connect(Role.AGENT, self._agent, self._user, self._home, surface=surface)
 
     def viewer(self, shared_by: str | None) -> Memory | Guest:
@@ -115,16 +120,19 @@ class Invocation:
         options = (Role.SYSTEM, self._agent, None, self._home)
         return connect(*options, actor=ACTOR.name, surface=ACTOR.surface, scoped=False)
 
-    def _check_bounds(self) -> None:
+    def _check_bounds(self, surface: str = SURFACE) -> None:
         """Refuse any other agent or user where the environment says who the agent is and serves."""
         if role() is not Role.AGENT:
             return
-        actor = Actor(Role.AGENT, agent_label(chosen_agent()), "cli")
+        actor = Actor(Role.AGENT, self._name(), surface)
         for what, asked in (("agent", self.agent), ("user", self._user)):
             own = os.environ.get(f"LAMINA_{what.upper()}")
             if own and asked not in (None, own):
                 attempt = f"open another {what}'s memory"
-                self.home.log_violation(system_clock(), actor, attempt, asked)
+                now = system_clock()
+                self.home.log_violation(now, actor, attempt, asked)
+                refusal = Refusal(now, actor, attempt, "access")
+                leave_once(self.home, chosen_agent(), refusal, is_logged=True)
                 raise NotFound(f"there is no {what} {shown(asked)} here")
 
     def _refuse_unknown(self) -> None:
@@ -148,12 +156,12 @@ class Invocation:
 
     def before_restore(self, folder: Path) -> Outlook:
         """Say what restoring a backup would mean."""
-        return before_restore(folder, self.agent, self._home, surface="cli", key=self._key)
+        return before_restore(folder, self.agent, self._home, surface=SURFACE, key=self._key)
 
     def restore(self, folder: Path, progress: Callable[[int, int], None]) -> dict[str, Any]:
         """Replace the store by a backup, whatever state the store is in."""
         where = (folder, self.agent, self._home)
-        return restore(*where, surface="cli", progress=progress, key=self._key)
+        return restore(*where, surface=SURFACE, progress=progress, key=self._key)
 
     def damage(self) -> str | None:
         """Say why the store cannot be read, if it is damaged."""
@@ -163,7 +171,7 @@ class Invocation:
 
     def begin_anew(self) -> dict[str, Any]:
         """Set a damaged store aside, and begin an empty one."""
-        return begin_anew(self.agent, self._home, surface="cli", key=self._key)
+        return begin_anew(self.agent, self._home, surface=SURFACE, key=self._key)
 
     def other_agents(self) -> str:
         """Name the other agents of the home where nothing is found: a name may be misspelt."""
@@ -172,15 +180,30 @@ class Invocation:
 
     def check_operator(self, verb: str) -> None:
         """Refuse a verb that only a person may use, before anything is opened."""
+        try:
+            self._check_authority(verb)
+        except Forbidden as error:
+            error.is_noted = True
+            actor = Actor(role(), self._name(), SURFACE)
+            refusal = Refusal(system_clock(), actor, verb, error.lacks)
+            refuse(self.home, self.agent, self._user, refusal, _words())
+            raise
+
+    def _check_authority(self, verb: str) -> None:
         if role() is not Role.OPERATOR:
-            raise Refused(
-                f"{verb} is for operators, and LAMINA_ROLE=agent says that this is an agent"
+            raise Forbidden(
+                f"{verb} is for operators, and LAMINA_ROLE=agent says that this is an agent",
+                lacks="operator",
             )
         if not operator_key.is_set(self.home.path):
             return
         if self._key is None and sys.stdin.isatty():
             self._key = str(click.prompt("operator key", hide_input=True, err=True))
         operator_key.check(self.home.path, self._key)
+
+    def _name(self) -> str:
+        """Name whoever calls: an agent as such, or the person at this machine."""
+        return agent_label(chosen_agent()) if role() is Role.AGENT else local_user()
 
     def close(self) -> None:
         """Close the handle, and start the jobs that are due if the command wrote something."""
@@ -260,6 +283,13 @@ def command(
 def _set_json(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value:
         context.find_root().obj.json = True
+
+
+def _words() -> Iterator[str]:
+    """Yield the texts that the command was given, which may be ids of records."""
+    context = click.get_current_context(silent=True)
+    for value in () if context is None else context.params.values():
+        yield from [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
 
 
 def _needs_known_agent() -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from lamina.home import extras
 from lamina.home.folder import agent_name, user_name
 from lamina.memory.agent import Memory
 from lamina.model.clock import system_clock
-from lamina.model.record import Trust
+from lamina.model.record import Actor, Role, Trust
 from lamina.surfaces.cli.invocation import Invocation, command
 
 if TYPE_CHECKING:
@@ -90,24 +91,30 @@ def _listen(
 ) -> None:
     """Serve over HTTP. A fault of the store is reported at once: no client would see it."""
     from lamina.home.tokens import Tokens
+    from lamina.memory.refusals import NOBODY, Trails
+    from lamina.store.tables.refusals import Refusal
     from lamina.surfaces.mcp import http
     from lamina.surfaces.mcp.auth import TokenScope
 
-    access = Tokens(invocation.home.path)
+    access, trails = Tokens(invocation.home.path), Trails(invocation.home)
 
     def check(secret: str) -> TokenScope | None:
         token = access.find(secret, system_clock())
-        return (
-            None if token is None else TokenScope((token.agent, user_name(token.user)), token.tools)
-        )
+        if token is None:
+            return None
+        return TokenScope((token.agent, user_name(token.user)), token.tools, token.label)
+
+    def note(token: str | None, lacks: str) -> None:
+        actor = Actor(Role.AGENT, token or NOBODY, SURFACE)
+        trails.leave(invocation.agent, Refusal(system_clock(), actor, SURFACE, lacks))
 
     listening = http.listen(port)
-    with listening:
+    with listening, closing(trails):
         memory = keeper.warm().result()
         host, number = listening.getsockname()
         url = f"http://{host}:{number}{http.PATH}"
         click.echo(f"serving the memory of {memory.agent} at {url}", err=True)
-        http.run(server, listening, seconds, (memory.agent, user_name(memory.user)), check)
+        http.run(server, listening, seconds, (memory.agent, user_name(memory.user)), check, note)
 
 
 def _upkeep(invocation: Invocation) -> Callable[[Memory], None]:

@@ -17,6 +17,7 @@ import msgspec
 
 from lamina.model.record import Change, Event, Hit, Hits, Record, State
 from lamina.store.tables.reads import Read
+from lamina.store.tables.refusals import Refusal
 from lamina.text.words import counted, is_invisible, one_line, reveal
 
 if TYPE_CHECKING:
@@ -374,6 +375,19 @@ def reads(found: Sequence[Read]) -> None:
         rows.append((*about, note.get("user") or "", query))
     columns = ("when (UTC)", "action", "actor", "surface", "records", "user", "query")
     table(columns, rows, wide="query", right=("records",), dispensable=("surface", "actor", "user"))
+
+
+def refusals(found: Sequence[Refusal]) -> None:
+    """Print refusals as a table: who tried what, how often, and what they lack for it."""
+    rows = [
+        (
+            *(when(one.at), str(one.actor), one.actor.surface, one.verb, one.lacks),
+            *(f"{one.count:,}", ", ".join(one.records)),
+        )
+        for one in found
+    ]
+    columns = ("when (UTC)", "actor", "surface", "tried", "lacks", "times", "records")
+    table(columns, rows, wide="records", right=("times",), dispensable=("surface", "actor"))
 
 
 def size(number: int) -> str:

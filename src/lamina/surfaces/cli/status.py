@@ -15,7 +15,7 @@ from lamina.surfaces.cli.invocation import EXIT_FAILED, Invocation, command
 from lamina.surfaces.cli.mirror import problems_of_mirrors
 from lamina.surfaces.cli.run import jobs_table
 from lamina.surfaces.hooks import problems
-from lamina.text.words import one_line
+from lamina.text.words import counted, one_line
 
 SHOWN = ("home", "agent", "user", "store", "place", "events", "head")
 ATTEMPTS = 5  # kinds of violations, the most frequent ones
@@ -55,6 +55,8 @@ def _show(invocation: Invocation, report: dict[str, Any]) -> None:
             click.echo(f"{label}: {number}")
     for attempt, number in [*report.get("violations_by_attempt", {}).items()][:ATTEMPTS]:
         click.echo(f"  {number:>5}  {one_line(attempt, 100)}")
+    if (refused := report.get("refused") or {}).get("attempts"):
+        click.echo(_refused(**refused))
     if report.get("jobs"):
         click.echo()
         jobs_table(invocation.memory().jobs())
@@ -62,6 +64,16 @@ def _show(invocation: Invocation, report: dict[str, Any]) -> None:
         click.echo(f"not ours, in schedule.yaml: {', '.join(others)}")
     for problem in report["problems"]:
         output.attention(problem)
+
+
+def _refused(attempts: int, last: dict[str, Any]) -> str:
+    """Say how many attempts were refused of late, and what the last one was."""
+    number = counted(attempts, "attempt")
+    who = f"{last['actor']} ({last['surface']}), {last['verb']}"
+    seen = f"last {last['at'][:16].replace('T', ' ')}, {one_line(who, 80)}"
+    return (
+        f"refused in the last {LATELY.days} days (`lamina audit log --refused`): {number}, {seen}"
+    )
 
 
 def _show_store(report: dict[str, Any]) -> None:

@@ -50,7 +50,7 @@ def create(service: Service, port: int, remote: Iterable[str] = ()) -> ASGIApp:
     app.include_router(pages.router)
     _mount_console(app)
     hosts, origins = own_names(port, remote)
-    return Guard(app, hosts, origins, service.limits)
+    return Guard(app, hosts, origins, service.limits, service.refuse_nobody)
 
 
 def _description(app: FastAPI) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from fastapi import Depends, Request, Security
 from fastapi.security import HTTPBearer
 from starlette.responses import Response
 
-from lamina.errors import Refused
+from lamina.errors import Forbidden
 from lamina.memory.agent import Memory
 from lamina.memory.operator import Operator
 from lamina.model.record import Role
@@ -26,6 +26,7 @@ class Caller(NamedTuple):
 
     service: Service
     visitor: Visitor
+    verb: str  # what is asked for: the method and the route, without values
 
     async def json(self, question: Callable[[Memory], Any]) -> Response:
         """Answer with what the visitor's memory answers."""
@@ -46,7 +47,12 @@ class Caller(NamedTuple):
         if self.visitor.role is not Role.OPERATOR:
             self.service.violation(self.visitor, "read the audit trail", self.visitor.agent)
             problem = "this token does not open the audit trail; see `lamina token create --trail`"
-            raise Refused(problem)
+            raise self.refusal(problem, "operator")
+
+    def refusal(self, problem: str, lacks: str) -> Forbidden:
+        """Leave in the trail what is refused, a violation, and make the error that says so."""
+        self.service.refuse(self.visitor, self.verb, lacks, is_logged=True)
+        return Forbidden(problem, lacks=lacks)
 
 
 def find_caller(request: Request) -> Caller | None:
@@ -57,15 +63,22 @@ def find_caller(request: Request) -> Caller | None:
     if visitor is None:
         return None
     vouch(request.scope)
-    return Caller(service, visitor)
+    return Caller(service, visitor, _verb(request))
+
+
+def _verb(request: Request) -> str:
+    return f"{request.method} {request.scope['route'].path}"
 
 
 async def _require_caller(request: Request, _: Annotated[object, Security(bearer)]) -> Caller:
     caller = find_caller(request)
     if caller is None:
-        error = Refused(
+        service: Service = request.app.state.service
+        service.refuse_nobody(_verb(request), "token")
+        error = Forbidden(
             "a token is needed, and none that opens anything was given: `Authorization: Bearer …`;"
-            " see `lamina token create`"
+            " see `lamina token create`",
+            lacks="token",
         )
         raise Problem(401, error, {"WWW-Authenticate": "Bearer"})
     for name in BOUND_NAMES:
@@ -73,7 +86,8 @@ async def _require_caller(request: Request, _: Annotated[object, Security(bearer
             if value != getattr(caller.visitor, name):
                 attempt = f"ask for the memory of another {name}"
                 caller.service.violation(caller.visitor, attempt, value)
-                raise Refused("a token is for one agent and user; it opens no other's memory")
+                problem = "a token is for one agent and user; it opens no other's memory"
+                raise caller.refusal(problem, "access")
     return caller
 
 

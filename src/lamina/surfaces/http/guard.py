@@ -7,12 +7,13 @@ server on this machine would pass, takes the first of two Host headers, and answ
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from http import HTTPMethod
 
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lamina.errors import InvalidInput, LaminaError, Refused
+from lamina.errors import Forbidden, InvalidInput, LaminaError
 from lamina.surfaces.http import errors
 from lamina.text.words import shown
 
@@ -64,12 +65,18 @@ class Guard:
     """Middleware before the app; it needs no token to turn requests away."""
 
     def __init__(
-        self, app: ASGIApp, hosts: Iterable[bytes], origins: Iterable[bytes], limits: Limits
+        self,
+        app: ASGIApp,
+        hosts: Iterable[bytes],
+        origins: Iterable[bytes],
+        limits: Limits,
+        note: Callable[[str, str], None],
     ) -> None:
         self._app = app
         self._hosts = frozenset(hosts)
         self._origins = frozenset(origins)
         self._limits = limits
+        self._note = note  # takes what was asked for, and what is missing for that
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -85,6 +92,8 @@ class Guard:
         if refusal is None:
             await self._app(own, receive, guarded)
         else:
+            if isinstance(refusal.error, Forbidden):
+                self._note(known_method(scope["method"]), refusal.error.lacks)
             await _refuse(refusal, guarded)
 
     def refusal(self, scope: Scope) -> Refusal | None:
@@ -102,13 +111,15 @@ class Guard:
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             name = _joined(hosts)
             problem = f"this server is not called {name}; use the address that it printed"
-            return Refusal(403, Refused(problem))
+            return Refusal(403, Forbidden(problem, lacks="host"))
         origins = [*_values(headers, b"origin")]
         if origins and (len(origins) != 1 or origins[0] not in self._origins):
-            return Refusal(403, Refused(f"pages of {_joined(origins)} may not ask this server"))
+            problem = f"pages of {_joined(origins)} may not ask this server"
+            return Refusal(403, Forbidden(problem, lacks="origin"))
         sites = [*_values(headers, b"sec-fetch-site")]
         if any(site not in OWN_SITES for site in sites):
-            return Refusal(403, Refused("pages of other sites may not ask this server"))
+            problem = "pages of other sites may not ask this server"
+            return Refusal(403, Forbidden(problem, lacks="origin"))
         return None
 
     def _oversized(self, scope: Scope, headers: list[tuple[bytes, bytes]]) -> Refusal | None:
@@ -143,6 +154,11 @@ def vouch(scope: Scope) -> None:
         note()
 
 
+def known_method(name: str) -> str:
+    """Name the method of a request, if it is one: what else a client sends is not for the trail."""
+    return name if name in HTTPMethod.__members__ else "request"
+
+
 def is_loopback(host: str) -> bool:
     """Tell whether only this machine can reach an address."""
     try:
@@ -154,8 +170,9 @@ def is_loopback(host: str) -> bool:
 def _unknown_method(method: str) -> Refusal | None:
     if method in METHODS:
         return None
-    error = Refused(
-        "this server only reads: use GET or HEAD; decisions are made with the command `lamina`"
+    error = Forbidden(
+        "this server only reads: use GET or HEAD; decisions are made with the command `lamina`",
+        lacks="operator",
     )
     return Refusal(405, error, ((b"allow", ", ".join(METHODS).encode()), CLOSE))
 

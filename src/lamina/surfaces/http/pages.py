@@ -69,6 +69,7 @@ async def sign_in(request: Request, link: str = "") -> Response:
     if session is None and service.sessions.is_open(cookie):
         return RedirectResponse("/", 303)  # signed in already
     if session is None:
+        service.refuse_nobody("GET /sign-in", "token")
         return HTMLResponse(document("Not signed in", f"<p>{USED_UP}</p>"), 401)
     answer = RedirectResponse("/", 303)
     answer.set_cookie(

@@ -19,8 +19,10 @@ from lamina.home.folder import Home
 from lamina.home.tokens import Token, Tokens
 from lamina.memory import opening
 from lamina.memory.agent import Memory
+from lamina.memory.refusals import NOBODY, Trails
 from lamina.model.clock import Clock
 from lamina.model.record import Actor, Role
+from lamina.store.tables.refusals import Refusal
 from lamina.surfaces.http.errors import discreet
 from lamina.surfaces.http.guard import Limits
 from lamina.surfaces.http.sessions import Sessions
@@ -147,6 +149,7 @@ class Service:
         self.clock = clock
         self._host = host
         self._pool = HandlePool(self._open_handle)
+        self._trails = Trails(self.home)
         self._over: set[Visitor] = set()  # their handles are about to be closed
         self._threads = ThreadPoolExecutor(self.limits.threads, thread_name_prefix="lamina-http")
         self._turns: WeakValueDictionary[Visitor, asyncio.Semaphore] = WeakValueDictionary()
@@ -163,12 +166,12 @@ class Service:
         if token is None:
             return None
         role = Role.OPERATOR if token.trail else Role.AGENT
-        return Visitor(token.agent, token.user, role, _name(token))
+        return Visitor(token.agent, token.user, role, token.label)
 
     def _end_handles(self) -> None:
         """Close, on a thread, the handles whose tokens were revoked or have expired."""
         now = self.clock()
-        live = {_name(token) for token in self.access.tokens() if token.is_open(now)}
+        live = {token.label for token in self.access.tokens() if token.is_open(now)}
         over = {
             visitor
             for visitor in self._pool.visitors
@@ -218,10 +221,20 @@ class Service:
         """Note an attempt to see what is not the visitor's."""
         self.home.log_violation(self.clock(), visitor.actor, attempt, value)
 
+    def refuse(self, visitor: Visitor, verb: str, lacks: str, *, is_logged: bool = False) -> None:
+        """Leave in the trail of the visitor's agent that something was refused."""
+        refusal = Refusal(self.clock(), visitor.actor, verb, lacks)
+        self._trails.leave(visitor.agent, refusal, is_logged=is_logged)
+
+    def refuse_nobody(self, verb: str, lacks: str) -> None:
+        """Leave the same of somebody who shows nothing: in the trail of the host's agent."""
+        self.refuse(Visitor(self._host.agent, None, Role.AGENT, NOBODY), verb, lacks)
+
     def close(self) -> None:
         """Let every thread finish, and every handle write what it has buffered."""
         self._threads.shutdown(wait=True, cancel_futures=True)
         self._pool.close()
+        self._trails.close()
 
     def _answer(self, visitor: Visitor, question: Callable[[Memory], Answer]) -> Answer:
         try:
@@ -242,8 +255,3 @@ class Service:
         self._asked -= 1
         if not running.cancelled():
             running.exception()  # read, for its request may have gone without it
-
-
-def _name(token: Token) -> str:
-    """Name a token as the trail does."""
-    return f"token {token.id}"

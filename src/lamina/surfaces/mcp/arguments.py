@@ -85,8 +85,11 @@ class Remember(Arguments, frozen=True):
     ) = None
     layer: (
         Annotated[
-            Literal["short_term", "episodic"],
-            Meta(description="episodic for what happened; without it short_term"),
+            str,  # the memory itself says what an agent may not write, and keeps who tried
+            Meta(
+                description="episodic for what happened; without it short_term",
+                extra_json_schema={"enum": ["episodic", "short_term"]},
+            ),
         ]
         | None
     ) = None

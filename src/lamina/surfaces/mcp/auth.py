@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lamina.errors import InvalidInput, LaminaError, Refused
+from lamina.errors import Forbidden, InvalidInput, LaminaError
 from lamina.surfaces.http.guard import vouch
 
 METHOD = "POST"  # we never speak first, and keep no sessions that could be ended
@@ -21,14 +21,25 @@ EXTRA_HEADERS = {
 
 
 class TokenScope(NamedTuple):
-    """The memory that a token opens, of an agent and a user, and if it is for tools."""
+    """The memory that a token opens, of an agent and a user, if it is for tools, and its name."""
 
     whose: tuple[str, str | None]
     tools: bool
+    name: str
+
+
+class Denial(NamedTuple):
+    """Why a request is turned away, with its status, and the name of the token that it shows."""
+
+    status: int
+    error: LaminaError
+    token: str | None = None
 
 
 # None for a token that opens nothing.
 Check = Callable[[str], TokenScope | None]
+# Leaves in the trail who was refused, by the name of a token, and what is missing.
+Note = Callable[[str | None, str], None]
 
 
 class TokenGuard:
@@ -41,20 +52,24 @@ class TokenGuard:
         origins: Set[bytes],
         whose: tuple[str, str | None],
         check: Check,
+        note: Note,
     ) -> None:
         self._app = app
         self._hosts = hosts
         self._origins = origins
         self._whose = whose
         self._check = check
+        self._note = note
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] != "http":  # nothing here speaks another protocol
             await send({"type": "websocket.close", "code": 1008})
-        elif (refusal := self.refusal(scope["headers"])) is not None:
-            await _refuse(*refusal, send)
+        elif (denial := self.denial(scope["headers"])) is not None:
+            if isinstance(denial.error, Forbidden):
+                self._note(denial.token, denial.error.lacks)
+            await _refuse(denial.status, denial.error, send)
         elif scope["method"] != METHOD:
             error = InvalidInput(f"use {METHOD}: this server answers, and never speaks first")
             await _refuse(405, error, send)
@@ -62,37 +77,42 @@ class TokenGuard:
             vouch(scope)
             await self._app(scope, receive, send)
 
-    def refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, LaminaError] | None:
-        """Find a reason to turn a request away, with its status; None when it may pass."""
+    def denial(self, headers: Iterable[tuple[bytes, bytes]]) -> Denial | None:
+        """Find a reason to turn a request away; None when it may pass."""
         pairs = list(headers)
         hosts = [value for name, value in pairs if name == b"host"]
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return 421, Refused("this server is called by a local name and its port only")
+            problem = "this server is called by a local name and its port only"
+            return Denial(421, Forbidden(problem, lacks="host"))
         if any(value not in self._origins for name, value in pairs if name == b"origin"):
-            return 403, Refused("pages of other sites may not ask this server")
-        return self._token_refusal([value for name, value in pairs if name == b"authorization"])
+            problem = "pages of other sites may not ask this server"
+            return Denial(403, Forbidden(problem, lacks="origin"))
+        return self._token_denial([value for name, value in pairs if name == b"authorization"])
 
-    def _token_refusal(self, values: list[bytes]) -> tuple[int, LaminaError] | None:
-        unknown = Refused(
+    def _token_denial(self, values: list[bytes]) -> Denial | None:
+        problem = (
             "a token is needed: `Authorization: Bearer …`; `lamina token create --tools` makes one"
         )
+        unknown = Denial(401, Forbidden(problem, lacks="token"))
         if len(values) != 1 or len(values[0]) > LONGEST_TOKEN:
-            return 401, unknown
+            return unknown
         if not values[0].lower().startswith(BEARER):
-            return 401, unknown
+            return unknown
         try:
             opened = self._check(values[0][len(BEARER) :].strip().decode("ascii", "replace"))
         except LaminaError as error:  # such as a damaged file of tokens: no token is valid then
-            return 503, error
+            return Denial(503, error)
         if opened is None:
-            return 401, unknown
+            return unknown
         if opened.whose != self._whose:
-            return 403, Refused("this token is for another memory than the one that is served here")
+            problem = "this token is for another memory than the one that is served here"
+            return Denial(403, Forbidden(problem, lacks="access"), opened.name)
         if not opened.tools:
-            return 403, Refused(
+            problem = (
                 "this token only reads over the HTTP API;"
                 " `lamina token create --tools` makes one for tools"
             )
+            return Denial(403, Forbidden(problem, lacks="tools"), opened.name)
         return None
 
 

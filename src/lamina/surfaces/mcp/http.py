@@ -10,7 +10,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from lamina.surfaces.http import server as serving
 from lamina.surfaces.http.guard import Limits, own_names
-from lamina.surfaces.mcp.auth import Check, TokenGuard
+from lamina.surfaces.mcp.auth import Check, Note, TokenGuard
 from lamina.surfaces.mcp.frames import LONGEST
 
 PATH = "/mcp"
@@ -24,7 +24,9 @@ def listen(port: int) -> socket.socket:
     return serving.listen(ADDRESS, port)
 
 
-def app(server: Server[Any], port: int, whose: tuple[str, str | None], check: Check) -> TokenGuard:
+def app(
+    server: Server[Any], port: int, whose: tuple[str, str | None], check: Check, note: Note
+) -> TokenGuard:
     """Make the app behind its door. It keeps no sessions: every request stands alone."""
     hosts, origins = own_names(port)
     inside = server.streamable_http_app(
@@ -37,7 +39,7 @@ def app(server: Server[Any], port: int, whose: tuple[str, str | None], check: Ch
             allowed_origins=sorted(origin.decode() for origin in origins),
         ),
     )
-    return TokenGuard(inside, hosts, origins, whose, check)
+    return TokenGuard(inside, hosts, origins, whose, check, note)
 
 
 def run(
@@ -46,8 +48,9 @@ def run(
     seconds: float,
     whose: tuple[str, str | None],
     check: Check,
+    note: Note,
 ) -> None:
     """Serve until SIGINT or SIGTERM; a call may take so many seconds."""
     limits = Limits(request_seconds=seconds + DELIVERY, connections=CONNECTIONS)
-    guarded = app(server, listening.getsockname()[1], whose, check)
+    guarded = app(server, listening.getsockname()[1], whose, check, note)
     serving.run(serving.server(guarded, limits), listening)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import mcp_types as types
@@ -44,6 +45,9 @@ def make_server(keeper: HandleWorker, tools: Mapping[str, Tool]) -> Server[Any]:
     ) -> types.CallToolResult:
         tool = tools.get(params.name)
         if tool is None:
+            # Asked for a verb of operators, an agent's handle leaves that in the trail.
+            with suppress(LaminaError):
+                await keeper.do(lambda memory: hasattr(memory, params.name))
             known = ", ".join(tools)
             problem = f"there is no tool {words.shown(params.name)}; there are {known}"
             raise MCPError(types.INVALID_PARAMS, problem)

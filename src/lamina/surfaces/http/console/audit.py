@@ -16,13 +16,18 @@ from lamina.surfaces.http.console.page import Form, PageRoute
 from lamina.surfaces.http.dependencies import CurrentCaller
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
-KINDS = (("changes", "Changes"), ("reads", "Reads"), ("violations", "Violations"))
+KINDS = (
+    ("changes", "Changes"),
+    ("reads", "Reads"),
+    ("refused", "Refused"),
+    ("violations", "Violations"),
+)
 
 
 class TrailForm(Form, params.PageParameters):
     """The part of the trail to show."""
 
-    of: Literal["changes", "reads", "violations"] = "changes"
+    of: Literal["changes", "reads", "refused", "violations"] = "changes"
 
 
 @router.get("/audit")
@@ -70,6 +75,9 @@ def _entries(operator: Operator, given: TrailForm) -> dict[str, Any]:
             "next": None,
             "unreadable": 0,
         }
+    if given.of == "refused":
+        refused = operator.audit_refusals(given.limit)
+        return {"items": [one.to_dict() for one in refused], "next": None, "unreadable": 0}
     if given.of == "violations":
         violations = operator.audit_violations(given.limit)
         return {"items": violations.entries, "next": None, "unreadable": violations.unreadable}
