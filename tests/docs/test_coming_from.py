@@ -62,8 +62,8 @@ def furnish(op: Operator) -> tuple[str, str]:
     op.promote(op.remember("To make tea, boil the water first", kind="fact").id)
     op.remember_conversation([{"speaker": "Ana", "text": "I live in Lisbon."}], session="monday")
     op.sleep()
-    told = {"tags": ["kitchen", "garmin"], "metadata": {"tool": "morning_reporter"}}
-    short = op.remember(TALK, session="monday", **told)
+    tool = {"tool": "morning_reporter"}
+    short = op.remember(TALK, session="monday", tags=["kitchen", "garmin"], metadata=tool)
     return short.id, op.propose_profile("breakfast", "toast", "said so").id
 
 

@@ -152,8 +152,8 @@ def test_by_hand_the_same_rules_hold(op: Operator, given: Any, layer: Layer) -> 
 
 def test_a_rejected_value_is_promoted_as_what_was_said(op: Operator) -> None:
     """L2, V6: a person who promotes it by hand lifts no rejection."""
-    semantic = {"layer": "semantic", "metadata": CONTRACTS["semantic"], "source": "radio"}
-    told = op.remember("Ana drinks tea", kind="fact", **semantic)
+    semantic: dict[str, Any] = {"layer": "semantic", "metadata": CONTRACTS["semantic"]}
+    told = op.remember("Ana drinks tea", kind="fact", source="radio", **semantic)
     op.revoke("radio", "it lies")
     op.reject(told.id)
     again = op.remember("Ana drinks tea", kind="fact")
