@@ -20,7 +20,7 @@ from lamina.memory.operator import Operator
 from lamina.memory.runs import Run
 from lamina.memory.shared import Guest
 from lamina.memory.world import WorldModel
-from lamina.surfaces.cli.main import cli
+from lamina.surfaces.cli.main import cli, memory
 from lamina.surfaces.hooks import Hooks, Switches, protocol, switches
 from lamina.surfaces.http import routes
 from lamina.surfaces.mcp import tools
@@ -240,9 +240,12 @@ def commands() -> Iterator[str]:
 
 
 def walk(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
-    """A command and everything under it, in the order of their names."""
+    """A command and everything under it, in the order of their names.
+
+    What is under `memory` has its place elsewhere: it is the same commands again.
+    """
     yield path, command
-    if isinstance(command, click.Group):
+    if isinstance(command, click.Group) and command is not memory:
         for name in command.list_commands(click.Context(command)):
             yield from walk(command.commands[name], f"{path} {name}")
 

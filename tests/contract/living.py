@@ -72,6 +72,17 @@ class Living:
         assert op.remember("tea", key="k").id == made.id
         assert verified(op)
 
+    def test_a_person_promotes_one(self, op: Operator) -> None:
+        """L2: promoted by hand, one memory goes to the layer of its kind whatever its importance,
+        in one event, and the others stay."""
+        fact = op.remember("the boiler is old", kind="fact", importance=0.1)
+        op.remember("the boiler hums", importance=0.1)
+        moved = op.promote(fact.id)
+        assert (moved.layer, moved.promoted_at) == (Layer.SEMANTIC, moved.updated_at)
+        assert contents(op.list(layers=["short_term"])) == ["the boiler hums"]
+        assert [event.action for event in op.history(fact.id)] == ["remember", "promote"]
+        assert contents(op.recall_similar("boiler", top_k=1)) == ["the boiler is old"]
+
     def test_what_is_archived_is_still_there(self, op: Operator) -> None:
         """L4: it leaves the lists and the searches, its id and its key still lead to it, and the
         archive is searched."""

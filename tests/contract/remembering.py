@@ -11,6 +11,7 @@ import pytest
 from lamina import Memory, Operator
 from lamina.errors import Conflict, InvalidInput, LaminaError, NotFound, Refused
 from lamina.model.record import Layer, State, Trust
+from lamina.search import RANKERS
 from tests.conftest import CONTRACTS, START, TESTER, Desk, contents, move, size, verified
 
 STRANGE = "line\nline\u2028 “quoted” \\ 猫 😀 \x7f \x85 e\u0301 \U0010ffff </script> %s $1 ?"
@@ -55,6 +56,24 @@ class Remembering:
             Trust.EXTERNAL,
             0.1 + 0.2,
         )
+
+    def test_a_session_is_a_filter(self, desk: Desk, op: Operator) -> None:
+        """Q3: a list and every ranker keep to exactly the session that is asked for, whoever
+        its users are; a handle for one user sees no other's."""
+        op.remember("tea in the kitchen", session="s1")
+        op.remember("tea in the garden", session="s2")
+        op.remember("tea on the roof")
+        desk.operator(user="ana").remember("tea in the attic", session="s1")
+        both = ["tea in the attic", "tea in the kitchen"]
+        assert sorted(contents(op.list(session="s1"))) == both
+        for ranker in RANKERS:
+            assert sorted(contents(op.search("tea", session="s1", ranker=ranker))) == both, ranker
+            assert not op.search("tea", session="S1", ranker=ranker), ranker
+        bens = desk.operator(user="ben")
+        assert contents(bens.list(session="s1")) == contents(bens.search("tea", session="s1"))
+        assert contents(bens.list(session="s1")) == ["tea in the kitchen"]
+        with pytest.raises(InvalidInput, match="session"):
+            op.list(session="")
 
     def test_texts_of_any_length(self, op: Operator) -> None:
         """L1: the longest text that is allowed, and the shortest, come back whole; a longer one

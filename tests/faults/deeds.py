@@ -108,6 +108,10 @@ def forget_before(operator: lamina.Operator) -> object:
     return operator.forget(first(operator, "memory before"))
 
 
+def promote_before(operator: lamina.Operator) -> object:
+    return operator.promote(first(operator, "memory before"))
+
+
 def forgotten(operator: lamina.Operator) -> None:
     operator.remember("memory before", key="before")
     forget_before(operator)

@@ -22,7 +22,7 @@ from lamina.memory.shared import Guest
 from lamina.memory.world import WorldModel
 from lamina.surfaces.adapters.langgraph import LaminaStore
 from lamina.surfaces.adapters.openai_agents import LaminaSession
-from lamina.surfaces.cli.main import cli
+from lamina.surfaces.cli.main import cli, memory
 from lamina.surfaces.hooks import Hooks
 
 # Whose verbs are the program. Who may decide has all verbs of who may not.
@@ -57,7 +57,8 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     ),
     "set the profile, with its snapshot": ("sets the profile",),
     "promote, join, expire, compress, prune, rotate": (
-        *("promotes and archives", "joins", "expires", "compresses", "prunes", "rotates"),
+        *("promotes and archives", "promotes one", "joins", "expires", "compresses", "prunes"),
+        "rotates",
     ),
     "bring back from the archive": ("brings back",),
     "sleep": ("sleeps",),
@@ -123,6 +124,7 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "Operator.index": ("indexes",),
     "Operator.learn": ("learns",),
     "Operator.lift": ("lifts",),
+    "Operator.promote": ("promotes one",),
     "Operator.propose_profile": ("proposes",),
     "Operator.prune": ("prunes",),
     "Operator.rebuild_mirrors": ("makes mirrors anew",),
@@ -322,7 +324,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "profile propose": ("Operator.propose_profile",),
     "profile show": ("Operator.user_profile",),
     "project show": ("Operator.projects",),
-    "promote": ("Operator.run_once",),
+    "promote": ("Operator.run_once", "Operator.promote"),
     "prune": ("Operator.prune",),
     "reindex": ("Operator.reindex",),
     "remember": ("Operator.remember",),
@@ -408,7 +410,10 @@ def verbs() -> Iterator[str]:
 
 
 def commands(command: click.Command = cli, path: tuple[str, ...] = ()) -> Iterator[str]:
-    """Every command that can be called, by its words."""
+    """Every command that can be called, by its words; those under `memory` are the same ones
+    again."""
+    if command is memory:
+        return
     if not isinstance(command, click.Group):
         yield " ".join(path)
         return

@@ -103,6 +103,7 @@ PATHS = {
     ),
     "sets the profile": WritePath(deeds.upsert, view=deeds.profiles, is_whole=False),
     "promotes and archives": WritePath(lambda o: o.run_once(), some, **LIVES),
+    "promotes one": WritePath(deeds.promote_before),
     "rotates": WritePath(lambda o: o.run_once(), deeds.ruled("short_term_max_lines: 3\n"), **LIVES),
     "joins": WritePath(
         lambda o: o.run_once(), deeds.ruled("deduplicate: 0.5\n"), settings=WORDLLAMA, **LIVES

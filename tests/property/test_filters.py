@@ -61,6 +61,7 @@ ITEMS = st.fixed_dictionaries(
                 "metadata": subsets.map(lambda names: {name: SEEN[name] for name in names}),
                 "at": st.sampled_from(DAYS),
                 "importance": st.floats(0, 1),
+                "session": st.sampled_from([None, "s1", "s2"]),
             }
         ),
     }
@@ -87,6 +88,7 @@ FILTERS = st.builds(
     all_tags=few(TAGS),
     metadata=few(FACETS),
     as_of=times,
+    session=st.sampled_from([None, None, "s1", "s2", "s3"]),
 )
 
 

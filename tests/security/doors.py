@@ -23,6 +23,7 @@ from lamina.memory.runs import Run
 from lamina.memory.shared import Guest
 from lamina.memory.world import WorldModel
 from lamina.surfaces.cli.main import cli, run
+from lamina.surfaces.cli.options import either
 from lamina.surfaces.hooks import Hooks, Switches, protocol
 from lamina.surfaces.hooks import handler as call
 from lamina.surfaces.http.console.page import PageRoute
@@ -152,12 +153,17 @@ def words(command: click.Command, arguments: Mapping[str, Any]) -> list[str]:
 
 
 def typed(command: click.Command) -> Arguments:
-    """The arguments of a command, without those for how it prints, and with a yes to
-    whatever it asks."""
+    """The arguments of a command, without those for how it prints and other spellings of the same,
+    and with a yes to whatever it asks."""
     return {
-        one.name: ("bool" if getattr(one, "is_flag", False) else one.type.name, one.required)
+        one.name: (
+            "bool" if getattr(one, "is_flag", False) else one.type.name,
+            one.required or (isinstance(one, click.Argument) and one.callback is either),
+        )
         for one in command.params
-        if one.name and one.name not in ("json_", "json", "yes")
+        if one.name
+        and one.name not in ("json_", "json", "yes")
+        and not one.name.startswith("also_")
     }
 
 

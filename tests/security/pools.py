@@ -144,7 +144,7 @@ class Attack(NamedTuple):
                 "name",
             ): FISHING[:9],
             ("layers", "layer"): LAYERS,
-            ("states", "state"): STATES,
+            ("states", "state", "status"): STATES,
             ("kinds", "kind", "tags", "all_tags", "tag", "all_tag", "names"): LISTS,
             ("since", "until", "as_of", "known_at", "at", "expires", "older_than"): TIMES,
             ("limit", "top_k", "max_chars", "per_layer", "port"): [1, 50, 10_000, -1],

@@ -28,6 +28,7 @@ FILTERS: dict[str, dict[str, Any]] = {
     "tags": {"tags": ["shared"]},
     "all tags": {"all_tags": ["shared", "more"]},
     "metadata": {"metadata": {"place": "office"}},
+    "session": {"session": "s1"},
     "every state": {"states": [state.value for state in State]},
     "layers": {"layers": ["short_term", "episodic", "semantic"]},
     "since": {"since": START - timedelta(days=3000), "until": START + timedelta(days=3000)},

@@ -205,6 +205,7 @@ def test_no_filter_is_a_query(two: Memory) -> None:
             {"metadata": {"place": word}},
             {"since": word},
             {"run_id": word},
+            {"session": word},
             {"layers": [word]},
             {"states": [word]},
         ]

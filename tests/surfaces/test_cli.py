@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 import pytest
 
-from lamina.surfaces.cli.main import FILE_OF, cli
+from lamina.surfaces.cli.main import FILE_OF, cli, memory
 from tests.surfaces.conftest import Call, remembered
 
 
@@ -386,9 +386,12 @@ def test_backups_are_listed_and_nothing_is_restored_unasked(
 
 
 def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Every command of a group and of the groups in it, as it is typed."""
+    """Every command of a group and of the groups in it, as it is typed; those under `memory` are
+    the same ones again."""
     for name in group.list_commands(click.Context(group)):
         command = group.commands[name]
+        if command is memory:
+            continue
         if isinstance(command, click.Group):
             yield from commands(command, f"{path} {name}")
         else:

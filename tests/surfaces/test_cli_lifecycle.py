@@ -137,6 +137,22 @@ def test_an_agent_may_promote(filled: Call, monkeypatch: pytest.MonkeyPatch) -> 
     assert filled("promote", "--json").json["promoted"] == 1
 
 
+def test_a_person_promotes_one(filled: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L2, V7: `promote ID` moves that one and no other; it is for operators, takes a part of an id,
+    and refuses what is not short-term memory."""
+    hello = filled("list", "--json").json[0]["id"]
+    done = filled("promote", hello[-6:])
+    assert done.out.startswith(f"promoted {hello}  episodic  active")
+    assert len(filled("list", "--layer", "short_term", "--json").json) == 2
+    again = filled("promote", hello)
+    assert (again.code, "episodic memory" in again.err) == (1, True)
+    assert filled("promote", "0" * 26).code == 3
+    assert filled("promote", hello, "--dry-run").code == 2
+    monkeypatch.setenv("LAMINA_ROLE", "agent")
+    refused = filled("promote", hello)
+    assert (refused.code, "for operators" in refused.err) == (1, True)
+
+
 def test_promote_tells_that_it_could_not_tell(filled: Call, tmp_path: Path) -> None:
     """A status folder that cannot be written is said beside what was done (L5)."""
     (tmp_path / "home" / "status").write_text("in the way")

@@ -190,7 +190,7 @@ BAD: list[tuple[tuple[str, ...], int, str]] = [
     (("review", "confirm", UNKNOWN), 3, "no record"),
     (("review", "confirm", "nonsense"), 3, "no record"),
     (("review", "confirm"), 2, "--all"),
-    (("review", "reject", UNKNOWN), 2, "--reason"),
+    (("review", "reject", UNKNOWN), 3, "no record"),
     (("review", "reject", UNKNOWN, "--reason", "why"), 3, "no record"),
     (("review", "lift", UNKNOWN, "--reason", "why"), 3, "no record"),
     (("rollback", UNKNOWN), 3, "no record"),

@@ -400,3 +400,18 @@ def test_the_program_searches_in_a_process_of_its_own(tmp_path: Path) -> None:
     done = program("search", "zebra", "--ranker", "keyword")
     assert (done.returncode, done.stdout.strip(), done.stderr) == (4, "nothing relevant", "")
     assert program("search", "x", "--ranker", "magic").returncode == 2
+
+
+def test_a_session_and_the_words_of_sky(call: Call) -> None:
+    """Q3, R5, R8, H7: `--session` keeps to one conversation in list and search; `--meta type=error`
+    is the kind unless one is given; blank tags and evidence are dropped."""
+    blank = ("--tag", "", "--tag", "tea", "--evidence", " ")
+    kept = remembered(call, "the kettle leaks", "--session", "s1", "--meta", "type=error", *blank)
+    remembered(call, "the kettle is new", "--session", "s2")
+    assert (kept["kind"], kept["tags"], kept["evidence"]) == ("error", ["tea"], [])
+    for words in (("list",), ("search", "kettle")):
+        assert "leaks" in call(*words, "--session", "s1").out
+        assert "is new" not in call(*words, "--session", "s1").out
+    assert call("list", "--session", "s3").out == "no memory matches\n"
+    assert remembered(call, "x", "--meta", "type=error", "--kind", "fact")["kind"] == "fact"
+    assert remembered(call, "y", "--meta", "type=weather")["metadata"] == {"type": "weather"}

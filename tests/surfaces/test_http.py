@@ -126,6 +126,30 @@ def test_lists_and_reports_are_what_the_library_gives(served: Served, all_: Ever
     assert status["records"] == mem.status()["records"]
 
 
+def test_status_is_state_and_a_session_is_a_filter(served: Served, all_: Everything) -> None:
+    """H2, H7, Q3: `status` means what `state` means, alone or beside it if both agree; `session`
+    keeps to one conversation, in a list and in a search."""
+    token, op = served.token(), all_.op
+    kept = op.remember("the boiler hums", session="kitchen")
+    old = op.remember("the boiler is old", session="cellar")
+    op.correct(old.id, "the boiler is new", "misheard")
+
+    def listed(asked: str) -> list[str]:
+        items = served.ask(f"/memory/records?{asked}", token).json["items"]
+        return [record["id"] for record in items]
+
+    def found(asked: str) -> list[str]:
+        hits = served.ask(f"/memory/search?query=boiler&{asked}", token).json["hits"]
+        return [hit["record"]["id"] for hit in hits]
+
+    for ids in (listed, found):
+        by_state = ids("state=superseded")
+        assert old.id in by_state
+        assert ids("status=superseded") == by_state
+        assert ids("state=superseded&status=superseded") == by_state
+        assert ids("session=kitchen") == [kept.id]
+
+
 def test_the_queue_is_paged(served: Served, all_: Everything) -> None:
     """H2: pages of the queue follow each other, also when what ended a page was decided about
     before the next."""
@@ -363,6 +387,10 @@ def test_a_foreign_cursor_is_refused(text: str) -> None:
         ("/memory/search/", 404, "nothing at"),
         ("/memory/search", 400, "query is missing"),
         ("/memory/search?query=x&limit=0", 400, "limit"),
+        ("/memory/search?query=x&state=active&status=superseded", 400, "active and status super"),
+        ("/memory/records?state=active&status=active&status=superseded", 400, "state active and"),
+        ("/memory/records?status=alive", 400, "status"),
+        ("/memory/records?session=", 400, "session"),
         ("/memory/search?query=x&limit=ten", 400, "limit 'ten'"),
         ("/memory/search?query=x&ranker=best", 400, "ranker"),
         ("/memory/search?query=x&layer=attic", 400, "layer"),

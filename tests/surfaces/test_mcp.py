@@ -245,6 +245,23 @@ def test_what_comes_through_here_is_an_agents_word(desk: Desk) -> None:
     assert (event.actor, event.surface) == ("agent:sky", "mcp")
 
 
+def test_the_words_of_sky_and_one_session(desk: Desk) -> None:
+    """H3, H7, R5, Q3: `metadata.type` is the kind, blank tags and evidence are dropped, and a
+    search keeps to the session that it names."""
+
+    async def talk(client: Client) -> list[dict[str, Any]]:
+        sky = {"metadata": {"type": "error"}, "tags": ["", "tea"], "evidence": [" "]}
+        kept = await ask(client, "remember", content="the kettle leaks", session="s1", **sky)
+        other = await ask(client, "remember", content="the kettle is new", session="s2")
+        return [kept, other, await ask(client, "search", query="kettle", session="s1")]
+
+    kept, other, found = in_process(opened(desk), talk)
+    assert (kept["kind"], other["kind"]) == ("error", "crumb")
+    assert [hit["id"] for hit in found["hits"]] == [kept["id"]]
+    record = desk.operator().get(kept["id"])
+    assert (record.tags, record.evidence) == (("tea",), ())
+
+
 def test_a_request_to_forget_waits_in_the_queue(desk: Desk) -> None:
     """H3, H1: it is in `lamina review list` with the command to run, and the memory stays
     as it was."""

@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
+from lamina.errors import Refused
 from lamina.home.retention import Retention
 from lamina.model import hashing, rules
-from lamina.model.record import Entry, Layer
+from lamina.model.record import Entry, Layer, Record, State
 
 DAY = 86_400
 
@@ -97,6 +98,24 @@ def plan(
 def promotable(entries: Sequence[Entry], now: datetime, retention: Retention) -> list[Entry]:
     """List the entries that the rules would promote."""
     return [one.entry for one in plan(entries, now, retention) if one.action is Action.PROMOTE]
+
+
+def check_promotable(record: Record) -> None:
+    """Raise unless a person may promote this record: it is short-term memory, and active."""
+    if record.archived is not None:
+        raise Refused(
+            f"the record {record.id} is archived; bring it back first: `lamina archive restore`"
+        )
+    if record.layer is not Layer.SHORT_TERM or record.state is not State.ACTIVE:
+        raise Refused(
+            f"the record {record.id} is {record.state} in {record.layer} memory;"
+            " only active short-term memories are promoted"
+        )
+
+
+def by_hand(entry: Entry) -> Decision:
+    """Decide to promote an entry that a person has chosen: any importance is enough."""
+    return Decision(entry, Action.PROMOTE, threshold=0.0)
 
 
 def _decided(

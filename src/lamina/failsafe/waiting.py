@@ -110,6 +110,8 @@ def _matches(one: Record, wanted: Filter) -> bool:
     )
     if any(values and value not in values for values, value in given):
         return False
+    if wanted.session is not None and one.session != wanted.session:
+        return False
     if wanted.tags and set(wanted.tags).isdisjoint(one.tags):
         return False
     if not set(wanted.all_tags) <= set(one.tags) or not set(wanted.metadata) <= set(

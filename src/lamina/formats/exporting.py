@@ -26,6 +26,7 @@ from lamina.model.record import Layer, Record
 from lamina.store.core.store import Store
 from lamina.store.engine import foreign
 from lamina.store.tables import archived, records
+from lamina.store.tables.records import Filter
 from lamina.text.words import shown
 
 Progress = Callable[[int, int], None]
@@ -59,16 +60,16 @@ def write(
     *,
     force: bool = False,
     summaries: Sequence[Fields] = (),
+    wanted: Filter | None = None,
 ) -> dict[str, Any]:
     """Write what a format can hold of a store at one moment; report what it left out and lost.
 
     `summaries` are lines of Milton's that are no memories: the profile and the projects.
     """
     with store.database.moment() as db:
-        total = sum(sum(states.values()) for states in records.counts(db, None).values())
-        selection = Selection(FORMS[name], total, progress)
+        selection = Selection(FORMS[name], records.count(db, wanted), progress)
         with whole_files.write_whole(target, force) as work:
-            chosen = selection.chosen(map(store.record, records.every(db)))
+            chosen = selection.chosen(map(store.record, records.every(db, wanted)))
             _write(name, work, store.agent, chosen, summaries)
         if count := archived.count(db, None):
             selection.left_out["it is archived"] += count

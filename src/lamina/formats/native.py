@@ -25,11 +25,13 @@ from lamina.store.engine import raw_file
 from lamina.store.engine.sql import Connection
 from lamina.store.tables import archived, certificates, events, grants, record_lines, records
 from lamina.store.tables.record_lines import Written, row_of
+from lamina.store.tables.records import Filter
 from lamina.store.upkeep import erase, opening
 from lamina.store.upkeep.adopt import Exported, adopt
 
 Progress = Callable[[int, int], None]
 FORMAT, PUBLIC_FORMAT, VERSION = "lamina-export", "lamina-public", 2
+SELECTION = "lamina-selection"  # some records without history, to be merged and never restored
 LISTS = ("archived", "archives", "certificates", "events", "grants", "notes", "records")
 # A file may be this part of the machine's memory: once read, it is some times as large.
 MEMORY_SHARE = 4
@@ -143,7 +145,7 @@ def write(
 ) -> int:
     """Write everything that the store holds at one moment. The same store gives the same bytes."""
     with store.database.moment() as db:
-        total = sum(sum(states.values()) for states in records.counts(db, None).values())
+        total = records.count(db)
         shared, archives = list(grants.written(store)), _archive_files(db)
         certified = certificates.bodies(db)
         lines = (record_lines.line(row, store.agent) for row in records.every(db))
@@ -196,17 +198,51 @@ def _notes(db: Connection) -> Iterator[dict[str, Any]]:
         yield {"body": body, "event": event, "position": position, "salt": salt.hex()}
 
 
+def write_some(
+    store: Store,
+    target: Path,
+    chosen: Filter,
+    progress: Progress | None = None,
+    *,
+    force: bool = False,
+) -> int:
+    """Write the records that match and nothing else: a file to merge, never to restore from."""
+    with store.database.moment() as db:
+        total = records.count(db, chosen)
+        lines = (record_lines.line(row, store.agent) for row in records.every(db, chosen))
+        lists: dict[str, Iterable[Any]] = {
+            "events": (),
+            "notes": (),
+            "records": counted(map(msgspec.Raw, lines), total, progress),
+        }
+        opening = {
+            "agent": store.agent,
+            "format": SELECTION,
+            "store": store.id,
+            "version": VERSION,
+        }
+        with whole_files.write_whole(target, force) as work:
+            write_json(work, opening, lists)
+    return total
+
+
 def write_public(
-    store: Store, target: Path, progress: Progress | None = None, *, force: bool = False
+    store: Store,
+    target: Path,
+    chosen: Filter | None = None,
+    progress: Progress | None = None,
+    *,
+    force: bool = False,
 ) -> int:
     """Write active memories that are not about a person, without raw payloads, for others."""
     with store.database.moment() as db:
-        chosen = [record for record in map(store.record, records.every(db)) if _is_public(record)]
+        found = map(store.record, records.every(db, chosen))
+        public = [record for record in found if _is_public(record)]
         opening = {"agent": store.agent, "format": PUBLIC_FORMAT, "version": VERSION}
-        shown = counted(map(_public, chosen), len(chosen), progress)
+        shown = counted(map(_public, public), len(public), progress)
         with whole_files.write_whole(target, force) as work:
             write_json(work, opening, {"records": shown})
-    return len(chosen)
+    return len(public)
 
 
 def _is_public(record: Record) -> bool:
@@ -265,7 +301,9 @@ def read(
     Trust, grants and history give a file authority: only an operator who trusts it restores them.
     """
     export = load(source)
-    is_restorable = export.agent == store.agent and store.head().seq == 0
+    is_restorable = (
+        export.format == FORMAT and export.agent == store.agent and store.head().seq == 0
+    )
     if trusted and is_restorable:
         if dry_run:
             return {**_rehearsed(store, export, source, now), **_shared(export, now)}
@@ -316,7 +354,7 @@ def load(source: Path) -> Export:
         export = msgspec.json.decode(data, type=Export)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"{source} is not an export of Lamina: {error}") from None
-    if export.format != FORMAT or export.version not in (1, VERSION):
+    if export.format not in (FORMAT, SELECTION) or export.version not in (1, VERSION):
         known = f"known is {FORMAT!r} up to {VERSION}"
         raise InvalidInput(
             f"{source} has the format {export.format!r} version {export.version}; {known}"

@@ -72,4 +72,7 @@ def refusal(record: Record) -> str | None:
 
 def lost(record: Record) -> list[str]:
     """Name the fields of a record that its line does not hold."""
-    return entries.lost(record, CARRIED | entries.implied_layer(record))
+    # On a line the kind stands in the place of a type that is none of ours.
+    is_other = record.metadata.get("type") not in (None, record.kind)
+    missing = entries.lost(record, CARRIED | entries.implied_layer(record))
+    return [*missing, "metadata.type"] if is_other else missing

@@ -189,12 +189,13 @@ class Memory:
         since: Times = None,
         until: Times = None,
         limit: int = 50,
+        session: str | None = None,
     ) -> builtins.list[Record]:
         """List records, newest first; in all states when `states` is None.
 
-        Working memory is listed only when its layer is named.
+        Working memory is listed only when its layer is named. `session` is one conversation.
         """
-        return self._parts.read.list(layers, states, kinds, tags, since, until, limit)
+        return self._parts.read.list(layers, states, kinds, tags, since, until, limit, session)
 
     def search(
         self,
@@ -212,11 +213,13 @@ class Memory:
         run_id: str | None = None,
         all_tags: Collection[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
+        session: str | None = None,
     ) -> Hits:
         """Find the best matches with the parts of their scores, or nothing at all.
 
         `limit` is an upper bound. `tags` matches any of them, `all_tags` every one. `as_of` asks
-        what was true at a time, `known_at` what the store knew then.
+        what was true at a time, `known_at` what the store knew then. `session` is one
+        conversation.
         """
         return self._parts.read.search(
             query,
@@ -233,6 +236,7 @@ class Memory:
             run_id,
             all_tags,
             metadata,
+            session,
         )
 
     def query_relevant(self, text: str, limit: int = 10, recency_bias: float = 0.35) -> Hits:

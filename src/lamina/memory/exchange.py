@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lamina.errors import InvalidInput
 from lamina.formats import exporting, jsonl, milton, native, registry
@@ -11,24 +12,30 @@ from lamina.formats.importing import policy
 from lamina.home.folder import given_path, make_private_folder, refuse_link
 from lamina.memory.scope import Part
 from lamina.model import rules
+from lamina.model.record import Layer
 from lamina.store.archive.files import stamp
+from lamina.store.tables.records import Filter
 from lamina.store.upkeep import backup
 from lamina.store.upkeep.verify import Progress
 from lamina.text.words import one_line
-
-if TYPE_CHECKING:
-    pass
 
 
 class Exchange(Part):
     """Export a store and import files, for an operator."""
 
     def export(
-        self, path: Path | str | None, public: bool, force: bool, progress: Progress | None
+        self,
+        path: Path | str | None,
+        public: bool,
+        force: bool,
+        progress: Progress | None,
+        states: Collection[str] | None = None,
+        session: str | None = None,
     ) -> Path:
-        """Write every record, in every state, with its events."""
+        """Write every record, in every state, with its events; or only some records."""
         self._scope.check_whole("export")
         rules.progress(progress)
+        wanted = self._wanted(states, session)
         if path is None:
             folder = self._scope.resilient.path_of("exports")
             refuse_link(folder)
@@ -36,24 +43,44 @@ class Exchange(Part):
             target = backup.unused(folder / f"{stamp(self._scope.clock())}.json")
         else:
             target = _target(path, force=public or force)
-        write = native.write_public if public else native.write
-        count = self._store.steadily(lambda: write(self._store, target, progress, force=force))
+
+        def write() -> int:
+            if public:
+                return native.write_public(self._store, target, wanted, progress, force=force)
+            if wanted is not None:
+                return native.write_some(self._store, target, wanted, progress, force=force)
+            return native.write(self._store, target, progress, force=force)
+
+        count = self._store.steadily(write)
         self._scope.audit("export", (), path=one_line(str(target)), records=count)
         return target
 
+    def _wanted(self, states: Collection[str] | None, session: str | None) -> Filter | None:
+        """Choose the records in these states and of this session; None chooses all there is."""
+        if not states and session is None:
+            return None
+        return self._scope.filter(tuple(Layer), states, session=session)
+
     def export_as(
-        self, format: str, path: Path | str, force: bool, progress: Progress | None
+        self,
+        format: str,
+        path: Path | str,
+        force: bool,
+        progress: Progress | None,
+        states: Collection[str] | None = None,
+        session: str | None = None,
     ) -> dict[str, Any]:
         """Write what another program's format can hold, and report what it cannot."""
         self._scope.check_whole("export")
         rules.progress(progress)
         name, target = exporting.check(format), _target(path, force=force)
+        wanted = self._wanted(states, session)
         if name == "lamina":
-            written = self.export(target, False, force, progress)
+            written = self.export(target, False, force, progress, states, session)
             return {"format": name, "path": str(written)}
-        summaries = self._summaries() if name == "milton" else []
+        summaries = self._summaries() if name == "milton" and wanted is None else []
         report = exporting.write(
-            self._store, name, target, progress, force=force, summaries=summaries
+            self._store, name, target, progress, force=force, summaries=summaries, wanted=wanted
         )
         self._scope.audit(
             "export", (), path=one_line(str(target)), records=report["records"], format=name

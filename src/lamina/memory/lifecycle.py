@@ -10,7 +10,7 @@ from msgspec import structs
 
 from lamina.engines import promotion
 from lamina.engines.promotion import Action, Decision
-from lamina.errors import EmbedderFailed, InvalidInput
+from lamina.errors import Conflict, EmbedderFailed, InvalidInput
 from lamina.home.retention import Retention, RetentionFile
 from lamina.model import hashing, rules
 from lamina.model.record import Draft, Entry, Layer, Record, State
@@ -18,6 +18,7 @@ from lamina.store.core.transaction import Transaction
 from lamina.store.tables import records
 from lamina.store.tables.archived import File
 from lamina.store.tables.records import COLUMN, Filter, Row
+from lamina.text.words import counted
 
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
@@ -64,6 +65,17 @@ class Lifecycle:
         self._scope.audit("plan_promotion", ())
         return decisions
 
+    def promote(self, record_id: str) -> Record:
+        """Promote one memory because a person says so: by the same rules, at any importance."""
+        record = self._scope.visible("promote", record_id)
+        promotion.check_promotable(record)
+        with self._scope.store.read() as db:
+            entries = records.short_term(db, self._scope.user, record.id)
+        moved = self._promote([self._believed(promotion.by_hand(entry)) for entry in entries])
+        if not moved:
+            raise Conflict(f"the record {record.id} has changed meanwhile; nothing was done")
+        return moved[0]
+
     def plan(self, retention: Retention) -> list[Decision]:
         """Decide what a run would do now with each entry, and by which rule."""
         now = self._scope.clock()
@@ -99,7 +111,7 @@ class Lifecycle:
         decided = self.plan(retention)
         chosen = {action: [one for one in decided if one.action is action] for action in Action}
         return Moved(
-            promoted=self._promote(chosen[Action.PROMOTE]),
+            promoted=len(self._promote(chosen[Action.PROMOTE])),
             joined=self._join(chosen[Action.JOIN]),
             expired=self._leave("expire", "expired", chosen[Action.EXPIRE]),
             rotated=self._leave("rotate", "rotated", chosen[Action.ROTATE]),
@@ -202,7 +214,7 @@ class Lifecycle:
         """Draft the episodic record of a promotion, with the promoted records as evidence."""
         return self._scope.draft(
             {
-                "content": f"Promoted {len(promoted)} memories to long-term",
+                "content": f"Promoted {counted(len(promoted), 'memory', 'memories')} to long-term",
                 "layer": Layer.EPISODIC,
                 "kind": "action",
                 "evidence": [record.id for record in promoted],
@@ -210,10 +222,10 @@ class Lifecycle:
             }
         )
 
-    def _promote(self, decided: Sequence[Decision]) -> int:
+    def _promote(self, decided: Sequence[Decision]) -> list[Record]:
         """Promote entries in one transaction; one that has changed waits for the next run."""
         if not decided:
-            return 0
+            return []
         by_number = {decision.entry.seq: decision for decision in decided}
         with self._scope.store.change(
             self._scope.actor, "promote", self._scope.clock()
@@ -222,7 +234,7 @@ class Lifecycle:
             moved = [_move_up(transaction, row, by_number[row[0]]) for row in rows]
             if moved and self._scope.settings["promotion.episodes"]:
                 transaction.insert([self._episode(moved)])
-        return len(moved)
+        return moved
 
     def _join(self, decided: Sequence[Decision]) -> int:
         """Make entries evidence of the memories that they repeat, and archive them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ class Operator(Memory):
         """
         return self._decided(self._parts.reviews.confirm(record_id, reason))
 
-    def reject(self, record_id: str, reason: str) -> Record:
+    def reject(self, record_id: str, reason: str | None = None) -> Record:
         """Put a proposal aside, and keep its value out, whoever brings it back."""
         return self._decided(self._parts.reviews.reject(record_id, reason))
 
@@ -155,7 +155,11 @@ class Operator(Memory):
         self._scope.check_whole("erasures")
         return self._parts.erasures.certificates(number)
 
-    # Archive
+    # Long-term memory and archive
+
+    def promote(self, record_id: str) -> Record:
+        """Move one short-term memory to its long-term layer, whatever its importance."""
+        return self._decided(self._parts.lifecycle.promote(record_id))
 
     def prune(self, dry_run: bool = False, **bounds: Any) -> dict[str, Any]:
         """Archive records of any layer for which every given bound holds.
@@ -238,9 +242,15 @@ class Operator(Memory):
         public: bool = False,
         force: bool = False,
         progress: Progress | None = None,
+        states: Collection[str] | None = None,
+        session: str | None = None,
     ) -> Path:
-        """Write every record, in every state, with its events, as JSON for other programs."""
-        return self._parts.exchange.export(path, public, force, progress)
+        """Write every record, in every state, with its events, as JSON for other programs.
+
+        With `states` or a `session` only the records that match, without events: such a file can
+        be merged, but restores no store.
+        """
+        return self._parts.exchange.export(path, public, force, progress, states, session)
 
     def export_as(
         self,
@@ -249,12 +259,14 @@ class Operator(Memory):
         *,
         force: bool = False,
         progress: Progress | None = None,
+        states: Collection[str] | None = None,
+        session: str | None = None,
     ) -> dict[str, Any]:
         """Write what another program's format can hold, or a document for people.
 
-        The report names what the format cannot hold.
+        The report names what the format cannot hold. `states` and `session` choose some records.
         """
-        return self._parts.exchange.export_as(format, path, force, progress)
+        return self._parts.exchange.export_as(format, path, force, progress, states, session)
 
     def import_(
         self,

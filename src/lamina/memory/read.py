@@ -71,12 +71,13 @@ class Read:
         since: Times = None,
         until: Times = None,
         limit: int = 50,
+        session: str | None = None,
     ) -> builtins.list[Record]:
         """List records, newest first; in all states when `states` is None.
 
-        Working memory is listed only when its layer is named.
+        Working memory is listed only when its layer is named. `session` is one conversation.
         """
-        chosen = self._scope.filter(layers, states, kinds, tags, since, until)
+        chosen = self._scope.filter(layers, states, kinds, tags, since, until, session=session)
         return self._listed("list", chosen, limit)
 
     def search(
@@ -95,11 +96,13 @@ class Read:
         run_id: str | None = None,
         all_tags: Collection[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
+        session: str | None = None,
     ) -> Hits:
         """Find the best matches with the parts of their scores, or nothing at all.
 
         `limit` is an upper bound. `tags` matches any of them, `all_tags` every one. `as_of` asks
-        what was true at a time, `known_at` what the store knew then.
+        what was true at a time, `known_at` what the store knew then. `session` is one
+        conversation.
         """
         if ranker not in RANKERS:
             raise InvalidInput(
@@ -111,8 +114,8 @@ class Read:
         if states is None:
             states = (State.ACTIVE,) if as_of is None else (State.ACTIVE, State.SUPERSEDED)
         chosen = structs.replace(
-            self._scope.filter(layers, states, kinds, tags, since, until, run_id),
-            all_tags=rules.tags(rules.several(all_tags, "all_tags")),
+            self._scope.filter(layers, states, kinds, tags, since, until, run_id, session),
+            all_tags=rules.tags_to_find(all_tags, "all_tags"),
             metadata=rules.facets(metadata),
             as_of=optional_moment(as_of, "as_of"),
         )

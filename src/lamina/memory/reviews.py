@@ -64,13 +64,13 @@ class Reviews(Part):
                 lacks="access",
             )
 
-    def reject(self, record_id: str, reason: str) -> Record:
+    def reject(self, record_id: str, reason: str | None = None) -> Record:
         """Put a proposal aside and keep its value out, unless the value is active already.
 
         A statement that was only stored as its evidence is hidden with it.
         """
         self._scope.visible("reject", record_id)
-        with self._change(rejections.REJECT, rules.reason(reason)) as transaction:
+        with self._change(rejections.REJECT, reason) as transaction:
             row = self._row(transaction, record_id)
             record = self._store.record(row)
             review.check_pending(record)

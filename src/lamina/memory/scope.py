@@ -192,6 +192,7 @@ class Scope:
         since: Times = None,
         until: Times = None,
         run_id: object = None,
+        session: str | None = None,
     ) -> Filter:
         """Make a filter of what a caller gives, within this scope."""
         if run_id is not None and not (isinstance(run_id, str) and clocks.is_id(run_id)):
@@ -204,10 +205,11 @@ class Scope:
             tuple(dict.fromkeys(chosen_layers)),
             tuple(dict.fromkeys(chosen_states)),
             tuple(dict.fromkeys(chosen_kinds)),
-            rules.tags(rules.several(tags, "tags")),
+            rules.tags_to_find(tags, "tags"),
             optional_moment(since, "since"),
             optional_moment(until, "until"),
             run_id,
+            session=None if session is None else rules.label(session, "session"),
         )
 
     @cached_property

@@ -239,12 +239,21 @@ def several(values: Collection[Any] | None, name: str) -> tuple[Any, ...]:
 
 
 def tags(values: object) -> tuple[str, ...]:
-    """Check tags: stripped, lower-cased and deduplicated in their order."""
+    """Check tags: stripped, lower-cased and deduplicated in their order, without blank ones."""
     if isinstance(values, str) or not isinstance(values, (list, tuple, Collection)):
         raise InvalidInput(f"tags {words.shown(values)} is not a list of texts")
     if len(values) > MAX_TAGS:
         raise InvalidInput(f"{len(values)} tags are too many; {MAX_TAGS} are allowed")
-    return tuple(dict.fromkeys(tag(value) for value in in_order(values)))
+    return tuple(dict.fromkeys(tag(value) for value in in_order(values) if not is_blank(value)))
+
+
+def tags_to_find(values: Collection[str] | None, name: str) -> tuple[str, ...]:
+    """Check tags to filter by. Blank ones alone are a mistake: they would filter nothing."""
+    given = several(values, name)
+    wanted = tags(given)
+    if given and not wanted:
+        raise InvalidInput(f"{name} {words.shown(given)} are blank; name a tag, or leave them out")
+    return wanted
 
 
 def tag(value: object) -> str:
@@ -286,14 +295,23 @@ def metadata(value: object) -> Mapping[str, Any]:
 
 
 def evidence(values: object) -> tuple[str, ...]:
-    """Check references to records, URLs and paths. The store checks that the records exist."""
+    """Check references to records, URLs and paths, and drop blank ones.
+
+    The store checks that the records exist.
+    """
     if isinstance(values, str) or not isinstance(values, (list, tuple, Collection)):
         problem = "is not a list of record ids, URLs or paths"
         raise InvalidInput(f"evidence {words.shown(values)} {problem}")
     if len(values) > MAX_EVIDENCE:
         problem = f"pieces of evidence are too many; {MAX_EVIDENCE} are allowed"
         raise InvalidInput(f"{len(values)} {problem}")
-    return tuple(dict.fromkeys(_reference(value) for value in in_order(values)))
+    given = (value for value in in_order(values) if not is_blank(value))
+    return tuple(dict.fromkeys(map(_reference, given)))
+
+
+def is_blank(value: object) -> bool:
+    """Tell whether an item of a list is a text of spaces alone: an empty field of some form."""
+    return isinstance(value, str) and not value.strip()
 
 
 def in_order(values: Collection[Any]) -> Iterable[Any]:
@@ -438,6 +456,7 @@ class Drafter:
     ) -> None:
         self._role = actor.role
         self._user = user
+        self._kinds = frozenset(kinds)
         self._trust = trust(actor.role, None)
         # Every field that a caller may give: where it goes, and what makes it valid.
         self._checks: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
@@ -469,6 +488,8 @@ class Drafter:
         fields = self._checked(item)
         if "content" not in fields:
             raise InvalidInput("content is missing")
+        if "metadata" in fields and "kind" not in fields:
+            self._add_kind(fields)
         if "source" in fields or "trust" in fields:
             fields["trust"] = trust(self._role, fields.get("source"), fields.get("trust"))
         else:
@@ -481,6 +502,12 @@ class Drafter:
         if run_id is not None:
             fields["run_id"] = run_id
         return fields
+
+    def _add_kind(self, fields: dict[str, Any]) -> None:
+        """Take the kind from `metadata.type`, where Sky has it. Another type is plain metadata."""
+        kind_there = fields["metadata"].get("type")
+        if isinstance(kind_there, str) and kind_there in self._kinds:
+            fields["kind"] = kind_there
 
     def _checked(self, item: object) -> dict[str, Any]:
         if not isinstance(item, (dict, Mapping)):  # dict first: asking for any Mapping is slow

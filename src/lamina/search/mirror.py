@@ -178,11 +178,12 @@ def _ids(named: object, limit: int) -> Iterator[str]:
 
 def _can_answer(chosen: Filter) -> bool:
     """Tell whether mirrors hold all that a filter needs: some fields of active records."""
+    missing = (chosen.run_id, chosen.session, chosen.as_of, chosen.id, chosen.part, chosen.guest)
     return (
         chosen.states == (State.ACTIVE,)
         and Layer.WORKING not in chosen.layers
         and not (chosen.all_tags or chosen.metadata)
-        and (chosen.run_id, chosen.as_of, chosen.id, chosen.part, chosen.guest) == (None,) * 5
+        and all(value is None for value in missing)
     )
 
 

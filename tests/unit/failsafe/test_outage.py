@@ -410,7 +410,7 @@ def test_filters_hold_in_the_failsafe(desk: Desk, mem: Memory) -> None:
     """Q5, B4: what waits is filtered as what is stored."""
     with outage(desk.home):
         mem.remember("old", at=START - timedelta(days=9), kind="fact", metadata={"n": 1})
-        mem.remember("new", tags=["a", "b"], layer="episodic")
+        mem.remember("new", tags=["a", "b"], layer="episodic", session="s1")
         assert (
             contents(mem.list(kinds=["fact"]))
             == contents(mem.list(until=START - timedelta(days=1)))
@@ -424,6 +424,8 @@ def test_filters_hold_in_the_failsafe(desk: Desk, mem: Memory) -> None:
         assert contents(mem.query_recent(hours=24)) == ["new"]
         assert contents(mem.search("old new", metadata={"n": 1})) == ["old"]
         assert contents(mem.search("old new", all_tags=["a", "b"])) == ["new"]
+        assert contents(mem.search("old new", session="s1")) == ["new"]
+        assert contents(mem.list(session="s2")) == []
         assert contents(mem.search("old new", as_of=START - timedelta(days=5))) == ["old"]
         assert contents(mem.list(states=["constrained"])) == []
         assert contents(mem.list(limit=1)) == ["new"]

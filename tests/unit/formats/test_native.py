@@ -280,7 +280,7 @@ MERGED: dict[str, Callable[[Export], object]] = {
     "content too long": record(content="x" * (2**20 + 1)),
     "importance": record(importance=1.5),
     "confidence": record(confidence=-1),
-    "tags": record(tags=[" "]),
+    "tags": record(tags=["\u200b"]),
     "id": record(id="x"),
     "speaker": record(speaker="a\nb"),
     "contract": record(layer="semantic"),
@@ -557,6 +557,46 @@ def test_a_public_export_says_nothing_about_people(desk: Desk, tmp_path: Path) -
     (visible,) = [record for record in shown["records"] if record["content"] == "visible"]
     assert visible["metadata"] == {"category": "c"}
     assert not {"profile", "working"} & {record["layer"] for record in shown["records"]}
+
+
+def test_a_selection_is_merged_and_never_restored(desk: Desk, tmp_path: Path) -> None:
+    """H5, Q3: an export of some states or of one session has those records alone, as they were; it
+    comes into an empty store too, by merging, and an unaltered kind with it."""
+    op = desk.operator()
+    op.remember("tea", session="s1", metadata={"type": "error"})
+    op.forget(op.remember("soup", session="s1").id)
+    op.remember("cake", session="s2")
+    hidden = load(op.export(tmp_path / "hidden.json", states=["tombstoned"]))
+    assert [record["content"] for record in hidden["records"]] == ["soup"]
+    file = op.export(tmp_path / "some.json", states=["active"], session="s1")
+    some = load(file)
+    assert [record["content"] for record in some["records"]] == ["tea"]
+    assert not any(some.get(name) for name in ("events", "notes", "grants", "archived"))
+    other = desk.operator("hobbs")
+    report = other.import_(file, trust=True)
+    assert (report["mode"], report["taken"]) == ("merged", 1)
+    (taken,) = other.list()
+    assert (taken.content, taken.kind, taken.session) == ("tea", "error", "s1")
+    with Desk(tmp_path / "empty") as empty:
+        same = empty.operator()
+        assert same.import_(file, trust=True)["mode"] == "merged"
+        assert contents(same.list()) == ["tea"]
+        assert verified(same)
+
+
+def test_a_selection_for_others(desk: Desk, tmp_path: Path) -> None:
+    """H5: states and a session choose for every format; a public export stays public."""
+    op = desk.operator()
+    op.remember("tea", session="s1")
+    op.remember("cake", session="s2")
+    op.remember("hers", session="s1", speaker="Ana")
+    report = op.export_as("sky", tmp_path / "sky.jsonl", session="s1")
+    assert report["records"] == 2
+    public = load(op.export(tmp_path / "public.json", public=True, session="s1"))
+    assert [record["content"] for record in public["records"]] == ["tea"]
+    with pytest.raises(InvalidInput, match="state"):
+        op.export(tmp_path / "none.json", states=["alive"])
+    assert not (tmp_path / "none.json").exists()
 
 
 def test_progress_ends_with_everything(desk: Desk, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from lamina.formats.entries import Entry
 from lamina.model import rules
 from lamina.model.record import Draft, Layer, iso, score_of
 from tests.cases import every, golden
-from tests.conftest import TESTER
+from tests.conftest import TESTER, Desk
 from tests.unit.formats.samples import (
     AFTER_LONG,
     AFTER_SHORT,
@@ -285,3 +286,19 @@ def test_no_line_is_dropped_for_its_type() -> None:
     """R5: an unknown kind is an error that lists the known ones."""
     with pytest.raises(InvalidInput, match="known are fact, preference, project, decision, crumb"):
         stored(sky.entry_of({"content": "x", "metadata": {"type": "actions"}}))
+
+
+def test_a_type_that_is_no_kind_is_told_as_lost(desk: Desk, tmp_path: Path) -> None:
+    """R5, H5: a kind from `metadata.type` travels in Sky's form and back; another type has no place
+    on a line, and the report says so."""
+    op = desk.operator()
+    op.remember("the kettle leaks", metadata={"type": "error"})
+    op.remember("it rains", metadata={"type": "weather"})
+    report = op.export_as("sky", tmp_path / "sky.jsonl")
+    assert report["lost"]["metadata.type"] == 1
+    other = desk.operator("hobbs")
+    other.import_(tmp_path / "sky.jsonl", trust=True)
+    assert {one.content: one.kind for one in other.list()} == {
+        "the kettle leaks": "error",
+        "it rains": "crumb",
+    }

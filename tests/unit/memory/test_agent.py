@@ -206,7 +206,7 @@ BAD: dict[str, dict[str, Any]] = {
     "semantic": {"layer": "semantic", "metadata": CONTRACTS["semantic"]},
     "tags text": {"tags": "tea"},
     "tags number": {"tags": [5]},
-    "tags empty": {"tags": [""]},
+    "tags invisible": {"tags": ["\u200b"]},
     "metadata list": {"metadata": []},
     "metadata NaN": {"metadata": {"a": math.nan}},
     "metadata set": {"metadata": {"a": {1}}},

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from lamina import Memory, Operator
-from lamina.errors import InvalidInput, LaminaError, NotFound
+from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
 from lamina.home.retention import Retention
 from lamina.model import rules
 from lamina.model.record import Entry, Layer, State, Trust
+from tests.cases import every
 from tests.conftest import (
     CONTRACTS,
     START,
@@ -128,6 +129,56 @@ def test_a_broken_contract_leads_to_episodic(op: Operator) -> None:
         assert record.metadata == {"origin": "promotion", "topic_tags": [], **metadata}
     assert [record.metadata for record in moved[4:]] == CONTRACTS_BROKEN
     assert verified(op)
+
+
+@every(
+    ("given", "layer"),
+    [
+        ({"kind": "insight"}, Layer.SEMANTIC),
+        ({"kind": "crumb"}, Layer.EPISODIC),
+        ({"kind": "fact", "source": "web"}, Layer.EPISODIC),
+        ({"kind": "fact", "metadata": {"origin": "sleep"}}, Layer.EPISODIC),
+        ({"kind": "fact", "metadata": RADAR_FULL}, Layer.SEMANTIC),
+    ],
+)
+def test_by_hand_the_same_rules_hold(op: Operator, given: Any, layer: Layer) -> None:
+    """L2, V8: a person chooses what is promoted, and not where it goes; text from outside never
+    becomes what is so."""
+    made = op.remember("tea", importance=0.0, **given)
+    moved = op.promote(made.id)
+    assert (moved.layer, moved.importance, moved.trust) == (layer, 0.0, made.trust)
+    assert moved == op.get(made.id)
+
+
+def test_a_rejected_value_is_promoted_as_what_was_said(op: Operator) -> None:
+    """L2, V6: a person who promotes it by hand lifts no rejection."""
+    semantic: dict[str, Any] = {"layer": "semantic", "metadata": CONTRACTS["semantic"]}
+    told = op.remember("Ana drinks tea", kind="fact", source="radio", **semantic)
+    op.revoke("radio", "it lies")
+    op.reject(told.id)
+    again = op.remember("Ana drinks tea", kind="fact")
+    assert op.promote(again.id).layer is Layer.EPISODIC
+
+
+def test_only_short_term_memory_is_promoted_by_hand(desk: Desk, op: Operator) -> None:
+    """L2: anything else is a typed error that says where the record is, and changes nothing."""
+    lasting = op.remember("x", layer="episodic")
+    hidden = op.forget(op.remember("y").id)
+    gone = op.remember("z", tags=["old"])
+    op.prune(tags=["old"])
+    hers = desk.operator(user="ana").remember("hers")
+    before = size(op)
+    for record_id, problem in (
+        (lasting.id, "active in episodic"),
+        (hidden.id, "tombstoned in short_term"),
+        (gone.id, "archived"),
+    ):
+        with pytest.raises(Refused, match=problem):
+            op.promote(record_id)
+    with pytest.raises(NotFound):
+        desk.operator(user="ben").promote(hers.id)
+    assert size(op) == before
+    assert not hasattr(desk.agent(), "promote")
 
 
 def test_the_plan_says_where_it_will_go(op: Operator) -> None:

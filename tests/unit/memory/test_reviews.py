@@ -282,7 +282,7 @@ def test_users_are_kept_apart(desk: Desk) -> None:
     assert ana.get(hers.id).state is State.ACTIVE
 
 
-@pytest.mark.parametrize("reason", ["", "   ", "\u200b", 5, None])
+@pytest.mark.parametrize("reason", ["", "   ", "\u200b", 5])
 def test_a_reason_that_says_nothing(mem: Memory, op: Operator, reason: Any) -> None:
     """V5: where one is needed, it has to be one; nothing happens without."""
     waiting = proposed(mem, "tea")
@@ -292,6 +292,19 @@ def test_a_reason_that_says_nothing(mem: Memory, op: Operator, reason: Any) -> N
     with pytest.raises(InvalidInput, match="reason"):
         op.correct(waiting, "x", reason)
     assert size(op) == before
+
+
+def test_a_rejection_needs_no_reason(mem: Memory, op: Operator) -> None:
+    """V1, I: the document rejects without one; the event then has none, and the value stays out
+    all the same."""
+    waiting = proposed(mem, "tea")
+    assert op.reject(waiting).state is State.TOMBSTONED
+    last = op.history(waiting)[-1]
+    assert (last.action, last.reason) == ("reject", None)
+    with pytest.raises(Refused, match=waiting):
+        proposed(mem, "TEA")
+    with pytest.raises(InvalidInput, match="reason"):
+        op.correct(op.remember("x").id, "y", None)  # type: ignore[arg-type]
 
 
 def test_decisions_about_what_is_not_there(mem: Memory, op: Operator) -> None:

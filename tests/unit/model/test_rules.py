@@ -307,14 +307,28 @@ def test_tags_keep_their_order() -> None:
     assert rules.tags([" B ", "a", "b", "A", "project:Tea"]) == ("b", "a", "project:tea")
 
 
+def test_blank_items_are_dropped() -> None:
+    """R8: an empty field of a form is no tag and no evidence, and no reason to lose a memory."""
+    assert rules.tags(["", "a", " \t", "b", "\n"]) == ("a", "b")
+    assert rules.tags([""]) == ()
+    assert rules.evidence([" ", "a/b", ""]) == ("a/b",)
+    assert rules.evidence(["\u3000"]) == ()
+
+
+def test_a_filter_by_blank_tags_alone_is_a_mistake() -> None:
+    """R8, Q3: dropping them all would filter nothing, and find or prune everything."""
+    assert rules.tags_to_find(["", "A"], "tags") == ("a",)
+    assert rules.tags_to_find(None, "tags") == rules.tags_to_find([], "tags") == ()
+    with pytest.raises(InvalidInput, match=r"all_tags .* blank"):
+        rules.tags_to_find(["", " "], "all_tags")
+
+
 @every(
     "value",
     [
         "tea",
         5,
         None,
-        [""],
-        [" "],
         ["\u200b"],
         [5],
         [None],
@@ -374,11 +388,35 @@ def test_evidence_is_ids_urls_and_paths(reference: str) -> None:
     assert rules.evidence([reference, reference]) == (reference,)
 
 
-@every("value", ["x", None, 5, ["x"], ["0" * 25], ["I" * 26], [""], [5], ["a/\n"], ["a/\0"]])
+@every("value", ["x", None, 5, ["x"], ["0" * 25], ["I" * 26], [5], ["a/\n"], ["a/\0"]])
 def test_bad_evidence(value: object) -> None:
     """P1: what can lead nowhere is an error, which says how to write a file."""
     with pytest.raises(InvalidInput, match="evidence"):
         rules.evidence(value)
+
+
+@every(
+    ("given", "kind"),
+    [
+        ({"metadata": {"type": "error"}}, "error"),
+        ({"metadata": {"type": "recipe"}}, "recipe"),
+        ({"metadata": {"type": "error"}, "kind": "fact"}, "fact"),
+        ({"metadata": {"type": "error"}, "kind": None}, "error"),
+        ({"metadata": {"type": "weather"}}, "crumb"),
+        ({"metadata": {"type": "Error"}}, "crumb"),
+        ({"metadata": {"type": ["error"]}}, "crumb"),
+        ({"metadata": {"type": {"error": 1}}}, "crumb"),
+        ({"metadata": {"type": None}}, "crumb"),
+        ({"metadata": {"kind": "error"}}, "crumb"),
+        ({"metadata": {}}, "crumb"),
+    ],
+)
+def test_the_kind_may_be_in_the_metadata(given: dict[str, Any], kind: str) -> None:
+    """R5, R6, H7: `metadata.type` is the kind where none is given, as on a line of Sky; a type that
+    is no kind is plain metadata. It stays as it was given."""
+    drafter = rules.Drafter(AGENT, kinds=(*rules.KINDS, "recipe"))
+    draft = drafter.draft({"content": "x", **given})
+    assert (draft.kind, draft.metadata) == (kind, given["metadata"])
 
 
 def test_evidence_has_a_limit() -> None:

@@ -346,6 +346,7 @@ def test_one_that_is_far_behind(op: Operator, made: list[Record]) -> None:
         {"states": ["superseded"]},
         {"all_tags": ["a", "b"]},
         {"metadata": {"a": 1}},
+        {"session": "s1"},
         {"ranker": "keyword"},
         {"ranker": "exact"},
         {"ranker": "overlap"},

@@ -178,6 +178,9 @@ class Catalogue:
         if wanted.as_of is not None:
             moment = to_micros(wanted.as_of)
             passed &= (self["valid_from"] <= moment) & (self["valid_to"] > moment)
+        if wanted.session is not None:  # here a column has them with their users, who may be many
+            query = "SELECT seq AS record FROM records WHERE session = ?"
+            passed &= self._selected(connection, query, (wanted.session,))
         for query, parameters in wanted.indexed():
             passed &= self._selected(connection, query, parameters)
         if wanted.guest is not None:

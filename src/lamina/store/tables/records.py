@@ -204,6 +204,7 @@ class Filter(msgspec.Struct, frozen=True):
     part: str | None = None  # the beginning or end of an id
     # Another agent that reads, and the time: it sees what it was granted.
     guest: tuple[str, int] | None = None
+    session: str | None = None
 
     def where(self) -> tuple[str, list[Any]]:
         """Write the condition in SQL, with its parameters.
@@ -229,6 +230,8 @@ class Filter(msgspec.Struct, frozen=True):
             add(f"records.state IN ({marks(self.states)})", *self.states)
         if self.kinds:
             add(f"records.kind IN ({marks(self.kinds)})", *self.kinds)
+        if self.session is not None:
+            add("records.session = ?", self.session)
         for query, values in self.indexed():
             add(f"records.seq IN ({query})", *values)
         if self.as_of is not None:
@@ -326,9 +329,18 @@ def matching(connection: Connection, chosen: Filter, below: float | None) -> lis
     return rows(connection, query, (*parameters, 2.0 if below is None else below))
 
 
-def every(connection: Connection) -> Iterator[Row]:
-    """Read all records in the order in which they were made, from the first one asked for."""
-    yield from connection.execute(f"{SELECT} ORDER BY seq")
+def every(connection: Connection, chosen: Filter | None = None) -> Iterator[Row]:
+    """Read all records that match in the order in which they were made, as they are asked for."""
+    where, parameters = ("TRUE", []) if chosen is None else chosen.where()
+    yield from connection.execute(f"{SELECT} WHERE {where} ORDER BY seq", parameters)
+
+
+def count(connection: Connection, chosen: Filter | None = None) -> int:
+    """Count the records that match."""
+    where, parameters = ("TRUE", []) if chosen is None else chosen.where()
+    number = connection.execute(f"SELECT count(*) FROM records WHERE {where}", parameters).get
+    assert isinstance(number, int)
+    return number
 
 
 def last_event(connection: Connection, record_id: str) -> int | None:
@@ -354,13 +366,16 @@ def known(connection: Connection, record_ids: Sequence[str]) -> set[str]:
 WAITING = f"layer = 'short_term' AND state = 'active' AND {visible('?1')}"
 
 
-def short_term(connection: Connection, user: str | None) -> list[Entry]:
-    """List what waits in short-term memory, oldest first."""
+def short_term(
+    connection: Connection, user: str | None, record_id: str | None = None
+) -> list[Entry]:
+    """List what waits in short-term memory, oldest first; or only the record with this id."""
+    one, parameters = ("", (user,)) if record_id is None else ("AND id = ?2", (user, record_id))
     query = (
         "SELECT seq, event, id, user, kind, importance, trust, tags, created_at, last_verified,"
-        f" metadata FROM records WHERE {WAITING} ORDER BY seq"
+        f" metadata FROM records WHERE {WAITING} {one} ORDER BY seq"
     )
-    return [_entry(row) for row in connection.execute(query, (user,))]
+    return [_entry(row) for row in connection.execute(query, parameters)]
 
 
 def _entry(row: Row) -> Entry:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from lamina.errors import InvalidInput
 from lamina.formats import exporting
-from lamina.surfaces.cli import output
+from lamina.surfaces.cli import options, output
 from lamina.surfaces.cli.invocation import Invocation, command
 from lamina.text.words import counted
 
@@ -27,21 +28,24 @@ from lamina.text.words import counted
     is_flag=True,
     help="only what may be shown to others: active, nothing about people",
 )
+@options.state_option("only this state; may be repeated")
+@options.session
 @click.option("--force", is_flag=True, help="overwrite a file, or write into a git work tree")
 def export(
-    invocation: Invocation, path: Path | None, format_: str, public: bool, force: bool
+    invocation: Invocation, path: Path | None, format_: str, public: bool, **chosen: Any
 ) -> None:
     """Write all memories with their history as JSON, to PATH or into the private home.
 
+    With --state or --session only the memories that match are written, without their history.
     Other formats hold less: the report says which memories were left out, and which fields of
     the others are lost.
     """
     if format_ != "lamina":
-        _export_as(invocation, format_, path, public, force)
+        _export_as(invocation, format_, path, public, **chosen)
         return
     operator = invocation.operator("export")
     with output.progress("exporting") as advance:
-        target = operator.export(path, public=public, force=force, progress=advance)
+        target = operator.export(path, public=public, progress=advance, **chosen)
     size = target.stat().st_size
     if invocation.json:
         output.show_json({"path": str(target), "bytes": size})
@@ -50,7 +54,7 @@ def export(
 
 
 def _export_as(
-    invocation: Invocation, name: str, path: Path | None, public: bool, force: bool
+    invocation: Invocation, name: str, path: Path | None, public: bool, **chosen: Any
 ) -> None:
     """Export into a format of another program, and report what that cannot hold."""
     if public:
@@ -61,7 +65,7 @@ def _export_as(
         raise InvalidInput(f"say where to write: lamina export PATH --format {name}")
     operator = invocation.operator("export")
     with output.progress("exporting") as advance:
-        report = operator.export_as(name, path, force=force, progress=advance)
+        report = operator.export_as(name, path, progress=advance, **chosen)
     if invocation.json:
         output.show_json(report)
         return

@@ -10,10 +10,10 @@ import importlib
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 import msgspec
@@ -78,20 +78,31 @@ FILE_OF = {name: file for file, names in FILES.items() for name in names}
 WITH_VALUE = ("--home", "--agent", "--user")
 
 
+# The commands that Skylattice has under the word `memory`.
+UNDER_MEMORY = (
+    *("list", "inspect", "search", "profile", "review"),
+    *("semantic", "procedural", "rollback", "export"),
+)
+
+
 class Program(click.Group):
-    """The program's commands; a file is imported when one of its commands is first called.
+    """Commands of the program; a file is imported when one of its commands is first called.
 
     A short command must not wait for the imports of all others.
     """
 
+    def __init__(self, *arguments: Any, names: Collection[str] = FILE_OF, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._names = names
+
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name in FILE_OF and name not in self.commands:
-            self._load(FILE_OF[name])
+        if name in self._names and name not in self.commands:
+            self._load(name)
         return super().get_command(context, name)
 
     def list_commands(self, context: click.Context) -> list[str]:
-        for file in FILES:
-            self._load(file)
+        for name in self._names:
+            self._load(name)
         return super().list_commands(context)
 
     def resolve_command(
@@ -101,16 +112,17 @@ class Program(click.Group):
         try:
             return super().resolve_command(context, words)
         except click.UsageError as error:
-            similar = difflib.get_close_matches(words[0], FILE_OF, 3)
+            similar = difflib.get_close_matches(words[0], {*FILE_OF, *self.commands}, 3)
             if not similar:
                 raise
-            hint = f"{error.message} Did you mean {' or '.join(similar)}?"
-            raise click.UsageError(hint, context) from None
+            # In the group `memory` too these are what the program itself takes.
+            typed = " or ".join(similar if self is cli else (f"lamina {one}" for one in similar))
+            raise click.UsageError(f"{error.message} Did you mean {typed}?", context) from None
 
-    def _load(self, file: str) -> None:
-        module = importlib.import_module(f"lamina.surfaces.cli.{file}")
+    def _load(self, name: str) -> None:
+        module = importlib.import_module(f"lamina.surfaces.cli.{FILE_OF[name]}")
         for value in vars(module).values():
-            if isinstance(value, click.Command) and value.name in FILES[file]:
+            if isinstance(value, click.Command) and value.name == name:
                 self.add_command(value)
 
 
@@ -133,6 +145,11 @@ def cli(
     """A layered, local-first, reviewable memory for AI agents."""
     context.obj = Invocation(home, agent, user, json_)
     context.call_on_close(context.obj.close)
+
+
+@cli.group(cls=Program, names=UNDER_MEMORY, epilog="Example:  lamina memory list")
+def memory() -> None:
+    """The same commands, as users of Skylattice type them."""
 
 
 def run(arguments: Sequence[str]) -> int:

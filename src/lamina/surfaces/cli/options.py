@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 import msgspec
@@ -13,6 +14,45 @@ from lamina.model.rules import KINDS
 from lamina.surfaces.cli.times import past
 
 LAYER = click.Choice([layer.value for layer in Layer])
+STATE = click.Choice([state.value for state in State])
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def also(option: str, parameter: str, **settings: Any) -> Callable[[Function], Function]:
+    """Let a parameter be given by another option too, as a program spells it that people know.
+
+    The parameter itself has `either` as its callback.
+    """
+
+    def keep(context: click.Context, _: click.Parameter, value: object) -> None:
+        context.meta[f"also {parameter}"] = (option, value)
+
+    return click.option(
+        option, f"also_{parameter}", is_eager=True, expose_value=False, callback=keep, **settings
+    )
+
+
+def either(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Take a parameter in the spelling in which it was given; an argument needs one of them."""
+    option, other = context.meta[f"also {parameter.name}"]
+    is_given, is_other_given = (one not in (None, ()) for one in (value, other))
+    is_argument = isinstance(parameter, click.Argument)
+    name = parameter.human_readable_name if is_argument else parameter.opts[0]
+    if is_given and is_other_given:
+        raise click.UsageError(f"{name} and {option} mean the same; give one of them", context)
+    if is_argument and not is_given and not is_other_given:
+        raise click.MissingParameter(ctx=context, param=parameter, param_hint=f"'{name}'")
+    return other if is_other_given else value
+
+
+def text(name: str, help: str) -> Callable[[Function], Function]:
+    """Take a text as an argument, or by the option of its name."""
+
+    def decorate(function: Function) -> Function:
+        argument = click.argument(name, required=False, callback=either)
+        return argument(also(f"--{name}", name, metavar="TEXT", help=help)(function))
+
+    return decorate
 
 
 def complete_kind(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -23,13 +63,23 @@ def complete_kind(context: click.Context, parameter: click.Parameter, incomplete
 layers = click.option(
     "--layer", "layers", type=LAYER, multiple=True, help="only this layer; may be repeated"
 )
-states = click.option(
-    "--state",
-    "states",
-    type=click.Choice([state.value for state in State]),
-    multiple=True,
-    help="only this state (default active)",
-)
+
+
+def state_option(help: str) -> Callable[[Function], Function]:
+    """Take states by `--state`, or by `--status`."""
+
+    def decorate(function: Function) -> Function:
+        settings: dict[str, Any] = {"type": STATE, "multiple": True}
+        status = also("--status", "states", help="the same as --state", **settings)
+        return click.option("--state", "states", callback=either, help=help, **settings)(
+            status(function)
+        )
+
+    return decorate
+
+
+states = state_option("only this state (default active)")
+session = click.option("--session", help="only of this conversation")
 kinds = click.option(
     "--kind", "kinds", multiple=True, shell_complete=complete_kind, help="only this kind"
 )

@@ -253,6 +253,13 @@ def confirmed(question: str) -> bool:
         return False
 
 
+def answer(question: str) -> str | None:
+    """Ask the person at a terminal; None without one, or if nothing is answered."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return None
+    return str(click.prompt(question, default="", show_default=False, err=True)).strip() or None
+
+
 def pairs(items: Sequence[tuple[str, Any]]) -> None:
     """Print names and values, aligned. A path is never broken, so that it can be copied."""
     from rich.table import Table

@@ -35,8 +35,8 @@ def profile_show(invocation: Invocation) -> None:
 @command(
     "propose", 'lamina profile propose wake_up 06:30 --reason "said so on Monday"', under=profile
 )
-@click.argument("key")
-@click.argument("value")
+@options.text("key", "the same as KEY")
+@options.text("value", "the same as VALUE")
 @click.option("--reason", required=True, help="why this is believed")
 @click.option(
     "--evidence", multiple=True, metavar="ID", help="a record that it rests on; agents need one"

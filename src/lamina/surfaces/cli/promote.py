@@ -10,6 +10,7 @@ import click
 from lamina.engines.promotion import Action, Decision
 from lamina.model.record import plain
 from lamina.surfaces.cli import options, output
+from lamina.surfaces.cli.correct import show_changed
 from lamina.surfaces.cli.invocation import Invocation, command
 
 ARCHIVED = ("joined", "expired", "rotated")
@@ -23,12 +24,19 @@ STYLES = {
 
 
 @command("promote", "lamina promote --dry-run")
+@click.argument("record_id", metavar="[ID]", required=False)
 @click.option(
     "--dry-run", is_flag=True, help="only show what would be done with each memory, and why"
 )
 @options.lines_of_dry_run
-def promote(invocation: Invocation, dry_run: bool, limit: int) -> None:
-    """Promote short-term memories that deserve it; archive what has expired or is too much."""
+def promote(invocation: Invocation, record_id: str | None, dry_run: bool, limit: int) -> None:
+    """Promote short-term memories that deserve it; archive what has expired or is too much.
+
+    With ID promote that one, whatever its importance.
+    """
+    if record_id is not None:
+        _promote_one(invocation, record_id, dry_run)
+        return
     memory = invocation.memory()
     if dry_run:
         _show_plan(invocation, memory.plan_promotion(), limit)
@@ -46,6 +54,13 @@ def promote(invocation: Invocation, dry_run: bool, limit: int) -> None:
     click.echo(f"{promoted}, {archived}, {moved.remaining} remain")
     for problem in memory.status()["problems"]:
         output.attention(problem, err=True)
+
+
+def _promote_one(invocation: Invocation, record_id: str, dry_run: bool) -> None:
+    if dry_run:
+        raise click.UsageError("a dry run shows what is due; it takes no ID")
+    operator = invocation.operator("promote ID")
+    show_changed(invocation, "promoted", operator.promote(invocation.full_id(record_id)))
 
 
 def _show_plan(invocation: Invocation, decisions: list[Decision], limit: int) -> None:

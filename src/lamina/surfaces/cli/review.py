@@ -13,7 +13,7 @@ from lamina.errors import LaminaError, NotFound, Refused
 from lamina.memory.operator import Operator
 from lamina.memory.reviews import what_stays
 from lamina.model.clock import is_id, system_clock
-from lamina.model.record import Record
+from lamina.model.record import Record, State
 from lamina.surfaces.cli import options, output
 from lamina.surfaces.cli.correct import show_changed
 from lamina.surfaces.cli.invocation import EXIT_FAILED, Invocation, command
@@ -48,10 +48,18 @@ def review(context: click.Context) -> None:
     metavar="ID",
     help="only what comes after this one, such as the last one of the list before",
 )
-def review_list(invocation: Invocation, limit: int | None, after: str | None) -> None:
+@options.state_option("constrained, which is what all of them are")
+def review_list(
+    invocation: Invocation, limit: int | None, after: str | None, states: tuple[str, ...]
+) -> None:
     """List what waits for a decision: what it says, how old it is, who vouches for it, and what
     it would replace.
     """
+    if others := [state for state in states if state != State.CONSTRAINED]:
+        raise click.UsageError(
+            f"only constrained records wait for review; `lamina list --state {others[0]}` lists"
+            " others"
+        )
     most = limit if limit or invocation.json else LISTED
     previous = None if after is None else invocation.full_id(after)
     proposals = invocation.memory().proposals(most, previous)
@@ -119,14 +127,20 @@ def review_confirm(
 )
 @click.argument("record_ids", metavar="ID...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="everything that waits")
-@click.option("--reason", required=True, help="why")
+@click.option("--reason", help="why; in a terminal it is asked for")
 @yes_to_several
 def review_reject(
-    invocation: Invocation, record_ids: tuple[str, ...], everything: bool, reason: str, yes: bool
+    invocation: Invocation,
+    record_ids: tuple[str, ...],
+    everything: bool,
+    reason: str | None,
+    yes: bool,
 ) -> int:
     """Put the proposal ID aside, and keep what it says out, whoever brings it back."""
     operator = invocation.operator("review reject")
     chosen = _chosen_ids(invocation, record_ids, everything, lambda one: True)
+    if reason is None:
+        reason = output.answer("why (may stay empty)")
     rejected: list[Record] = []
 
     def decide(record_id: str) -> Record:

@@ -17,7 +17,7 @@ from lamina.surfaces.cli.times import past
     'lamina search "when does the user want reports" --explain',
     needs_known_agent=True,
 )
-@click.argument("query")
+@options.text("query", "the same as QUERY")
 @click.option("--limit", type=int, default=10, show_default=True, help="at most so many")
 @options.layers
 @options.states
@@ -29,6 +29,7 @@ from lamina.surfaces.cli.times import past
 )
 @options.since
 @options.until
+@options.session
 @options.as_of
 @click.option(
     "--known-at", callback=past, help="what the store knew then: a day, a time, or how long ago"

@@ -32,6 +32,7 @@ Time = Annotated[
 Limit = Annotated[int, Field(ge=1, le=MOST_ON_A_PAGE, description="how many on a page at most")]
 Cursor = Annotated[str | None, Field(max_length=400, description="`next` of the page before")]
 Names = Annotated[list[str], Field(max_length=50)]
+Session = Annotated[str | None, Field(description="only of this conversation")]
 
 
 class Parameters(BaseModel):
@@ -51,29 +52,46 @@ class PageParameters(Parameters):
     cursor: Cursor = None
 
 
-class ListParameters(PageParameters):
-    """Filters of a list of records."""
+class StateParameters(Parameters):
+    """States by either of their two names."""
 
-    layer: Annotated[list[Layer], Field(max_length=50, description="only of these layers")] = []
     state: Annotated[
         list[State], Field(max_length=50, description="only in these states; active unless told")
     ] = []
+    status: Annotated[list[State], Field(max_length=50, description="the same as `state`")] = []
+
+    def states(self) -> list[State]:
+        """Return the states that are asked for; two names that say different things are wrong."""
+        if self.state and self.status and {*self.state} != {*self.status}:
+            state, status = (", ".join(given) for given in (self.state, self.status))
+            raise InvalidInput(
+                f"state {state} and status {status} differ, and mean the same; give one of them"
+            )
+        return self.state or self.status
+
+
+class ListParameters(PageParameters, StateParameters):
+    """Filters of a list of records."""
+
+    layer: Annotated[list[Layer], Field(max_length=50, description="only of these layers")] = []
     kind: Annotated[Names, Field(description="only of these kinds", examples=[["decision"]])] = []
     tag: Annotated[Names, Field(description="with any of these tags", examples=[["reports"]])] = []
+    session: Session = None
     since: Time = None
     until: Time = None
 
     def filters(self) -> dict[str, Any]:
         return {
             "layers": self.layer or None,
-            "states": self.state or (State.ACTIVE,),
+            "states": self.states() or (State.ACTIVE,),
             "kinds": self.kind or None,
             "tags": self.tag or None,
+            "session": self.session,
             "since": self.since,
         }
 
 
-class SearchParameters(Parameters):
+class SearchParameters(StateParameters):
     """A question with filters."""
 
     query: Annotated[
@@ -81,7 +99,6 @@ class SearchParameters(Parameters):
     ]
     limit: Annotated[int, Field(ge=1, le=MOST_HITS, description="how many hits at most")] = 10
     layer: Annotated[list[Layer], Field(max_length=50, description="only of these layers")] = []
-    state: Annotated[list[State], Field(max_length=50, description="only in these states")] = []
     kind: Annotated[Names, Field(description="only of these kinds")] = []
     tag: Annotated[Names, Field(description="with any of these tags")] = []
     all_tag: Annotated[Names, Field(description="with every one of these tags")] = []
@@ -89,6 +106,7 @@ class SearchParameters(Parameters):
         Names,
         Field(description="with this value in the metadata: K=V", examples=[["room=kitchen"]]),
     ] = []
+    session: Session = None
     since: Time = None
     until: Time = None
     as_of: Annotated[Time, Field(description="what was true at this time")] = None
@@ -99,11 +117,12 @@ class SearchParameters(Parameters):
         return {
             "limit": self.limit,
             "layers": self.layer or None,
-            "states": self.state or None,
+            "states": self.states() or None,
             "kinds": self.kind or None,
             "tags": self.tag or None,
             "all_tags": self.all_tag or None,
             "metadata": dict(map(_pair, self.meta)) or None,
+            "session": self.session,
             "since": self.since,
             "until": self.until,
             "as_of": self.as_of,

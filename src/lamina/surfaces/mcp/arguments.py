@@ -168,6 +168,7 @@ class Search(Arguments, frozen=True):
     layers: Layers | None = None
     kinds: Annotated[Labels, Meta(description="only these kinds")] = []
     tags: Annotated[Labels, Meta(description="only with any of these tags")] = []
+    session: Annotated[Label, Meta(description="only of this conversation")] | None = None
     since: (
         Annotated[Time, Meta(description="only what happened since, ISO-8601 with a time zone")]
         | None

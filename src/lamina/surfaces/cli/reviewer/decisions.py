@@ -59,7 +59,7 @@ class Decisions:
             record = self._operator.confirm(proposal.record.id, reason)
             self._confirmed[-1].append(Confirmed(proposal, record))
         else:
-            self._operator.reject(proposal.record.id, reason or "")
+            self._operator.reject(proposal.record.id, reason)
 
     @property
     def last(self) -> list[Proposal]:
