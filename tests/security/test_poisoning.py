@@ -311,7 +311,7 @@ def by_short_sky_lines(fort: Fort) -> list[Record]:
 
 
 def by_milton_lines(fort: Fort) -> list[Record]:
-    """Items, and between them profiles and projects as a whole, which nobody takes from a file."""
+    """Items, and before them profiles and projects as a whole, whose entries wait for a person."""
     summaries = [
         {
             "record_type": "user_profile",
@@ -322,13 +322,21 @@ def by_milton_lines(fort: Fort) -> list[Record]:
             "payload": {"project_name": "garden", "goals": ["sell it"]},
         },
     ]
-    return by_lines(
+    made = by_lines(
         fort,
         [
             *summaries,
             *map(_milton_line, HOSTILE, cycle(SHAPES), cycle(("long_term", "memory_item"))),
         ],
+        waiting=3,
     )
+    waiting = [
+        record
+        for record in fort.op.list(states=["constrained"], limit=1000)
+        if record.content in ("name: Eve", "drink: evil cola", "Project garden. Goals: sell it.")
+    ]
+    assert [record.trust for record in waiting] == [Trust.EXTERNAL] * 3
+    return made
 
 
 def by_own_lines(fort: Fort) -> list[Record]:
@@ -347,10 +355,11 @@ def by_own_lines(fort: Fort) -> list[Record]:
     return by_lines(fort, lines)
 
 
-def by_lines(fort: Fort, lines: Sequence[Mapping[str, Any]]) -> list[Record]:
+def by_lines(fort: Fort, lines: Sequence[Mapping[str, Any]], waiting: int = 0) -> list[Record]:
     path = fort.desk.home.parent / "lines.jsonl"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    assert fort.op.import_(path)["taken"] == len(HOSTILE)
+    report = fort.op.import_(path)
+    assert (report["taken"], report["pending"]) == (len(HOSTILE) + waiting, waiting)
     return arrived(fort)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.surfaces.conftest import Call, remembered
 from tests.unit.formats.golden_files import FILES, golden
+from tests.unit.formats.originals import SENTINEL_NUMBERED, database
 
 FORMS = ("sky", "milton", "skylattice", "sentinel", "mem0", "mcp-memory")
 
@@ -28,18 +29,24 @@ def test_a_foreign_file_is_taken_in(call: Call, tmp_path: Path, name: str) -> No
 
 def test_what_is_rejected_is_told(call: Call, tmp_path: Path) -> None:
     """B5, H5: the place and what is wrong with it on standard error, and where it is kept."""
-    path = golden(tmp_path, "milton.jsonl")
+    path = golden(tmp_path, "skylattice.json")
     done = call("import", str(path))
-    assert "2 taken, 0 here already, 2 rejected" in done.out
-    assert f"rejected {path}:3: this is a user profile" in done.err
+    assert "5 taken, 0 here already, 1 rejected" in done.out
+    assert f"rejected {path}:35: this is working memory" in done.err
     assert f"kept in {path}.rejected" in done.err
+
+
+def test_what_is_lost_is_told(call: Call, tmp_path: Path) -> None:
+    """H5: columns of bytes have no place here; the report names and counts them."""
+    path = database(tmp_path / "sentinel.db", SENTINEL_NUMBERED)
+    assert "no place for it: embedding (1)" in call("import", str(path)).out
 
 
 def test_a_dry_run_says_so(call: Call, tmp_path: Path) -> None:
     """H5: the report of an import, and nothing has changed: no memory, no file."""
-    path = golden(tmp_path, "milton.jsonl")
+    path = golden(tmp_path, "skylattice.json")
     done = call("import", str(path), "--dry-run")
-    assert "2 taken" in done.out
+    assert "5 taken" in done.out
     assert "this was a dry run, nothing has changed" in done.out
     assert "kept in" not in done.err
     assert call("list", "--json").json == []

@@ -20,15 +20,11 @@ ROUNDING = timedelta(seconds=1)
 
 # The fields of a record as Lamina writes it: those that are converted, those that are taken as
 # they are, and those that mean something in its own store alone.
-OWN = tuple("id user layer state promoted_at importance score occurred_at evidence".split())
+OWN = tuple("id user layer state promoted_at importance score occurred_at evidence ts type".split())
 OWN_TAKEN = tuple("content kind confidence tags metadata source speaker session trust".split())
 OWN_LEFT = tuple(
     "seq agent run_id created_at updated_at valid_from valid_to last_verified"
     " supersedes superseded_by archived key event salt".split()
-)
-PROFILE_REFUSED = (
-    "this is a user profile; profiles come through `lamina profile propose`,"
-    " where a person confirms them"
 )
 
 
@@ -46,6 +42,7 @@ class Entry(NamedTuple):
     A format that gives a state knows our layers: the memory is kept in the layer that is given,
     if need be for a person to look at. `key` tells this entry from others of the same line.
     `succeeds` and `succeeded_by` are ids of the file. Ids mean the same thing within one `realm`.
+    `lost` names the fields that have no place here.
     """
 
     item: dict[str, Any]
@@ -61,6 +58,7 @@ class Entry(NamedTuple):
     key: tuple[str, ...] | None = None
     action: Action = Action.TELL
     realm: str = ""
+    lost: tuple[str, ...] = ()
 
 
 def record_entry(line: Fields) -> Entry:
@@ -76,8 +74,10 @@ def record_entry(line: Fields) -> Entry:
             " an export holds all of them"
         )
     item = pick(fields, *OWN_TAKEN) | importance(fields)
-    item |= times(fields, "occurred_at") | evidence(fields)
+    item |= times(fields, "occurred_at", "ts") | evidence(fields)
     long = layer is not Layer.SHORT_TERM
+    if "type" in fields and is_long(pick(fields, "type")) is not long:
+        raise InvalidInput(f"type {shown(fields['type'])} and layer {layer} disagree")
     promoted = promoted_at(fields) if long else None
     return Entry(item, id_of(fields), fields.get("user"), long, layer, promoted)
 
@@ -189,7 +189,7 @@ def _reference(value: object) -> object:
 def texts(value: object, name: str) -> list[str]:
     """Read a list of texts, or the JSON of one, as a column of a table holds it."""
     if isinstance(value, str):
-        value = _unpacked(value)
+        value = unpacked(value)
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
@@ -200,17 +200,23 @@ def texts(value: object, name: str) -> list[str]:
 def mapping(value: object, name: str) -> dict[str, Any]:
     """Read an object, or the JSON of one."""
     if isinstance(value, str):
-        value = _unpacked(value)
+        value = unpacked(value)
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{name} {shown(value)} is not an object")
     return dict(value)
 
 
-def _unpacked(text: str) -> object:
+def unpacked(text: str) -> object:
+    """Read the JSON that a column of a table holds; None for an empty one."""
     try:
         return lines.value_of(text.encode(errors="surrogatepass")) if text.strip() else None
     except InvalidInput as error:
         raise InvalidInput(f"{shown(text, 80)}: {error.message}") from None
+
+
+def unplaced(fields: Fields, names: Collection[str]) -> dict[str, Any]:
+    """Return the fields with other names than these, for the metadata."""
+    return {name: value for name, value in fields.items() if name not in names}
 
 
 def join_metadata(metadata: Mapping[str, Any], more: Fields, mark: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -60,6 +61,7 @@ def write(
     *,
     force: bool = False,
     summaries: Sequence[Fields] = (),
+    now: datetime,
     wanted: Filter | None = None,
 ) -> dict[str, Any]:
     """Write what a format can hold of a store at one moment; report what it left out and lost.
@@ -70,7 +72,13 @@ def write(
         selection = Selection(FORMS[name], records.count(db, wanted), progress)
         with whole_files.write_whole(target, force) as work:
             chosen = selection.chosen(map(store.record, records.every(db, wanted)))
-            _write(name, work, store.agent, chosen, summaries)
+            if name == "skylattice":
+                count = sum(map(selection.has, map(store.record, records.every(db, wanted))))
+                opening = skylattice.envelope(count, now, wanted.states if wanted else ())
+                lines = map(skylattice.line_of, chosen)
+                native.write_json(work, opening, {"records": lines})
+            else:
+                _write(name, work, store.agent, chosen, summaries)
         if count := archived.count(db, None):
             selection.left_out["it is archived"] += count
         selection.lost["history"] = store.head().seq
@@ -105,6 +113,10 @@ class Selection:
             else:
                 self.left_out[why] += 1
 
+    def has(self, record: Record) -> bool:
+        """Tell whether a record is one of those to write."""
+        return self._refusal(record) is None
+
     def _refusal(self, record: Record) -> str | None:
         if record.layer is Layer.WORKING:
             return "working memory ends with its run"
@@ -120,8 +132,6 @@ def _write(
             _write_lines(work, map(sky.line_of, records))
         case "milton":
             _write_lines(work, (*map(milton.long_line_of, records), *summaries))
-        case "skylattice":
-            native.write_json(work, {}, {"records": map(skylattice.line_of, records)})
         case "sentinel":
             _write_tables(work, records)
         case "mem0":

@@ -104,8 +104,9 @@ class Arrivals:
             return [error]
         errors: list[LaminaError] = []
         for entry in entries:
+            told = entry._replace(lost=(*entry.lost, *line.lost))
             try:
-                self._add(entry, line.number, self._key(entry, line.value))
+                self._add(told, line.number, self._key(entry, line.value))
             except ENTRY_ERRORS as error:
                 errors.append(error)
         return errors
@@ -159,6 +160,8 @@ class Arrivals:
             self._add_new(draft, entry, number, id_key)
         elif is_same or here.content == draft.content:
             self._meet(here, draft, entry)
+        elif entry.action is Action.REPLACE and draft.state is State.CONSTRAINED:
+            self._propose_instead(self._latest(here), draft, entry, number, key)
         elif entry.action is Action.REPLACE or self._policy is Policy.REPLACE:
             self._replace([self._latest(here)], structs.replace(draft, key=key), entry, number)
         else:
@@ -169,6 +172,10 @@ class Arrivals:
 
     def _add_new(self, draft: Draft, entry: Entry, number: int, key: str) -> None:
         self._check(draft)
+        known = self._saying_the_same(draft)
+        if known is not None:
+            self._meet(known, draft, entry)
+            return
         slot = slots.slot(draft) if draft.state is State.ACTIVE else None
         if slot is not None:
             if slot in self._slots:
@@ -181,6 +188,26 @@ class Arrivals:
             self._slots.add(slot)
         self._waiting.append((self._resolved(draft), entry, number))
         self._keys[key] = number
+
+    def _saying_the_same(self, draft: Draft) -> Record | None:
+        """Find the active record that gives the slot of a profile or a project this very text."""
+        if draft.state not in (State.ACTIVE, State.CONSTRAINED) or slots.slot(draft) is None:
+            return None
+        holders = map(self._store.record, self._transaction.guard.slot_holders(draft))
+        return next((record for record in holders if record.content == draft.content), None)
+
+    def _propose_instead(
+        self, here: Record, draft: Draft, entry: Entry, number: int, key: str
+    ) -> None:
+        """Let a newer statement wait for a person in the place of an older one.
+
+        What nobody has confirmed was never believed, so the older one is not superseded.
+        """
+        row = self._row(here.id)
+        if row is not None and here.state is State.CONSTRAINED:
+            self._transaction.update(row, state=State.TOMBSTONED)
+            self.pending -= bool(self._first) and here.seq >= self._first
+        self._add_new(structs.replace(draft, key=key), entry, number, key)
 
     def _check(self, draft: Draft) -> None:
         if self._transaction.guard.is_erased(draft.user, draft.content, draft.key):
@@ -334,6 +361,7 @@ class Arrivals:
         self._first = self._first or record.seq
         self._lines.append(number)
         self.pending += record.state is State.CONSTRAINED
+        self.lost.update(entry.lost)
         self._note_lineage(entry, record)
 
     def _note_lineage(self, entry: Entry, record: Record) -> None:

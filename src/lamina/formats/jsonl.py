@@ -41,13 +41,13 @@ def detect(path: Path) -> Literal["ours", "lines"]:
     return "lines" if path.suffix.lower() in SUFFIXES else "ours"
 
 
-def entry_of(line: Fields) -> Entry:
+def entries_of(line: Fields) -> list[Entry]:
     """Read a line of Lamina, Milton or Sky, told apart by its fields."""
     if not line.keys().isdisjoint(("layer", "kind", "occurred_at")):
-        return entries.record_entry(line)
-    if not line.keys().isdisjoint(("record_type", "payload", "agent", "request_id")):
-        return milton.entry_of(line)
-    return sky.entry_of(line)
+        return [entries.record_entry(line)]
+    if not line.keys().isdisjoint(("record_type", *milton.WRAPPERS, "agent", "request_id")):
+        return milton.entries_of(line)
+    return [sky.entry_of(line)]
 
 
 class Form(NamedTuple):
@@ -58,7 +58,7 @@ class Form(NamedTuple):
     read: Callable[[Path], Iterator[Line]] = lines.read
 
 
-LINES = Form("lines", lambda line: [entry_of(line)])
+LINES = Form("lines", entries_of)
 
 
 def read(

@@ -31,7 +31,8 @@ NAMES = {
 class Line(NamedTuple):
     """One line: its number, range and bytes in the file, and its object or its problem.
 
-    Of a line that is too long, `raw` is only the beginning.
+    Of a line that is too long, `raw` is only the beginning. `lost` names what the object lacks of
+    the source, such as columns of bytes.
     """
 
     number: int
@@ -40,6 +41,7 @@ class Line(NamedTuple):
     raw: bytes
     value: dict[str, Any] | None
     problem: str | None
+    lost: tuple[str, ...] = ()
 
 
 def opened(source: Path) -> BinaryIO:

@@ -19,6 +19,7 @@ EVENT = tuple(
     "id memory_id old_memory new_memory event created_at updated_at is_deleted actor_id"
     " role".split()
 )
+COLUMNS = EVENT
 ACTIONS: Mapping[str, Action | None] = {
     "ADD": Action.TELL,
     "UPDATE": Action.REPLACE,

@@ -1,4 +1,7 @@
-"""Milton's lines: a `record_type`, and the payload that it promises. Pure."""
+"""Milton's lines: a `record_type`, and the payload that it promises. Pure.
+
+Its document says `payload`, its program reads `data`: both are read, and both are written.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from lamina.errors import InvalidInput, Refused
-from lamina.formats import entries
+from lamina.errors import InvalidInput
+from lamina.formats import entries, profiles
 from lamina.formats.entries import Entry, Fields
 from lamina.model.record import Layer, Record, iso
 from lamina.text.words import shown
@@ -27,6 +30,7 @@ SPELLINGS: Mapping[str, str] = {
     **dict.fromkeys(("userprofile", "profile"), PROFILE),
     **dict.fromkeys(("projectmemory", "project"), PROJECT),
 }
+WRAPPERS = ("payload", "data")
 SIGNS = re.compile(r"[^a-z]")
 # Fields that may stand beside those of an item.
 BESIDE = ("timestamp", "score", "metadata", "committed", "promoted_at", "user", "seq")
@@ -51,7 +55,7 @@ def line_of(record: Record) -> dict[str, Any]:
         "evidence": list(record.evidence),
         **entries.user_field(record),
     }
-    return {"record_type": ITEM, "payload": payload, "seq": record.seq}
+    return {**_wrapped(ITEM, payload), "seq": record.seq}
 
 
 def long_line_of(record: Record) -> dict[str, Any]:
@@ -72,10 +76,11 @@ def project_line(project: Fields) -> dict[str, Any]:
 
 def _summary(record_type: str, fields: Fields) -> dict[str, Any]:
     payload = entries.checked(fields, PAYLOADS[record_type], f"a {record_type}")
-    return {
-        "record_type": record_type,
-        "payload": {name: payload.get(name) for name in PAYLOADS[record_type]},
-    }
+    return _wrapped(record_type, {name: payload.get(name) for name in PAYLOADS[record_type]})
+
+
+def _wrapped(record_type: str, payload: dict[str, Any]) -> dict[str, Any]:
+    return {"record_type": record_type, **dict.fromkeys(WRAPPERS, payload)}
 
 
 def payload_of(line: Fields) -> tuple[str, dict[str, Any]]:
@@ -84,10 +89,8 @@ def payload_of(line: Fields) -> tuple[str, dict[str, Any]]:
     record_type = SPELLINGS.get(_letters(spelled)) if isinstance(spelled, str) else None
     if record_type is None:
         raise InvalidInput(f"unknown record_type {shown(spelled)}; known are {', '.join(PAYLOADS)}")
-    inline = {name: value for name, value in line.items() if name not in ("record_type", "payload")}
-    payload = line.get("payload", {})
-    if not isinstance(payload, Mapping):
-        raise InvalidInput(f"payload {shown(payload)} is not an object")
+    inline = entries.unplaced(line, ("record_type", *WRAPPERS))
+    payload = _payload(line)
     if twice := sorted(inline.keys() & payload.keys()):
         raise InvalidInput(f"{twice[0]} stands beside the payload and in it")
     names = (*PAYLOADS[record_type], *(BESIDE if record_type == ITEM else ("seq",)))
@@ -98,15 +101,29 @@ def _letters(record_type: str) -> str:
     return SIGNS.sub("", record_type.lower())
 
 
-def entry_of(line: Fields) -> Entry:
-    """Read a line as a memory to store. Profiles and projects are refused: they need a person."""
+def _payload(line: Fields) -> Mapping[str, Any]:
+    """Unwrap the fields of a line; those under two names must be the same."""
+    given = entries.pick(line, *WRAPPERS)
+    for name, payload in given.items():
+        if not isinstance(payload, Mapping):
+            raise InvalidInput(f"{name} {shown(payload)} is not an object")
+    payloads = list(given.values())
+    if any(payload != payloads[0] for payload in payloads):
+        raise InvalidInput("payload and data say different things")
+    return payloads[0] if payloads else {}
+
+
+def entries_of(line: Fields) -> list[Entry]:
+    """Read a line as memories to store: an item is one, a profile is one for each of its keys."""
     record_type, fields = payload_of(line)
-    if record_type == PROFILE:
-        raise Refused(entries.PROFILE_REFUSED)
+    if record_type == ITEM:
+        return [_item(line, fields)]
     if record_type == PROJECT:
-        raise Refused(
-            "this is a summary of a project; summaries are made of memories, by `lamina compress`"
-        )
+        return [profiles.of_project(fields, PROJECT)]
+    return profiles.of_profile(fields, PROFILE)
+
+
+def _item(line: Fields, fields: Fields) -> Entry:
     item = entries.pick(fields, "content", "tags", "source")
     item |= entries.importance(fields) | entries.times(fields, "ts", "timestamp")
     item |= entries.evidence(fields)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
@@ -40,11 +40,15 @@ OTHERS: Mapping[str, ModuleType] = {
 TABLES: Mapping[str, str] = {
     "episodes": "sentinel",
     "facts": "sentinel",
+    sentinel.CORE_TABLE: "sentinel",
     skylattice.TABLE: "skylattice",
     mem0.TABLE: "mem0",
 }
 NAMES = (OURS, "sky", "milton", *OTHERS)
-SIMPLE: Mapping[str, Callable[[Fields], Entry]] = {"sky": sky.entry_of, "milton": milton.entry_of}
+SIMPLE: Mapping[str, Callable[[Fields], list[Entry]]] = {
+    "sky": lambda line: [sky.entry_of(line)],
+    "milton": milton.entries_of,
+}
 LOOK = 64  # so many names or lines say what a file is
 
 
@@ -54,16 +58,27 @@ def form_for(source: Path, name: str | None) -> Form | None:
         raise InvalidInput(
             f"unknown format {shown(name)}; known are {', '.join(NAMES)}", known=list(NAMES)
         )
+    _refuse_zeros(source)
     form = name or detect(source)
     if form == LINES:
         return jsonl.LINES
     if form in SIMPLE:
-        return Form(form, lambda line: [SIMPLE[form](line)])
+        return Form(form, SIMPLE[form])
     if form != OURS:
         return Form(form, OTHERS[form].entries_of, lambda path: _lines(path, form))
     if name is not None and jsonl.detect(source) == "lines":
         return Form(OURS, lambda line: [entries.record_entry(line)])
     return None
+
+
+def _refuse_zeros(source: Path) -> None:
+    """Raise for a file that begins with a NUL byte: no form does, and the rest may be endless."""
+    with lines.opened(source) as file:
+        if file.read(1) == b"\0":
+            raise InvalidInput(
+                f"{source} begins with a NUL byte: it is neither text nor a database;"
+                " nothing was imported"
+            )
 
 
 def detect(source: Path) -> str:
@@ -139,15 +154,20 @@ def _rows(source: Path, name: str) -> Iterator[Line]:
             continue
         for columns in foreign.rows(source, table):
             number += 1
-            yield _row(number, columns, skylattice.row if name == "skylattice" else dict)
+            yield _row(number, columns, OTHERS[name].COLUMNS)
 
 
-def _row(number: int, columns: dict[str, Any], convert: Callable[[Fields], dict[str, Any]]) -> Line:
-    line = Line(number, 0, 0, b"", None, None)
+def _row(number: int, columns: dict[str, Any], known: Collection[str]) -> Line:
+    """Make a line of a row. Bytes in a column that the format does not know have no place here."""
+    lost = tuple(
+        name for name, value in columns.items() if isinstance(value, bytes) and name not in known
+    )
+    line = Line(number, 0, 0, b"", None, None, lost)
     try:
-        _refuse_bytes(columns)
-        value = lines.checked(columns)
-        return line._replace(value=convert(value), raw=hashing.encode(value))
+        kept = entries.unplaced(columns, lost)
+        _refuse_bytes(kept)
+        value = lines.checked(kept)
+        return line._replace(value=value, raw=hashing.encode(value))
     except InvalidInput as error:
         raw = hashing.encode({name: shown(value) for name, value in columns.items()})
         return line._replace(problem=error.message, raw=raw)

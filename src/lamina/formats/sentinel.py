@@ -1,20 +1,27 @@
-"""Sentinel's two tables: episodes that were, and facts that hold until contradicted. Pure."""
+"""Sentinel's tables: episodes that were, facts that hold until contradicted, and the profile. Pure.
+
+Its document and its program name some columns differently; both are read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
-from lamina.errors import Refused
-from lamina.formats import entries
+from lamina.formats import entries, profiles
 from lamina.formats.entries import Entry, Fields
 from lamina.model import rules
 from lamina.model.hashing import encode
 from lamina.model.record import Layer, Record, State, iso
 
-LISTS = ("episodes", "facts")
+CORE_TABLE = "core_memory"
+LISTS = ("episodes", "facts", CORE_TABLE)
 EPISODE = ("id", "timestamp", "summary", "participants", "tags", "raw_hash", "importance")
 FACT = tuple("id content source_episode confidence created last_verified superseded_by".split())
+# Columns of the program that the document does not have.
+MORE = ("created_at", "metadata")
+CORE = ("key", "value", "updated_at")
+COLUMNS = frozenset({*EPISODE, *FACT, *MORE, *CORE})
 PROFILE = frozenset(
     "preferences schedule relationships interests communication_style environment".split()
 )
@@ -29,7 +36,7 @@ STATES: Mapping[Layer, tuple[State, ...]] = {
     Layer.SEMANTIC: (State.ACTIVE, State.SUPERSEDED),
 }
 # Metadata that has a column of its own, and what semantic memory has from every import.
-COLUMNS: Mapping[Layer, frozenset[str]] = {
+PLACED: Mapping[Layer, frozenset[str]] = {
     Layer.EPISODIC: frozenset({"participants", "raw_hash"}),
     Layer.SEMANTIC: frozenset({"source_episode"}),
 }
@@ -39,7 +46,10 @@ def is_ours(line: Fields) -> bool:
     """Tell whether a line looks like a row of one of the tables, or like the profile."""
     if "summary" in line:
         return not line.keys().isdisjoint(("participants", "raw_hash"))
-    return "source_episode" in line or line.keys() >= {"content", "created"} or is_profile(line)
+    names = line.keys()
+    if "source_episode" in line or names >= {"content", "created"} or is_profile(line):
+        return True
+    return names >= {"key", "value"} and names <= set(CORE)
 
 
 def is_profile(line: Fields) -> bool:
@@ -48,50 +58,88 @@ def is_profile(line: Fields) -> bool:
 
 
 def entries_of(line: Fields) -> list[Entry]:
-    """Read a row as a memory to store."""
+    """Read a row as memories to store."""
+    fields = {name: value for name, value in line.items() if value is not None}
     if is_profile(line):
-        raise Refused(entries.PROFILE_REFUSED)
-    return [_episode(line) if "summary" in line else _fact(line)]
+        return profiles.of_profile(fields, "user_profile")
+    if "summary" in line:
+        return [_episode(fields)]
+    if line.keys() >= {"key", "value"} and "content" not in line:
+        fields = entries.checked(line, CORE, "core memory of Sentinel")
+        more = entries.times(fields, "updated_at")
+        return profiles.of_key(fields.get("key"), fields.get("value"), CORE_TABLE, more)
+    return [_fact(fields)]
 
 
-def _episode(line: Fields) -> Entry:
-    fields = entries.checked(line, EPISODE, "an episode of Sentinel")
-    metadata: dict[str, Any] = entries.pick(fields, "raw_hash")
+def _episode(fields: Fields) -> Entry:
+    when, metadata = _when(fields, "timestamp"), _metadata(fields, EPISODE)
     if "participants" in fields:
         metadata["participants"] = entries.texts(fields["participants"], "participants")
     item: dict[str, Any] = {
         "content": fields.get("summary"),
-        "metadata": metadata,
+        "metadata": metadata | entries.pick(fields, "raw_hash") | when.unlike,
         "tags": entries.texts(fields.get("tags"), "tags"),
     }
-    item |= entries.importance(fields) | entries.times(fields, "timestamp")
-    return Entry(item, entries.id_of(fields), None, True, Layer.EPISODIC, state=State.ACTIVE)
+    item |= entries.importance(fields) | when.item
+    record_id = _id(fields, "id", "episodes")
+    return Entry(item, record_id, None, True, Layer.EPISODIC, state=State.ACTIVE)
 
 
-def _fact(line: Fields) -> Entry:
-    fields = entries.checked(line, FACT, "a fact of Sentinel")
-    item = {
-        **entries.pick(fields, "content", "confidence"),
-        **entries.times(fields, "created"),
-        "kind": "fact",
-    }
-    if "source_episode" in fields:
-        item["metadata"] = {"source_episode": fields["source_episode"]}
-        item |= entries.evidence({"evidence": [fields["source_episode"]]})
-    successor = verified = None
-    if "superseded_by" in fields:
-        successor = rules.label(fields["superseded_by"], "superseded_by")
+def _fact(fields: Fields) -> Entry:
+    when, metadata = _when(fields, "created"), _metadata(fields, FACT)
+    item = {**entries.pick(fields, "content", "confidence"), **when.item, "kind": "fact"}
+    if source := _id(fields, "source_episode", "episodes"):
+        metadata["source_episode"] = fields["source_episode"]
+        item |= entries.evidence({"evidence": [_reference(source)]})
+    if metadata | when.unlike:
+        item["metadata"] = metadata | when.unlike
+    verified = None
     if "last_verified" in fields:
         verified = entries.moment(fields["last_verified"], "last_verified")
+    successor = _id(fields, "superseded_by", "facts")
     return Entry(
         item,
-        entries.id_of(fields),
+        _id(fields, "id", "facts"),
         long=True,
         layer=Layer.SEMANTIC,
         state=State.ACTIVE if successor is None else State.SUPERSEDED,
         last_verified=verified,
         succeeded_by=successor,
     )
+
+
+class _When(NamedTuple):
+    """The time of a row, and a `created_at` beside it that is another one."""
+
+    item: dict[str, Any]
+    unlike: dict[str, Any]
+
+
+def _when(fields: Fields, name: str) -> _When:
+    """Read the time by the document's column or, without it, by the program's."""
+    if name not in fields:
+        return _When(entries.times(fields, "created_at"), {})
+    item, created = entries.times(fields, name), entries.pick(fields, "created_at")
+    return _When(item, {} if created.get("created_at") == fields[name] else created)
+
+
+def _metadata(fields: Fields, names: Collection[str]) -> dict[str, Any]:
+    """Join the metadata of a row with the columns that have no field here."""
+    metadata = entries.mapping(fields.get("metadata") or {}, "metadata")
+    more = entries.unplaced(fields, (*names, *MORE))
+    return entries.join_metadata(metadata, more, "sentinel")
+
+
+def _id(fields: Fields, name: str, table: str) -> str | None:
+    """Read an id. Numbers are counted in each table for itself, so that they need its name."""
+    value = fields.get(name)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{table}.{value}"
+    return None if value is None else rules.label(value, name)
+
+
+def _reference(record_id: str) -> str:
+    return f"record:{record_id}" if record_id.startswith("episodes.") else record_id
 
 
 def refusal(record: Record) -> str | None:
@@ -118,7 +166,8 @@ def row_of(record: Record) -> tuple[Any, ...]:
 
 
 def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+    """Write what a column of text can hold; of numbers, only ids."""
+    return str(value) if type(value) in (str, int) else None
 
 
 def _json(values: object) -> str:
@@ -127,5 +176,5 @@ def _json(values: object) -> str:
 
 def lost(record: Record) -> list[str]:
     """Name the fields of a record that its row does not hold."""
-    metadata = COLUMNS[record.layer] | set(rules.CONTRACTS.get(record.layer, ()))
+    metadata = PLACED[record.layer] | set(rules.CONTRACTS.get(record.layer, ()))
     return entries.lost(record, CARRIED[record.layer], metadata)

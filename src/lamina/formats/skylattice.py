@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -14,10 +15,18 @@ from lamina.text.words import shown
 
 LISTS = ("records",)
 TABLE = "memory_records"
+VERSION = 1
+# What stands before the records of an export that chooses none of them by layer or status.
+FILTERS: Mapping[str, list[str]] = {"layers": [], "statuses": []}
 FIELDS = tuple(
     "record_id run_id layer summary source_refs metadata confidence status supersedes"
     " created_at updated_at".split()
 )
+# Names of evidence in some versions; a column of a table has `_json` at its end.
+SOURCES = ("source_refs", "evidence", "evidence_refs")
+PACKED = "_json"
+PLACED = frozenset({*FIELDS, *SOURCES, "kind", "user"})
+COLUMNS = frozenset({*PLACED, *(f"{name}{PACKED}" for name in (*SOURCES, "metadata"))})
 LAYERS = (Layer.EPISODIC, Layer.SEMANTIC, Layer.PROCEDURAL, Layer.PROFILE)
 CARRIED = frozenset(
     "id user layer state content confidence metadata evidence session"
@@ -30,33 +39,23 @@ def is_ours(line: Fields) -> bool:
     return "record_id" in line and "summary" in line
 
 
-def row(columns: Fields) -> dict[str, Any]:
-    """Give a row of the table the names that an export has."""
-    fields = dict(columns)
-    if "source_refs_json" in fields:
-        fields["source_refs"] = entries.texts(fields.pop("source_refs_json"), "source_refs")
-    if "metadata_json" in fields:
-        fields["metadata"] = entries.mapping(fields.pop("metadata_json") or "{}", "metadata")
-    return fields
-
-
 def entries_of(line: Fields) -> list[Entry]:
     """Read a record as a memory to store. Its layer and its state are ours too."""
-    fields = entries.checked(line, (*FIELDS, "user"), "a record of Skylattice")
-    layer = rules.one_of(Layer, fields.get("layer"), "layer")
+    fields = _named(line)
+    layer = rules.one_of(Layer, fields.get("layer", fields.get("kind")), "layer")
     if layer is Layer.WORKING:
         raise Refused("this is working memory, which ends with its run")
-    metadata = entries.mapping(fields.get("metadata", {}), "metadata")
+    metadata = _metadata(fields, layer)
     item = entries.fields_in(metadata) | entries.pick(fields, "confidence")
     item |= {"content": fields.get("summary"), "metadata": metadata}
     item |= entries.times(fields, "created_at")
-    item |= entries.evidence({"evidence": fields.get("source_refs", [])})
+    item |= entries.evidence({"evidence": _sources(fields)})
     if "run_id" in fields:
-        item["session"] = fields["run_id"]
+        item["session"] = _id(fields["run_id"], "run_id")
     return [
         Entry(
             item,
-            rules.label(fields["record_id"], "record_id") if "record_id" in fields else None,
+            _id(fields["record_id"], "record_id") if "record_id" in fields else None,
             fields.get("user"),
             layer is not Layer.SHORT_TERM,
             layer,
@@ -65,6 +64,38 @@ def entries_of(line: Fields) -> list[Entry]:
             succeeds=_superseded(fields.get("supersedes")),
         )
     ]
+
+
+def _named(line: Fields) -> dict[str, Any]:
+    """Give the columns of a row the names of an export, and unpack their JSON."""
+    fields: dict[str, Any] = {}
+    for name, value in line.items():
+        if value is not None:
+            is_packed = name.endswith(PACKED) and isinstance(value, str)
+            plain = entries.unpacked(value) if is_packed else value
+            fields[name.removesuffix(PACKED) if is_packed else name] = plain
+    return fields
+
+
+def _metadata(fields: Fields, layer: Layer) -> dict[str, Any]:
+    """Join the metadata with the fields that have no place here."""
+    metadata = entries.mapping(fields.get("metadata") or {}, "metadata")
+    more = entries.unplaced(fields, PLACED)
+    if "layer" in fields:
+        more |= entries.pick(fields, "kind")
+    if layer is Layer.PROFILE and metadata.keys() >= {"profile_key", "value"}:
+        metadata.setdefault("reason", "imported")  # its contract asks for one, its program does not
+    return entries.join_metadata(metadata, more, "skylattice")
+
+
+def _sources(fields: Fields) -> list[str]:
+    texts = (entries.texts(fields.get(name), name) for name in SOURCES)
+    return list(dict.fromkeys(source for listed in texts for source in listed))
+
+
+def _id(value: object, name: str) -> str:
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return rules.label(str(value) if is_number else value, name)
 
 
 def _verified(fields: Fields) -> datetime | None:
@@ -77,11 +108,21 @@ def _verified(fields: Fields) -> datetime | None:
 def _superseded(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
-    if isinstance(value, str):
-        return (rules.label(value, "supersedes"),)
+    if isinstance(value, (str, int)):
+        return (_id(value, "supersedes"),)
     if isinstance(value, list):
-        return tuple(rules.label(id, "supersedes") for id in value)
+        return tuple(_id(one, "supersedes") for one in value)
     raise InvalidInput(f"supersedes {shown(value)} is not the id of a record")
+
+
+def envelope(count: int, now: datetime, statuses: Iterable[str] = ()) -> dict[str, Any]:
+    """Write what stands around the records of an export."""
+    return {
+        "export_version": VERSION,
+        "generated_at": iso(now),
+        "filters": {**FILTERS, "statuses": list(statuses)},
+        "count": count,
+    }
 
 
 def refusal(record: Record) -> str | None:

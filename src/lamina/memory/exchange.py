@@ -80,7 +80,14 @@ class Exchange(Part):
             return {"format": name, "path": str(written)}
         summaries = self._summaries() if name == "milton" and wanted is None else []
         report = exporting.write(
-            self._store, name, target, progress, force=force, summaries=summaries, wanted=wanted
+            self._store,
+            name,
+            target,
+            progress,
+            force=force,
+            summaries=summaries,
+            now=self._scope.clock(),
+            wanted=wanted,
         )
         self._scope.audit(
             "export", (), path=one_line(str(target)), records=report["records"], format=name

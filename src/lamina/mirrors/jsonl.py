@@ -24,6 +24,8 @@ from lamina.text.words import shown
 SHORT, LONG = "short_term.jsonl", "long_term.jsonl"
 POSITION = ".position.json"
 FORMS = {"sky": sky.line_of, "milton": milton.line_of}
+# The form as a checkpoint names it: files with lines of another one are written anew.
+MARKS = {"sky": "sky", "milton": "milton, payload and data"}
 BUFFER = 1 << 17
 
 
@@ -116,7 +118,7 @@ class JsonlMirror:
             sizes = {SHORT: 0, LONG: 0} if saved is None else saved.sizes
             if self._cleared or self._waiting or self._dropped:
                 sizes = self._write(sizes)
-            self._known = Checkpoint(position, self._form, sizes)
+            self._known = Checkpoint(position, MARKS[self._form], sizes)
             write_private(self._folder / POSITION, msgspec.json.encode(self._known))
         self._forget()
 
@@ -157,7 +159,7 @@ class JsonlMirror:
         is_intact = saved.sizes.keys() == sizes.keys() and all(
             sizes[name] >= size for name, size in saved.sizes.items()
         )
-        return saved if is_intact and saved.form == self._form else None
+        return saved if is_intact and saved.form == MARKS[self._form] else None
 
     def _write(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """Apply to both files what was put and dropped; return their new sizes."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from hypothesis import strategies as st
 from msgspec import structs
 
+from lamina.formats import jsonl
+from lamina.formats.entries import Entry
 from lamina.model.record import Layer, Record, State, Trust
 
 MORNING_REPORT = """\
@@ -36,6 +39,12 @@ AFTER_LONG = """\
 MOMENTS = st.datetimes(datetime(1000, 1, 1), datetime(2999, 12, 31), timezones=st.just(UTC))
 LABELS = st.text(st.characters(categories=("Ll", "N")), min_size=1, max_size=8)
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+def entry_of(line: Mapping[str, Any]) -> Entry:
+    """The only memory of a line of Sky, Milton or Lamina."""
+    (entry,) = jsonl.entries_of(line)
+    return entry
 
 
 # A record with everything at its default that a line does not tell.

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.errors import InvalidInput, LaminaError, Refused
-from lamina.formats import entries, jsonl, milton
+from lamina.errors import InvalidInput, LaminaError
+from lamina.formats import entries, milton
 from lamina.model import rules
 from lamina.model.record import Layer
 from tests.cases import every
 from tests.conftest import TESTER
-from tests.unit.formats.samples import LABELS, MOMENTS, record
+from tests.unit.formats.samples import LABELS, MOMENTS, entry_of, record
 from tests.unit.strategies import TEXTS
 
 draft = rules.Drafter(TESTER).draft
@@ -61,6 +61,7 @@ def test_a_written_line() -> None:
         "evidence": ["./x"],
     }
     assert tuple(line["payload"]) == milton.PAYLOADS[milton.ITEM]
+    assert line["data"] == line["payload"]
     assert milton.line_of(record(user="ana"))["payload"]["user"] == "ana"
 
 
@@ -68,12 +69,12 @@ def test_a_written_line() -> None:
     "name",
     ["memory_item", "MemoryItem", "memory-item", "short_term", "SHORT_TERM", "long_term", "item"],
 )
-@every("inline", [True, False])
-def test_every_spelling_is_read(name: str, inline: bool) -> None:
+@every("wrapper", [None, "payload", "data"])
+def test_every_spelling_is_read(name: str, wrapper: str | None) -> None:
     """B5: the names that files have for a memory, its payload wrapped or inline; `type`
     is the kind."""
-    line = {"record_type": name, **ITEM} if inline else {"record_type": name, "payload": ITEM}
-    entry = jsonl.entry_of(line)
+    line = {"record_type": name, **({wrapper: ITEM} if wrapper else ITEM)}
+    entry = entry_of(line)
     made = draft(entry.item)
     assert (made.content, made.kind, made.tags, made.importance, made.source) == (
         "prefers tea",
@@ -90,17 +91,15 @@ def test_every_spelling_is_read(name: str, inline: bool) -> None:
 
 def test_an_item_without_a_record_type_is_read() -> None:
     """B5: the payload alone, as a program may have written it."""
-    assert draft(jsonl.entry_of(ITEM).item).kind == "preference"
-    assert jsonl.entry_of({"payload": ITEM}).id == "mem-17"
-    assert (
-        draft(jsonl.entry_of({"record_type": "memory_item", "content": "x"}).item).kind == "crumb"
-    )
+    assert draft(entry_of(ITEM).item).kind == "preference"
+    assert entry_of({"payload": ITEM}).id == "mem-17"
+    assert draft(entry_of({"record_type": "memory_item", "content": "x"}).item).kind == "crumb"
 
 
 def test_what_it_was_beside_a_memory() -> None:
     """B5, R4: promotion, score, epoch seconds and metadata are read where they are given."""
     more = {"promoted_at": 1700000100, "score": 9, "ts": 1699999999.5, "metadata": {"tool": "x"}}
-    entry = milton.entry_of({"record_type": "memory_item", "payload": {"content": "x", **more}})
+    entry = entry_of({"record_type": "memory_item", "payload": {"content": "x", **more}})
     made = draft(entry.item)
     assert (entry.long, made.importance, made.metadata) == (True, 0.9, {"tool": "x"})
     assert entry.promoted_at == datetime(2023, 11, 14, 22, 15, tzinfo=UTC)
@@ -145,6 +144,16 @@ def test_what_it_was_beside_a_memory() -> None:
             "metadata 5 is not an object",
         ),
         ({"record_type": "memory_item", "payload": {}}, "content is missing"),
+        ({"record_type": "memory_item", "data": 5}, "data 5 is not an object"),
+        (
+            {"record_type": "memory_item", "data": ITEM, "payload": {**ITEM, "content": "cola"}},
+            "payload and data say different things",
+        ),
+        (
+            {"record_type": "user_profile", "data": {"preferences": [5]}},
+            "preferences [5] is not a list of texts",
+        ),
+        ({"record_type": "project_memory", "data": {"goals": ["sail"]}}, "project_name"),
         (
             {"record_type": "user_profile", "payload": {"nickname": "x"}},
             "a user_profile has no field 'nickname'",
@@ -154,25 +163,40 @@ def test_what_it_was_beside_a_memory() -> None:
 def test_what_makes_no_sense_is_refused(line: dict[str, Any], message: str) -> None:
     """B5, R4, R5: an error that names the value."""
     with pytest.raises(LaminaError) as caught:
-        draft(milton.entry_of(line).item)
+        draft(entry_of(line).item)
     assert message in caught.value.message
 
 
-@pytest.mark.parametrize("name", ["user_profile", "UserProfile", "profile"])
-def test_a_profile_needs_a_person(name: str) -> None:
-    """V1: a profile in a file is no memory; it comes in through a proposal that
-    a person confirms."""
-    with pytest.raises(Refused, match="`lamina profile propose`"):
-        milton.entry_of({"record_type": name, "payload": {"name": "Ana", "evidence_ids": ["x"]}})
+@every("name", ["user_profile", "UserProfile", "profile"])
+@every("wrapper", milton.WRAPPERS)
+def test_a_profile_is_a_memory_for_each_key(name: str, wrapper: str) -> None:
+    """V1, B5: a profile comes in key by key, with its evidence and its time, as memory that waits
+    for a person; preferences may be texts or have names."""
+    told = {"name": "Ana", "preferences": ["tea first"], "stable_facts": [], "schedule": None}
+    more = {"evidence_ids": ["mem-1"], "last_updated": "2026-01-02T03:04:05"}
+    found = milton.entries_of({"record_type": name, wrapper: {**told, **more}})
+    assert [entry.item["metadata"]["profile_key"] for entry in found] == ["name", "tea-first"]
+    assert [entry.item["metadata"]["value"] for entry in found] == ["Ana", "tea first"]
+    for entry in found:
+        assert (entry.layer, entry.item["evidence"]) == (Layer.PROFILE, ["record:mem-1"])
+        assert entry.item["at"] == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    (named,) = milton.entries_of({"record_type": name, wrapper: {"preferences": {"drink": "tea"}}})
+    assert named.item["metadata"]["profile_key"] == "drink"
 
 
-@pytest.mark.parametrize("name", ["project_memory", "ProjectMemory", "project"])
-def test_a_project_is_made_of_memories(name: str) -> None:
-    """P1: a summary without its memories is not taken in."""
-    with pytest.raises(Refused, match="summary of a project"):
-        milton.entry_of(
-            {"record_type": name, "payload": {"project_name": "boat", "goals": ["sail"]}}
-        )
+@every("name", ["project_memory", "ProjectMemory", "project"])
+def test_a_project_is_one_memory(name: str) -> None:
+    """P1, B5: the state of a project comes in whole, with its evidence."""
+    told = {"project_name": "boat", "goals": ["sail"], "blockers": [], "evidence_ids": ["mem-1"]}
+    (entry,) = milton.entries_of({"record_type": name, "payload": told})
+    assert entry.item["content"] == "Project boat. Goals: sail."
+    assert entry.item["metadata"]["project"] == {
+        "project_name": "boat",
+        "goals": ["sail"],
+        "blockers": [],
+        "next_steps": [],
+    }
+    assert (entry.layer, entry.item["evidence"]) == (Layer.SEMANTIC, ["record:mem-1"])
 
 
 def test_profiles_and_projects_are_written_whole() -> None:
@@ -219,7 +243,7 @@ def test_any_record_comes_back(fields: Mapping[str, Any]) -> None:
     """B5: whatever is written is read as the same memory, as far as a MemoryItem tells it."""
     original = record(**fields)
     line = json.loads(json.dumps(milton.line_of(original)))
-    entry = jsonl.entry_of(line)
+    entry = entry_of(line)
     made = draft(entry.item)
     for name in ("content", "kind", "importance", "tags", "occurred_at", "source", "evidence"):
         assert getattr(made, name) == getattr(original, name), name
@@ -238,7 +262,7 @@ def test_our_own_lines_are_read_too() -> None:
         confidence=0.7,
         user="ana",
     )
-    entry = jsonl.entry_of(
+    entry = entry_of(
         json.loads(json.dumps({**original.to_dict(), "key": None, "event": 3, "salt": "00"}))
     )
     made = draft(entry.item)

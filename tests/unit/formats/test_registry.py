@@ -187,18 +187,30 @@ def test_sentinel_keeps_episodes_and_facts(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_a_profile_of_sentinel_needs_a_person(op: Operator, tmp_path: Path) -> None:
-    """V1: a snapshot of a profile is no memory; the report says by which way profiles come."""
+    """V1: each entry of a snapshot of a profile waits for review; nothing of it is believed."""
     profile = {
         "name": "Ana",
         "preferences": {},
-        "schedule": {},
+        "schedule": {"work": "9 to 5"},
         "interests": ["tea"],
         "communication_style": "casual",
+        "evidence_ids": ["ep-1"],
+        "last_updated": "2026-01-02T03:04:05Z",
     }
     (tmp_path / "user_profile.json").write_text(json.dumps(profile, indent=2))
     report = op.import_(tmp_path / "user_profile.json")
-    assert (report["taken"], report["rejected_count"]) == (0, 1)
-    assert "lamina profile propose" in report["rejected"][0]["message"]
+    assert (report["taken"], report["pending"], report["rejected_count"]) == (4, 4, 0)
+    assert sorted(record.metadata["profile_key"] for record in everything(op)) == [
+        "communication_style",
+        "interests",
+        "name",
+        "schedule.work",
+    ]
+    assert all(
+        ("record:ep-1" in record.evidence, record.occurred_at) == (True, when(2026, 1, 2, 3, 4, 5))
+        for record in everything(op)
+    )
+    assert op.user_profile().name is None
 
 
 def test_mem0_keeps_people_times_and_categories(desk: Desk, tmp_path: Path) -> None:
@@ -494,7 +506,8 @@ def test_a_form_can_be_forced(op: Operator, file: Path) -> None:
     """H5: who knows better says so; an unknown name is an error that lists the known ones."""
     file.write_text('{"content": "x", "ts": 1}\n')
     assert op.import_(file, format="milton")["format"] == "milton"
-    assert "no field 'ts'" in op.import_(file, format="lamina")["rejected"][0]["message"]
+    file.write_text('{"content": "x", "timestamp": 1}\n')
+    assert "no field 'timestamp'" in op.import_(file, format="lamina")["rejected"][0]["message"]
     with pytest.raises(InvalidInput, match="known are lamina, sky, milton"):
         op.import_(file, format="csv")
     with pytest.raises(InvalidInput, match="known are skip, merge, replace"):
@@ -587,7 +600,12 @@ NAMES = sorted(
         "target",
         "record_type",
         "payload",
+        "data",
         "event",
+        "key",
+        "value",
+        *milton.PAYLOADS[milton.PROFILE],
+        *milton.PAYLOADS[milton.PROJECT],
     }
 )
 ODD = st.sampled_from(

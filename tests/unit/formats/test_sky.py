@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.errors import InvalidInput, LaminaError
-from lamina.formats import entries, jsonl, sky
+from lamina.formats import entries, sky
 from lamina.formats.entries import Entry
 from lamina.model import rules
 from lamina.model.record import Draft, Layer, iso, score_of
@@ -29,6 +29,7 @@ from tests.unit.formats.samples import (
     MOMENTS,
     MORNING_REPORT,
     NOW,
+    entry_of,
     record,
 )
 from tests.unit.strategies import JSON, TEXTS
@@ -79,7 +80,7 @@ def stored(entry: Entry) -> Draft:
 def test_every_line_of_the_documents_is_read(line: dict[str, Any]) -> None:
     """B5, R4, R5, R6: content, time, score, kind, tags and tier of every line as the
     documents mean them."""
-    entry = jsonl.entry_of(line)
+    entry = entry_of(line)
     made = stored(entry)
     assert made.content == line["content"]
     assert made.importance == (line["importance"] if "importance" in line else line["score"] / 10)
@@ -237,7 +238,7 @@ def test_any_record_comes_back(fields: Mapping[str, Any]) -> None:
     the last digit."""
     original = record(**fields)
     line = json.loads(json.dumps(sky.line_of(original)))
-    assert jsonl.entry_of(line) == sky.entry_of(line)
+    assert entry_of(line) == sky.entry_of(line)
     entry = sky.entry_of(line)
     made = stored(entry)
     for name in ("content", "kind", "importance", "tags", "occurred_at"):

@@ -170,6 +170,25 @@ def test_another_form_is_another_mirror(op: Operator, tmp_path: Path) -> None:
     assert [line["record_type"] for line in lines(tmp_path / SHORT)] == ["memory_item"]
 
 
+def test_milton_lines_are_for_readers_of_either_wrapper(op: Operator, tmp_path: Path) -> None:
+    """B5, H7: a line has `payload` and `data`; files of an earlier version, which have only
+    `payload`, are written anew once."""
+    op.remember("tea")
+    sync(op._scope.store, JsonlMirror(tmp_path, "milton"))
+    whole = (tmp_path / SHORT).read_bytes()
+    line = json.loads(whole)
+    assert line["data"] == line["payload"]
+    del line["data"]
+    old = json.dumps(line).encode() + b"\n"
+    (tmp_path / SHORT).write_bytes(old)
+    position = json.loads((tmp_path / POSITION).read_bytes())
+    position["sizes"][SHORT], position["form"] = len(old), "milton"
+    (tmp_path / POSITION).write_text(json.dumps(position))
+    assert sync(op._scope.store, JsonlMirror(tmp_path, "milton")).rebuilt
+    assert (tmp_path / SHORT).read_bytes() == whole
+    assert not sync(op._scope.store, JsonlMirror(tmp_path, "milton")).rebuilt
+
+
 def test_an_unknown_form_is_refused(tmp_path: Path) -> None:
     """H5: the error lists the forms that there are."""
     with pytest.raises(InvalidInput, match="unknown form 'csv' of JSONL; known are sky, milton"):

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from lamina import Operator
 from lamina.errors import Corrupt, LaminaError, NotFound, Refused, StoreUnavailable
+from lamina.formats import entries
 from lamina.model import hashing
 from lamina.model.record import Layer, Record, State, Trust
 from lamina.store.tables import record_lines, records
@@ -95,6 +96,65 @@ def test_a_line_is_the_whole_record(
     assert record_lines.record_of(found, "a:1").archived == "a:1"
 
 
+@given(RECORDS)
+def test_a_line_of_an_archive_tells_its_time_and_tier_as_sky_does(record: Record) -> None:
+    """L3, B5: `ts` and `type` stand beside the record, so that a reader of Sky's files can use the
+    line; the very row comes back, and a line that says otherwise is no line of ours."""
+    row = (*records.fields_of(record, None), 1, bytes(16))
+    line = json.loads(record_lines.archive_line(row, "sky"))
+    short = record.layer is Layer.SHORT_TERM
+    assert (line.pop("ts"), line.pop("type")) == (
+        entries.epoch(record.occurred_at),
+        "short" if short else "long",
+    )
+    assert line == json.loads(record_lines.line(row, "sky"))
+    assert record_lines.row_of(record_lines.read(record_lines.archive_line(row, "sky"))) == row
+    for other in ({"ts": 7.5}, {"type": "long" if short else "short"}, {"type": None}):
+        told = {"ts": entries.epoch(record.occurred_at), "type": "short" if short else "long"}
+        altered = hashing.encode({**line, **told, **other})
+        with pytest.raises(Corrupt):
+            record_lines.row_of(record_lines.read(altered))
+
+
+def test_an_archive_is_a_file_of_sky(desk: Desk, op: Operator) -> None:
+    """L3, B5: every line has what both documents of Sky ask for, and another store imports it."""
+    archived(op, "tea", "coffee", tags=["drink"])
+    (file,) = files(desk)
+    found = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    assert all(
+        line.keys() >= {"ts", "type", "content", "tags", "importance", "score", "metadata"}
+        for line in found
+    )
+    assert {line["type"] for line in found} == {"short"}
+    assert desk.operator("hobbs").import_(file)["taken"] == 2
+
+
+def test_old_archives_are_read_and_verified(
+    desk: Desk, op: Operator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """L3, P4: lines without `ts` and `type`, as earlier versions wrote them, verify, come back, stay
+    as they are beside those that do, and pass through an export to the byte."""
+    with monkeypatch.context() as before:
+        before.setattr(record_lines, "archive_line", record_lines.line)
+        tea, _ = archived(op, "tea", "coffee")
+    archived(op, "water")
+    assert verified(op)
+    assert op.get(tea.id).content == "tea"
+    assert contents(op.search_archive("coffee")) == ["coffee"]
+    op.restore_archived(tea.id)
+    old = [line for file in files(desk) for line in file.read_bytes().splitlines()]
+    assert ["ts" in json.loads(line) for line in old] == [False, True]
+    assert verified(op)
+    op.export(tmp_path / "all.json")
+    with Desk(tmp_path / "new") as other:
+        again = other.operator()
+        again.import_(tmp_path / "all.json", trust=True)
+        assert verified(again)
+        again.export(tmp_path / "again.json")
+        assert [line for file in files(other) for line in file.read_bytes().splitlines()] == old
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "all.json").read_bytes()
+
+
 @given(st.binary(max_size=40) | st.text(max_size=40).map(str.encode) | JSON.map(hashing.encode))
 def test_what_is_no_line_is_corrupt(text: bytes) -> None:
     """P4: whatever stands in a file, reading it gives a record or a typed error."""
@@ -141,6 +201,8 @@ ALTERED: dict[str, Callable[[Path], object]] = {
     "no JSON": changed(b"{", b"["),
     "no UTF-8": changed(b"tea", b"te\xff"),
     "no time zone": changed(b"Z", b""),
+    "other ts": changed(b'"ts":', b'"ts":1'),
+    "other type": changed(b'"type":"short"', b'"type":"long"'),
     "odd salt": changed(b'"salt":"', b'"salt":"z'),
     "field added": changed(b'"tags":', b'"x":1,"tags":'),
     "line added": lines(lambda all_of_them: [*all_of_them, all_of_them[0]]),

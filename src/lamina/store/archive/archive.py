@@ -189,7 +189,7 @@ class Archive:
         def move(transaction: ArchiveTransaction, new: Sequence[str]) -> int:
             leaving = records.unchanged(transaction.db, wanted)
             if leaving:
-                lines = (record_lines.line(row, self._store.agent) for row in leaving)
+                lines = (record_lines.archive_line(row, self._store.agent) for row in leaving)
                 laid = self.filing.shelf.write(transaction.cursor, new[0], lines)
                 transaction.archive(leaving, new[0], why, laid)
             return len(leaving)
@@ -264,6 +264,8 @@ def _fields(written: Written) -> dict[str, object]:
     """List the fields of a line as given: made from its row, an altered one would look right."""
     fields = {name: plain(getattr(written, name)) for name in written.__struct_fields__}
     del fields["archived"]
+    if written.ts is None:  # a line of an old archive, which stays as it is
+        del fields["ts"], fields["type"]
     return fields
 
 

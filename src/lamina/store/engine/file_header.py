@@ -21,13 +21,18 @@ SIGNS = ("*/*_archive_*.jsonl", "backups/*/manifest.json", "erasures/*.json", "d
 
 
 class Header(NamedTuple):
-    """The fields of the header that we need."""
+    """The fields of the header that we need. Without a count that holds, there are 0 pages."""
 
     pages: int
     page_size: int
     schema: int
     user_version: int
     application_id: int
+
+    @property
+    def bytes(self) -> int:
+        """The size of the database, as far as its header counts it."""
+        return self.pages * self.page_size
 
 
 def read(path: Path) -> Header | None:
@@ -40,18 +45,27 @@ def read(path: Path) -> Header | None:
         raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
     if not head or any(_beside(path, suffix).exists() for suffix in ("-wal", "-journal")):
         return None
-    if len(head) < SIZE or not head.startswith(MAGIC):
+    header = parsed(head)
+    if header is None:
         problem = "this is not a SQLite database, or its first page is damaged"
         raise Corrupt(f"{path}: {problem}; see `lamina restore`")
-    (page_size,) = struct.unpack(">H", head[16:18])
-    (pages,), (schema,) = struct.unpack(">I", head[28:32]), struct.unpack(">I", head[40:44])
-    (version,), (application,) = struct.unpack(">i", head[60:64]), struct.unpack(">i", head[68:72])
-    page_size = 65536 if page_size == 1 else page_size
-    missing = pages * page_size - length
+    missing = header.bytes - length
     if missing > 0:
         problem = f"{missing:,} bytes are missing at its end"
         raise Corrupt(f"{path}: {problem}; see `lamina restore`")
-    return Header(pages, page_size, schema, version, application)
+    return header
+
+
+def parsed(head: bytes) -> Header | None:
+    """Read the fields of a header; None for bytes that are none."""
+    if len(head) < SIZE or not head.startswith(MAGIC):
+        return None
+    (page_size,) = struct.unpack(">H", head[16:18])
+    (pages,), (schema,) = struct.unpack(">I", head[28:32]), struct.unpack(">I", head[40:44])
+    (version,), (application,) = struct.unpack(">i", head[60:64]), struct.unpack(">i", head[68:72])
+    if head[24:28] != head[92:96]:  # a version of SQLite that does not count has written last
+        pages = 0
+    return Header(pages, 65536 if page_size == 1 else page_size, schema, version, application)
 
 
 def is_kept(path: Path) -> bool:

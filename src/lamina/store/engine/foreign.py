@@ -15,7 +15,7 @@ import apsw
 from lamina.errors import InvalidInput, NotFound, StoreUnavailable
 from lamina.home.folder import has_bytes
 from lamina.model.rules import MAX_CONTENT_BYTES
-from lamina.store.engine import raw_file
+from lamina.store.engine import file_header, raw_file
 from lamina.store.engine.file_header import MAGIC
 from lamina.text.words import one_line, shown
 
@@ -26,8 +26,10 @@ GROWTH = 4
 STEPS, FREE_STEPS, STEPS_PER_BYTE = 100_000, 20_000_000, 16
 COMPUTED = (2, 3)  # columns that are computed from others, as `table_xinfo` says
 READING = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-# The actions of our statements; a schema that makes them do more is refused.
-ALLOWED = frozenset({apsw.SQLITE_SELECT, apsw.SQLITE_READ})
+# The actions of our statements; a schema that makes them do more is refused. Functions are only
+# named: SQLite asks for those in default values, which reading a row never computes.
+ALLOWED = frozenset({apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION})
+PLAIN = "CREATE TABLE "  # SQLite keeps the statements of plain tables, and of no others, like this
 LIMITS: Mapping[int, int] = {
     apsw.SQLITE_LIMIT_LENGTH: MAX_VALUE,
     apsw.SQLITE_LIMIT_ATTACHED: 0,
@@ -35,7 +37,7 @@ LIMITS: Mapping[int, int] = {
     apsw.SQLITE_LIMIT_EXPR_DEPTH: 20,
     apsw.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
 }
-# Nothing in the file may run: no triggers, no views, no functions beyond the harmless ones.
+# Nothing in the file may run: no triggers and no views. Modules of virtual tables are taken away.
 DISTRUST: Mapping[int, int] = {
     apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA: 0,
     apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER: 0,
@@ -68,16 +70,17 @@ def is_database(path: Path) -> bool:
 
 def tables(path: Path) -> list[str]:
     """List the names of the plain tables in a database, in lower case."""
-    query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
+    query = "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
     with _reading(path) as connection:
-        return [str(name).lower() for (name,) in connection.execute(query)]
+        found = connection.execute(query)
+        return [str(name).lower() for name, sql in found if str(sql).startswith(PLAIN)]
 
 
 def rows(path: Path, table: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a plain table one at a time, each a value for each column."""
     if table not in tables(path):
         raise InvalidInput(f"{path} has no table {table}")
-    left = GROWTH * path.stat().st_size + MAX_VALUE
+    left = GROWTH * _size(path) + MAX_VALUE
     with _reading(path) as connection:
         names = _columns(connection, path, table)
         connection.authorizer = _only_reading
@@ -110,6 +113,7 @@ def _reading(path: Path) -> Iterator[apsw.Connection]:
     if any(has_bytes(path.with_name(path.name + suffix)) for suffix in ("-wal", "-journal")):
         problem = f"{path} is in use, or was not closed: its last words are in a file beside it"
         raise InvalidInput(f"{problem}; close its program")
+    size = _size(path)
     try:
         connection = apsw.Connection(f"file:{quote(str(path))}?immutable=1", flags=READING)
     except apsw.Error as error:
@@ -119,7 +123,8 @@ def _reading(path: Path) -> Iterator[apsw.Connection]:
             connection.limit(limit, value)
         for option, on in DISTRUST.items():
             connection.config(option, on)
-        connection.set_progress_handler(_work_limit(path.stat().st_size), STEPS)
+        connection.drop_modules(None)
+        connection.set_progress_handler(_work_limit(size), STEPS)
         yield connection
     except (apsw.Error, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from None
@@ -135,6 +140,21 @@ def _work_limit(size: int) -> Callable[[], bool]:
 
 def _only_reading(action: int, *_: object) -> int:
     return apsw.SQLITE_OK if action in ALLOWED else apsw.SQLITE_DENY
+
+
+def _size(path: Path) -> int:
+    """Count the bytes that a database uses, by its header; what follows them is never read."""
+    try:
+        with raw_file.opened(path) as file:
+            header, length = file_header.parsed(file.read(file_header.SIZE)), file.seek(0, 2)
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
+    if header is None:
+        raise InvalidInput(f"{path} begins like a SQLite database, but its header makes no sense")
+    if header.bytes > length:
+        missing = f"{header.bytes - length:,} bytes are missing at its end"
+        raise InvalidInput(f"{path} is a SQLite database that was cut off: {missing}")
+    return header.bytes or length  # old versions of SQLite do not count
 
 
 def _unreadable(path: Path, error: Exception) -> InvalidInput:

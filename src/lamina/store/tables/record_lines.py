@@ -10,7 +10,7 @@ import msgspec
 from lamina.errors import Corrupt
 from lamina.model import hashing
 from lamina.model.clock import from_micros
-from lamina.model.record import Record, iso, score_of
+from lamina.model.record import Layer, Record, iso, score_of
 from lamina.store.tables import records
 from lamina.store.tables.records import COLUMN, COLUMNS, JSON, TIMES, Row
 
@@ -22,6 +22,9 @@ class Written(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     key: str | None
     event: int
     salt: str
+    # Beside the record in lines of an archive, for readers of Sky's files; old lines have neither.
+    ts: float | None = None
+    type: str | None = None
 
 
 _decoder = msgspec.json.Decoder(Written)
@@ -35,6 +38,22 @@ def _iso(micros: int) -> str:
 
 def line(row: Row, agent: str) -> bytes:
     """Write a row as one line of JSON: the same as `Record.to_dict`, straight from the columns."""
+    return hashing.encode(_fields(row, agent))
+
+
+def archive_line(row: Row, agent: str) -> bytes:
+    """Write a row as a line of an archive, which readers of Sky's files understand too."""
+    ts, tier = _beside(row)
+    return hashing.encode({**_fields(row, agent), "ts": ts, "type": tier})
+
+
+def _beside(row: Row) -> tuple[float, str]:
+    """Say when a record happened in epoch seconds, and of which tier it is, as Sky does."""
+    is_short = row[COLUMN["layer"]] == Layer.SHORT_TERM
+    return row[COLUMN["occurred_at"]] / 1_000_000, "short" if is_short else "long"
+
+
+def _fields(row: Row, agent: str) -> dict[str, Any]:
     fields: dict[str, Any] = dict(zip(COLUMNS, row, strict=True))
     for name in TIMES:
         if fields[name] is not None:
@@ -44,7 +63,7 @@ def line(row: Row, agent: str) -> bytes:
     fields["agent"] = agent
     fields["salt"] = row[COLUMN["salt"]].hex()
     fields["score"] = score_of(row[COLUMN["importance"]])
-    return hashing.encode(fields)
+    return fields
 
 
 def read(text: bytes) -> Written:
@@ -59,9 +78,12 @@ def row_of(written: Written) -> Row:
     """Restore the row that a line was made of."""
     try:
         fields = records.fields_of(written, written.key)
-        return (*fields, written.event, bytes.fromhex(written.salt))
+        row = (*fields, written.event, bytes.fromhex(written.salt))
     except (ValueError, TypeError, OverflowError) as error:  # such as a time without a zone
         raise Corrupt(f"this is not a record: {error}") from None
+    if (written.ts, written.type) not in ((None, None), _beside(row)):
+        raise Corrupt("this is not a record: its ts or its type is another one's")
+    return row
 
 
 def record_of(written: Written, archived: str | None = None) -> Record:

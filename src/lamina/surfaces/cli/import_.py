@@ -88,6 +88,9 @@ def _show(report: dict[str, Any]) -> None:
     click.echo(f"{mode}: {', '.join(counts)}{hint}")
     for sentence in _authority(report):
         click.echo(sentence)
+    if lost := report.get("lost"):
+        named = ", ".join(f"{reveal(name)} ({number})" for name, number in lost.items())
+        click.echo(f"lost, as there is no place for it: {named}")
     _show_rejected(report)
 
 
