@@ -151,7 +151,7 @@ def test_what_it_was_beside_a_memory() -> None:
         ),
         (
             {"record_type": "user_profile", "data": {"preferences": [5]}},
-            "preferences [5] is not a list of texts",
+            "preferences[0] 5 is not a text",
         ),
         ({"record_type": "project_memory", "data": {"goals": ["sail"]}}, "project_name"),
         (
