@@ -67,6 +67,7 @@ class Fact(msgspec.Struct, frozen=True):
     evidence: tuple[str, ...]
     voices: tuple[str, ...]
     said: tuple[datetime, ...]  # the latest times at which it was said
+    groundless: bool = False  # all that it rests on was forgotten, superseded or erased
 
     @property
     def slot(self) -> Slot:
@@ -562,6 +563,19 @@ def chosen(records: Iterable[Record], subject: str | None, attribute: str | None
         if attribute in (None, fact.attribute) and _is_about(fact, wanted)
     ]
     return sorted(kept, key=_reading_order)
+
+
+def without_restated(known: Sequence[Fact], records: Iterable[Record]) -> list[Fact]:
+    """Leave out facts whose place a record took that says the same: it tells their time, too."""
+    by_id = {record.id: record for record in records}
+
+    def is_restated(fact: Fact) -> bool:
+        newer = by_id.get(by_id[fact.record].superseded_by or "")
+        if fact.valid_to is not None or newer is None or not is_fact(newer):
+            return False
+        return says(fact, known_claim(fact_of(newer)))
+
+    return [fact for fact in known if fact.state is State.ACTIVE or not is_restated(fact)]
 
 
 def _is_about(fact: Fact, name: str | None) -> bool:

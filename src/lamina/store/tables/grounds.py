@@ -9,6 +9,7 @@ from lamina.model.record import Layer, Record, State
 from lamina.model.rejection import BELIEVABLE
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.tables import records
+from lamina.store.tables.interfaces import RecordSource
 
 BATCH = 500
 
@@ -23,11 +24,36 @@ def grounds(connection: Connection, record: Record) -> dict[str, State | None]:
     return _states(connection, record.evidence)
 
 
+def lost(connection: Connection, record: Record) -> list[str]:
+    """List the evidence of a record that no longer says what rests on it."""
+    states = _states(connection, list(filter(is_id, record.evidence)))
+    return [id_ for id_, state in states.items() if state not in BELIEVABLE]
+
+
 def groundless(connection: Connection, found: Iterable[Record]) -> set[str]:
     """Find the records all of whose evidence was forgotten, superseded or erased."""
     resting = [one for one in found if one.evidence and all(map(is_id, one.evidence))]
     known = _states(connection, list(dict.fromkeys(id_ for one in resting for id_ in one.evidence)))
     return {one.id for one in resting if not any(known[id_] in BELIEVABLE for id_ in one.evidence)}
+
+
+def count_groundless(store: RecordSource, connection: Connection, user: str | None) -> int:
+    """Count the active semantic records whose evidence is gone.
+
+    It starts from what is gone, which is little beside all that there is.
+    """
+    resting = (
+        "SELECT l.record FROM links l JOIN records t ON t.id = l.target"
+        " WHERE l.relation = 'evidence' AND t.state IN ('tombstoned', 'superseded')"
+        " UNION SELECT l.record FROM links l JOIN erased e ON e.id = l.target"
+        " WHERE l.relation = 'evidence'"
+    )
+    query = (
+        f"{records.SELECT} WHERE layer = 'semantic' AND state = 'active'"
+        f" AND seq IN ({resting}) AND (? IS NULL OR user IS NULL OR user = ?)"
+    )
+    found = [store.record(row) for row in rows(connection, query, (user, user))]
+    return len(groundless(connection, found))
 
 
 def _states(connection: Connection, ids: Sequence[str]) -> dict[str, State | None]:
