@@ -9,7 +9,8 @@ from msgspec import structs
 
 from lamina.engines import facts
 from lamina.engines.claims import Claim, attributes
-from lamina.engines.facts import Effect, Fact, Source, Step
+from lamina.engines.decision import Effect
+from lamina.engines.facts import Fact, Source, Step
 from lamina.model import hashing, rules
 from lamina.model.record import Draft, Layer, State, iso
 from lamina.store.core.transaction import Transaction

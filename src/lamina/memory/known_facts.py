@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from lamina.engines import facts
 from lamina.engines.claims import Claim
-from lamina.engines.facts import Effect, Fact, Slot, Source, Step
+from lamina.engines.decision import Effect
+from lamina.engines.facts import Fact, Slot, Source, Step
 from lamina.model.record import Record, State
 from lamina.text import words
 
 TOLD = (State.ACTIVE, State.SUPERSEDED)
 UNKNOWN = "somebody"
+BELIEVED = (Effect.NEW, Effect.CHANGE, Effect.PAST)  # the effects that make a fact
 
 
 class KnownFacts:
@@ -38,7 +40,8 @@ class KnownFacts:
     def hear(self, claim: Claim, source: Source, step: Step, record: str | None) -> None:
         """Note the outcome of a claim; `record` is the id of a new fact."""
         topic = self._topic(claim, source)
-        topic.become(facts.after(topic.facts, claim, source, step, record))
+        new = record if step.effect in BELIEVED else None  # a proposal is not known yet
+        topic.become(facts.after(topic.facts, claim, source, step, new))
 
     def _topic(self, claim: Claim, source: Source) -> Topic:
         """Find the facts of the slot that a claim is about."""
@@ -97,7 +100,7 @@ class EarlierClaims:
         """Note a claim, and how the facts stand after it."""
         step = self._known.decide(claim, source)
         self._known.hear(claim, source, step, source.record)
-        if step.effect in (Effect.NEW, Effect.CHANGE, Effect.PAST):
+        if step.effect in BELIEVED:
             self._keep(source.user, source.voice, claim)
 
     def _keep(self, user: str | None, voice: str, claim: Claim) -> None:

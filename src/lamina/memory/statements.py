@@ -10,10 +10,11 @@ from msgspec import structs
 from lamina.engines import facts
 from lamina.engines.claims import Claim, Turn
 from lamina.engines.claims.extraction import extract
-from lamina.engines.facts import Effect, Fact, Source, Step
+from lamina.engines.decision import Effect
+from lamina.engines.facts import Fact, Source, Step
 from lamina.errors import Conflict
 from lamina.memory.fact_records import FactRecords, believed
-from lamina.memory.known_facts import KnownFacts, source_of
+from lamina.memory.known_facts import BELIEVED, KnownFacts, source_of
 from lamina.memory.scope import Part
 from lamina.memory.sleep.facts import is_statement
 from lamina.model.record import Draft, Layer, Record, State, Trust
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from lamina.memory.scope import Scope
 
 TOLD = ("voices", "said", "source_episode", "span")  # what a corrected fact keeps of the wrong one
-BELIEVED = (Effect.NEW, Effect.CHANGE, Effect.PAST)
 
 
 class Stated(NamedTuple):
@@ -91,7 +91,7 @@ class Statements(Part):
         if record.layer is not Layer.SEMANTIC:
             return None
         if facts.is_fact(record):
-            claims = [facts.known_claim(facts.fact_of(record))]
+            claims = [_proposed(facts.fact_of(record))]
         else:
             claims = self._claims(record)
         if len(claims) != 1:
@@ -156,6 +156,11 @@ class Statements(Part):
             is_barred = transaction.guard.rejected(believed(made)) is not None
             if step.effect is not Effect.PROPOSE and not is_barred:
                 self._records.apply(transaction, claim, source, step, made)
+
+
+def _proposed(fact: Fact) -> Claim:
+    """Turn a proposed fact back into the claim that it was; one that has ended was over."""
+    return structs.replace(facts.known_claim(fact), until=fact.valid_to)
 
 
 def _said(step: Step, instead_of: Fact) -> Step:

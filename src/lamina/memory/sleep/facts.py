@@ -13,10 +13,17 @@ from msgspec import structs
 from lamina.engines import facts, summary
 from lamina.engines.claims import Claim, Turn, attributes
 from lamina.engines.claims.sentences import LONGEST
-from lamina.engines.facts import Effect, Source, Step
+from lamina.engines.decision import Effect
+from lamina.engines.facts import Source, Step
 from lamina.errors import Interrupted
 from lamina.memory.fact_records import FactRecords, believed
-from lamina.memory.known_facts import TOLD, EarlierClaims, KnownFacts, source_of
+from lamina.memory.known_facts import (
+    BELIEVED,
+    TOLD,
+    EarlierClaims,
+    KnownFacts,
+    source_of,
+)
 from lamina.memory.sleep.reading import Listener
 from lamina.model import rules
 from lamina.model.record import Layer, Record, Role, State, Trust
@@ -191,7 +198,8 @@ class FactWriter:
                     continue
                 waiting.hear(claim, source, step._replace(effect=Effect.NEW, ends=()), "")
             done[step.effect.value] += 1
-            own = transaction.find(source.record) if is_own and _is_held(step) else None
+            is_home = is_own and step.effect in BELIEVED  # what waits needs a record of its own
+            own = transaction.find(source.record) if is_home else None
             applied = self._records.apply(transaction, claim, source, step, made, own)
             known.hear(claim, source, *applied)
         return done
@@ -211,11 +219,6 @@ def is_statement(record: Record) -> bool:
         is_derived = metadata.get("origin") in rules.ENGINES or "project" in metadata
         return not (is_derived or isinstance(metadata.get("attribute"), str))
     return not summary.is_summary(record)
-
-
-def _is_held(step: Step) -> bool:
-    """Tell if a step makes a fact that a record can be: one that waits needs its own."""
-    return step.effect in (Effect.NEW, Effect.CHANGE, Effect.PAST)
 
 
 def _told(claim: Claim, source: Source, step: Step, barred: str | None) -> ClaimEffect:
