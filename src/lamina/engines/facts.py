@@ -245,7 +245,7 @@ def _held(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
         relation, time = _repeats(saying, claim, source), Time.WITH_SAME
     else:
         relation, time = _relation(claim, ends), _time(claim, saying, following)
-    row = decision.row(relation, _standing(facts, rivals, ends, source), time)
+    row = decision.row(relation, _standing(ends, source), time)
     if row.effect is Effect.PROPOSE:
         return Step(row.effect, row.why, tuple(_active(facts, rivals, ends)))
     if relation in (Relation.NOTED, Relation.SAME):
@@ -292,14 +292,11 @@ def _time(claim: Claim, saying: Fact | None, following: tuple[datetime, Fact] | 
     return Time.BEFORE_SAME if says(following[1], claim) else Time.BEFORE_OTHER
 
 
-def _standing(
-    facts: Sequence[Fact], rivals: Sequence[Fact], ends: Sequence[Fact], source: Source
-) -> Standing:
-    """Compare the trust in a source with that in the facts at stake."""
+def _standing(ends: Sequence[Fact], source: Source) -> Standing:
+    """Compare the trust in a source with that in the facts that it would end."""
     if source.trust is Trust.EXTERNAL:
         return Standing.EXTERNAL
-    at_stake = (*_active(facts, rivals, ends), *ends)
-    is_less = any(_is_trusted_less(source.trust, fact) for fact in at_stake)
+    is_less = any(_is_trusted_less(source.trust, fact) for fact in ends)
     return Standing.LESS if is_less else Standing.ENOUGH
 
 
@@ -318,7 +315,7 @@ def _over(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     told = [fact for fact in saying if fact.valid_to is not None]
     is_told = any(begin == end or _overlaps(fact, begin, end) for fact in told)
     relation = Relation.OVER if ends else Relation.RECALLED if is_told else Relation.PAST
-    row = decision.row(relation, _standing(ends, [], ends, source), Time.LATEST)
+    row = decision.row(relation, _standing(ends, source), Time.LATEST)
     why = row.why.format(ended=_values(ends))
     if row.effect is Effect.PROPOSE:
         return Step(row.effect, why, tuple(ends), valid_from=begin, valid_to=end)
@@ -563,19 +560,6 @@ def chosen(records: Iterable[Record], subject: str | None, attribute: str | None
         if attribute in (None, fact.attribute) and _is_about(fact, wanted)
     ]
     return sorted(kept, key=_reading_order)
-
-
-def without_restated(known: Sequence[Fact], records: Iterable[Record]) -> list[Fact]:
-    """Leave out facts whose place a record took that says the same: it tells their time, too."""
-    by_id = {record.id: record for record in records}
-
-    def is_restated(fact: Fact) -> bool:
-        newer = by_id.get(by_id[fact.record].superseded_by or "")
-        if fact.valid_to is not None or newer is None or not is_fact(newer):
-            return False
-        return says(fact, known_claim(fact_of(newer)))
-
-    return [fact for fact in known if fact.state is State.ACTIVE or not is_restated(fact)]
 
 
 def _is_about(fact: Fact, name: str | None) -> bool:

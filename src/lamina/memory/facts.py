@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from lamina.engines import facts
+from lamina.engines import facts, timeline
 from lamina.engines.facts import Fact
 from lamina.memory.scope import Times, optional_moment
 from lamina.model import rules
@@ -44,7 +44,7 @@ class Facts:
         states = (State.ACTIVE, State.SUPERSEDED)
         records = self._scope.store.night.facts(states, self._scope.user)
         known = facts.chosen(records, rules.label(subject, "subject"), None)
-        known = self._judged(facts.without_restated(known, records), records)
+        known = self._judged(timeline.without_restated(known, records), records)
         self._scope.audit("timeline", tuple(fact.record for fact in known))
         return known
 

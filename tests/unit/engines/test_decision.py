@@ -89,6 +89,14 @@ def test_only_who_is_trusted_enough_ends_by_used_to() -> None:
     assert book.values == ["Acme"]
 
 
+def test_history_that_ends_nothing_needs_no_more_trust() -> None:
+    """V8, Q10: an agent may tell what was so before what an operator said began."""
+    book = Notebook()
+    book.hear(claim("lives_in", "Hamburg", 5), trust=Trust.OPERATOR)
+    assert book.hear(claim("lives_in", "Berlin", 2)) is Effect.PAST
+    assert (book.values, book.held(3)) == (["Hamburg"], ["Berlin"])
+
+
 def test_a_retraction_takes_back_for_good() -> None:
     """S2: "I misspoke, I have no sister" leaves no time at which there was one, and makes none."""
     book = Notebook()

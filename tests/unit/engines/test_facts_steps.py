@@ -10,7 +10,8 @@ import pytest
 from msgspec import structs
 
 from lamina.engines import facts
-from lamina.engines.facts import Effect, Fact, Source, Step
+from lamina.engines.decision import Effect
+from lamina.engines.facts import Fact, Source, Step
 from lamina.model.record import Layer, State, Trust
 from tests.cases import every
 from tests.unit.engines.claimed import DAY, START, claim
@@ -474,6 +475,7 @@ def test_a_fact_as_plain_values() -> None:
         "trust": "agent",
         "evidence": ["e"],
         "voices": ("ana",),
+        "groundless": False,
     }
 
 

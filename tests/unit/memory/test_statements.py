@@ -287,7 +287,7 @@ def test_sleep_reads_semantic_memory_that_came_otherwise(op: Operator) -> None:
 def test_a_proposal_is_not_known_to_what_comes_after_it(mem: Memory, op: Operator) -> None:
     """V8, S2: what an outsider says first, and a person says then, is known by the person's word,
     in the same night."""
-    given = {"layer": "episodic", "speaker": "Ana", "source": "web:page"}
+    given: dict[str, Any] = {"layer": "episodic", "speaker": "Ana", "source": "web:page"}
     mem.remember("I live in Porto.", at=START, **given)
     said(mem, "I live in Porto.", 1)
     op.sleep()
