@@ -124,7 +124,9 @@ def review_confirm(
 def review_reject(
     invocation: Invocation, record_ids: tuple[str, ...], everything: bool, reason: str, yes: bool
 ) -> int:
-    """Put the proposal ID aside, and keep what it says out, whoever brings it back."""
+    """Put the proposal ID aside, or take the active fact ID back, and keep what it says out,
+    whoever brings it back.
+    """
     operator = invocation.operator("review reject")
     chosen = _chosen_ids(invocation, record_ids, everything, lambda one: True)
     rejected: list[Record] = []
@@ -212,6 +214,6 @@ def _outcome(verb: str, record_id: str, decide: Callable[[str], Record]) -> dict
 @click.argument("record_id", metavar="ID")
 @click.option("--reason", required=True, help="why")
 def review_lift(invocation: Invocation, record_id: str, reason: str) -> None:
-    """Let in again what the rejected proposal ID says; it can be proposed anew."""
+    """Let in again what the rejected proposal or fact ID says; it can be proposed anew."""
     operator = invocation.operator("review lift")
     show_changed(invocation, "lifted", operator.lift(invocation.full_id(record_id), reason))
