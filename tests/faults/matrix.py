@@ -232,6 +232,7 @@ READS: Mapping[str, Callable[[Operator, str], object]] = {
     "history": lambda operator, record: operator.history(record),
     "prunable": lambda operator, record: operator.prunable(older_than_days=0),
     "resting_on": lambda operator, record: operator.resting_on(record),
+    "lost_evidence": lambda operator, record: operator.lost_evidence(record),
     "revocable": lambda operator, record: operator.revocable("radio"),
     "shared": lambda operator, record: operator.shared("milton").list(),
     "timeline": lambda operator, record: operator.timeline("Ana"),

@@ -172,7 +172,13 @@ class Model:
             for other in replaced
         ):
             raise Refused("it is stale")
+        if fact.evidence and all(self.is_gone(other) for other in fact.evidence):
+            raise Refused("what it rests on is gone")
         return {one: fact.moved(ACTIVE), **{other: Stand(SUPERSEDED, one) for other in replaced}}
+
+    def is_gone(self, one: str) -> bool:
+        """Whether a record is known that no longer says what it said."""
+        return one in self.facts and self.facts[one].state not in (ACTIVE, CONSTRAINED)
 
     def reject(self, one: str) -> Moves:
         return {one: self.expect(one, CONSTRAINED).moved(TOMBSTONED)}

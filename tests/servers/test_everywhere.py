@@ -18,6 +18,7 @@ ALWAYS = (
     "tests/unit/memory/test_agent.py",
     "tests/unit/memory/test_reviews.py",
     "tests/unit/memory/test_runs.py",
+    "tests/unit/memory/test_statements.py",
     "tests/unit/memory/test_full_id.py",
     "tests/unit/store/test_outbox.py",
     "tests/unit/store/test_facets.py",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import structs
 
+from lamina.engines import decision
 from lamina.engines.claims import Claim, attributes
+from lamina.engines.decision import Effect, Relation, Standing, Time
 from lamina.errors import InvalidInput
 from lamina.model import clock, rules
 from lamina.model.record import Layer, Record, State, Trust, iso
@@ -27,6 +28,12 @@ UNNAMED = frozenset("wife husband partner girlfriend boyfriend fiancé fiancée 
 # A distinct source takes away this share of the doubt, times how sure it is itself.
 CORROBORATION = 0.5
 MOST_SAID = 50
+# What the metadata of a fact says about it; all else is its author's.
+FIELDS = frozenset(
+    "source_episode subject attribute value voices said span rule when single negated ends".split()
+)
+# Attributes that speak of a day to come without being true only then.
+TIMELESS = frozenset({"plan", "goal", "did", "visited", "birthday"})
 Slot = tuple[str | None, str, str]
 
 
@@ -60,6 +67,7 @@ class Fact(msgspec.Struct, frozen=True):
     evidence: tuple[str, ...]
     voices: tuple[str, ...]
     said: tuple[datetime, ...]  # the latest times at which it was said
+    groundless: bool = False  # all that it rests on was forgotten, superseded or erased
 
     @property
     def slot(self) -> Slot:
@@ -88,17 +96,6 @@ class Fact(msgspec.Struct, frozen=True):
         }
 
 
-class Effect(StrEnum):
-    """The effect of a claim on the facts of its slot."""
-
-    NEW = "new"
-    CHANGE = "change"
-    REPEAT = "repeat"
-    PAST = "past"  # it was so before what is known began
-    PROPOSE = "propose"  # the source is trusted less than the facts: a person decides
-    KNOWN = "known"  # nothing changes
-
-
 class Step(NamedTuple):
     """One claim's effect: the facts that it ends, and since when it holds itself."""
 
@@ -111,11 +108,18 @@ class Step(NamedTuple):
     changed: tuple[tuple[Fact, Fact], ...] = ()  # what ends, before and after
     # The first part of what held until then and holds again later; it needs a record.
     earlier: tuple[Fact, ...] = ()
+    restates: Fact | None = None  # the fact whose place a record takes that says the same
 
 
 def slot(user: str | None, subject: str, attribute: str) -> Slot:
     """Name the slot that claims compete for: one attribute of one subject."""
     return user, normalise(subject), SHARED.get(attribute, attribute)
+
+
+def sharing(attribute: str) -> tuple[str, ...]:
+    """List the attributes whose claims compete with those of one."""
+    place = SHARED.get(attribute, attribute)
+    return (place, *(other for other, shared in SHARED.items() if shared == place))
 
 
 def is_fact(record: Record) -> bool:
@@ -159,8 +163,9 @@ def _times(said: object) -> tuple[datetime, ...]:
         return ()
 
 
-def metadata_of(claim: Claim, source: Source) -> dict[str, Any]:
-    """Build the metadata of the record that a claim becomes."""
+def metadata_of(claim: Claim, source: Source, restates: Fact | None = None) -> dict[str, Any]:
+    """Build the metadata of the record that a claim becomes, perhaps in place of a fact."""
+    said = {since(claim, source), *(restates.said if restates else ())}
     metadata: dict[str, Any] = {
         "origin": ORIGIN,
         "topic_tags": [claim.attribute],
@@ -168,8 +173,8 @@ def metadata_of(claim: Claim, source: Source) -> dict[str, Any]:
         "subject": claim.subject,
         "attribute": claim.attribute,
         "value": claim.value,
-        "voices": [source.voice],
-        "said": [iso(since(claim, source))],
+        "voices": list(_voices(source, restates)),
+        "said": [iso(at) for at in sorted(said)[-MOST_SAID:]],
         "span": [claim.start, claim.end],
         "rule": claim.rule,
     }
@@ -182,6 +187,37 @@ def metadata_of(claim: Claim, source: Source) -> dict[str, Any]:
     return metadata
 
 
+def _voices(source: Source, restates: Fact | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*(restates.voices if restates else ()), source.voice)))
+
+
+def restated(step: Step, source: Source) -> Step:
+    """Let a record that says what is known take the place of the fact that says it."""
+    fact = step.fact
+    if fact is None or step.effect not in (Effect.REPEAT, Effect.KNOWN):
+        return step
+    if source.record == fact.record or _is_trusted_less(source.trust, fact):
+        return step
+    begin = min(step.valid_from or fact.valid_from, fact.valid_from)
+    return step._replace(
+        effect=Effect.PAST if fact.valid_to else Effect.CHANGE,
+        fact=None,
+        valid_from=begin,
+        valid_to=fact.valid_to,
+        changed=((fact, _until(fact, None)), *step.changed),
+        restates=fact,
+    )
+
+
+def planned(claim: Claim, source: Source) -> Claim:
+    """Turn a state that begins only later into a plan: it does not hold yet."""
+    if claim.at <= source.at or claim.negated or claim.attribute in TIMELESS:
+        return claim
+    said = attributes.sentence(claim.subject, claim.attribute, claim.value)
+    what = said.removeprefix(claim.subject).lstrip(" :'")
+    return structs.replace(claim, attribute="plan", value=what, replaces=None, corrects=False)
+
+
 def since(claim: Claim, source: Source) -> datetime:
     """Find the time since which a claim holds; a plan for June holds since it was made."""
     return min(claim.at, source.at)
@@ -189,46 +225,134 @@ def since(claim: Claim, source: Source) -> datetime:
 
 def decide(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     """Decide what a claim does to the facts of its slot, given in the order they came."""
+    return _over(known, claim, source) if claim.until else _held(known, claim, source)
+
+
+def _held(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
+    """Decide about a state that holds, or held until something else was said."""
     at = since(claim, source)
     facts = [fact for fact in known if fact.holds(max(at, fact.valid_from))]  # then or later
     same = [fact for fact in facts if says(fact, claim)]
-    if step := _restated(same, claim, source, at):
-        return step
-    rivals = [fact for fact in facts if _excludes(fact, claim) and fact not in same]
-    ends = _ended(facts, rivals, claim, at)
-    if step := _refused(facts, rivals, ends, source):
-        return step
-    if claim.negated and not claim.value and not ends:
-        return Step(Effect.KNOWN, "nothing of that is known")
-    return _inserted(claim, at, ends, _following(same, rivals, ends, at))
-
-
-def _restated(same: Sequence[Fact], claim: Claim, source: Source, at: datetime) -> Step | None:
-    """Decide about a claim that says what a fact says already; None if none holds."""
-    if source.trust is Trust.EXTERNAL:
-        if any(fact.state is State.ACTIVE for fact in same):
-            return Step(Effect.KNOWN, "known already, and who repeats it is trusted less")
-        return None
-    holding = [fact for fact in same if fact.holds(at)]
-    return _repeated(holding[-1], claim, source) if holding else None
-
-
-def _ended(facts: Sequence[Fact], rivals: Sequence[Fact], claim: Claim, at: datetime) -> list[Fact]:
-    """List the facts that end: rivals that held then, and what a correction takes back."""
+    # By id: a fact is slow to compare, and these are the very facts of `known`.
+    others = {id(fact) for fact in facts} - {id(fact) for fact in same}
+    rivals = [fact for fact in facts if id(fact) in others and _excludes(fact, claim)]
     ends = [fact for fact in rivals if fact.holds(at)]
-    return ends + [fact for fact in _taken_back(facts, claim, at) if fact not in ends]
+    taken_back = others - {id(fact) for fact in ends}
+    ends += [fact for fact in _taken_back(facts, claim, at) if id(fact) in taken_back]
+    following = _following(same, rivals, ends, at)
+    saying = _saying(same, source, at)
+    if saying is not None and not (claim.corrects and ends):
+        relation, time = _repeats(saying, claim, source), Time.WITH_SAME
+    else:
+        relation, time = _relation(claim, ends), _time(claim, saying, following)
+    row = decision.row(relation, _standing(ends, source), time)
+    if row.effect is Effect.PROPOSE:
+        return Step(row.effect, row.why, tuple(_active(facts, rivals, ends)))
+    if relation in (Relation.NOTED, Relation.SAME):
+        return Step(row.effect, row.why, fact=saying)
+    if row.effect is Effect.KNOWN:
+        return Step(row.effect, row.why)
+    if time is Time.WITH_SAME and saying is not None:
+        following = saying.valid_from, saying
+    return _inserted(row, claim, at, ends, following)
 
 
-def _refused(
-    facts: Sequence[Fact], rivals: Sequence[Fact], ends: Sequence[Fact], source: Source
-) -> Step | None:
-    """Propose a claim whose source is trusted less than a fact that it would end."""
-    at_stake = [fact for fact in facts if fact in rivals or fact in ends]
-    active = [fact for fact in at_stake if fact.state is State.ACTIVE]
-    is_weaker = any(_is_trusted_less(source.trust, fact) for fact in (*active, *ends))
-    if source.trust is Trust.EXTERNAL or is_weaker:
-        return Step(Effect.PROPOSE, "who says so is trusted less: a person decides", tuple(active))
-    return None
+def _saying(same: Sequence[Fact], source: Source, at: datetime) -> Fact | None:
+    """Find the fact that says a claim already; to external text, any that is believed."""
+    if source.trust is Trust.EXTERNAL:
+        holding = [fact for fact in same if fact.state is State.ACTIVE]
+    else:
+        holding = [fact for fact in same if fact.holds(at)]
+    return holding[-1] if holding else None
+
+
+def _repeats(fact: Fact, claim: Claim, source: Source) -> Relation:
+    """Tell a repetition from one that is noted already."""
+    is_noted = since(claim, source) in fact.said and source.voice in fact.voices
+    is_old = source.at <= (fact.last_verified or source.at)
+    is_trusted = source.trust is not Trust.EXTERNAL
+    return Relation.NOTED if is_noted and is_old and is_trusted else Relation.SAME
+
+
+def _relation(claim: Claim, ends: Sequence[Fact]) -> Relation:
+    """Tell what a claim is to the facts that it ends."""
+    if not ends:
+        return Relation.UNKNOWN if claim.negated and not claim.value else Relation.NEW
+    if claim.corrects:
+        return Relation.RETRACTION if claim.negated else Relation.CORRECTION
+    return Relation.DENIAL if claim.negated else Relation.RIVAL
+
+
+def _time(claim: Claim, saying: Fact | None, following: tuple[datetime, Fact] | None) -> Time:
+    """Tell what is known of the time after a claim."""
+    if saying is not None:
+        return Time.WITH_SAME
+    if following is None:
+        return Time.LATEST
+    return Time.BEFORE_SAME if says(following[1], claim) else Time.BEFORE_OTHER
+
+
+def _standing(ends: Sequence[Fact], source: Source) -> Standing:
+    """Compare the trust in a source with that in the facts that it would end."""
+    if source.trust is Trust.EXTERNAL:
+        return Standing.EXTERNAL
+    is_less = any(_is_trusted_less(source.trust, fact) for fact in ends)
+    return Standing.LESS if is_less else Standing.ENOUGH
+
+
+def _active(facts: Sequence[Fact], rivals: Sequence[Fact], ends: Sequence[Fact]) -> list[Fact]:
+    """List the believed facts that a claim contradicts, in their order."""
+    at_stake = {id(fact) for fact in (*rivals, *ends)}
+    return [fact for fact in facts if id(fact) in at_stake and fact.state is State.ACTIVE]
+
+
+def _over(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
+    """Decide about a state that is over: it makes no fact of today, and may end one."""
+    until = claim.until or source.at
+    saying = [fact for fact in known if says(fact, claim)]
+    ends = [fact for fact in saying if fact.state is State.ACTIVE and max(fact.said) <= source.at]
+    begin, end = _free(known, claim, claim.at, max(claim.at, until))
+    told = [fact for fact in saying if fact.valid_to is not None]
+    is_told = any(begin == end or _overlaps(fact, begin, end) for fact in told)
+    relation = Relation.OVER if ends else Relation.RECALLED if is_told else Relation.PAST
+    row = decision.row(relation, _standing(ends, source), Time.LATEST)
+    why = row.why.format(ended=_values(ends))
+    if row.effect is Effect.PROPOSE:
+        return Step(row.effect, why, tuple(ends), valid_from=begin, valid_to=end)
+    if row.effect is Effect.END:
+        changed = tuple((fact, _ended(fact, claim, until, source.at)) for fact in ends)
+        return Step(row.effect, why, tuple(ends), ends[-1], changed=changed)
+    if row.effect is Effect.PAST:
+        return Step(row.effect, why, valid_from=begin, valid_to=end)
+    return Step(row.effect, why)
+
+
+def _ended(fact: Fact, claim: Claim, until: datetime, told: datetime) -> Fact:
+    """End a fact when the claim says; or, if it began only later, when that was told."""
+    after = _until(fact, until if until > fact.valid_from else told)
+    is_older = claim.at < min(until, fact.valid_from)
+    return structs.replace(after, valid_from=claim.at) if is_older else after
+
+
+def _free(
+    known: Sequence[Fact], claim: Claim, begin: datetime, end: datetime
+) -> tuple[datetime, datetime]:
+    """Find the part of a time for which nothing else is known, where one value can hold.
+
+    An empty one stands at the end: the state held some time before.
+    """
+    others = [fact for fact in known if _excludes(fact, claim) and not fact.negated]
+    for fact in sorted(others, key=lambda fact: fact.valid_from):
+        if fact.holds(begin):
+            begin = fact.valid_to or end
+        elif fact.holds(fact.valid_from) and begin < fact.valid_from < end:
+            end = fact.valid_from
+    return (begin, end) if begin < end else (end, end)
+
+
+def _overlaps(fact: Fact, begin: datetime, end: datetime) -> bool:
+    """Tell if a fact that has ended held at some time between two."""
+    return fact.valid_to is not None and fact.valid_from < end and fact.valid_to > begin
 
 
 def _following(
@@ -241,23 +365,23 @@ def _following(
 
 
 def _inserted(
-    claim: Claim, at: datetime, ends: Sequence[Fact], following: tuple[datetime, Fact] | None
+    row: decision.Row,
+    claim: Claim,
+    at: datetime,
+    ends: Sequence[Fact],
+    following: tuple[datetime, Fact] | None,
 ) -> Step:
     """Place a claim in time: it ends what held, and holds until the next thing that was said."""
     begin = _beginning(claim, at, ends)
     changed = tuple((fact, _after(fact, claim, at, begin)) for fact in ends)
     again = (fact for fact in ends if fact.said_after(at))
     earlier = tuple(_until(fact, begin) for fact in again if fact.valid_from < begin)
-    if following is None and not ends:
-        return Step(Effect.NEW, "not known before", valid_from=begin)
-    if following is None:
-        effect, why, until, fact = Effect.CHANGE, _ending(claim, ends), None, None
-    else:
-        until, fact = following
-        effect, why = Effect.PAST, "something newer is known"
-        if says(fact, claim):
-            effect, why, until = Effect.REPEAT, "held before it was known", None
-    return Step(effect, why, tuple(ends), fact, begin, until, changed, earlier)
+    until, fact = following or (None, None)
+    if row.effect is Effect.REPEAT:
+        until = None
+        begin = min(begin, fact.valid_from) if fact is not None else begin
+    why = row.why.format(ended=_values(ends))
+    return Step(row.effect, why, tuple(ends), fact, begin, until, changed, earlier)
 
 
 def _beginning(claim: Claim, at: datetime, ends: Sequence[Fact]) -> datetime:
@@ -268,10 +392,9 @@ def _beginning(claim: Claim, at: datetime, ends: Sequence[Fact]) -> datetime:
     return min(fact.valid_from for fact in affirmed or ends)
 
 
-def _ending(claim: Claim, ends: Sequence[Fact]) -> str:
-    """Say which values a claim ends."""
-    verb = "takes back" if claim.corrects else "ends"
-    return f"{verb} {', '.join(shown(fact.value, 40) for fact in ends)}"
+def _values(ends: Sequence[Fact]) -> str:
+    """Name the values that end."""
+    return ", ".join(shown(fact.value, 40) for fact in ends)
 
 
 def _after(fact: Fact, claim: Claim, at: datetime, begin: datetime) -> Fact:
@@ -287,9 +410,14 @@ def _until(fact: Fact, end: datetime | None) -> Fact:
     return structs.replace(fact, state=State.SUPERSEDED, valid_to=end)
 
 
+def taken_back(fact: Fact) -> Fact:
+    """Return a fact as it is once it turns out that it never held."""
+    return _until(fact, None)
+
+
 def is_over(before: Fact, after: Fact) -> bool:
     """Tell if a fact that a claim ends does not hold again later."""
-    return before.valid_from == after.valid_from
+    return before.valid_from == after.valid_from or before.state is not after.state
 
 
 def after(
@@ -307,6 +435,7 @@ def after(
 
 def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
     """Build the fact that a claim becomes."""
+    old = step.restates
     return Fact(
         record,
         source.user,
@@ -317,12 +446,12 @@ def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
         State.SUPERSEDED if step.effect is Effect.PAST else State.ACTIVE,
         step.valid_from or claim.at,
         step.valid_to,
-        source.at,
-        claim.confidence,
+        source.at if old is None else max(source.at, old.last_verified or source.at),
+        claim.confidence if old is None else max(claim.confidence, surer(old, claim, source)),
         source.trust,
-        (source.record,),
-        (source.voice,),
-        (since(claim, source),),
+        tuple(dict.fromkeys((*(old.evidence if old else ()), source.record))),
+        _voices(source, old),
+        tuple(sorted({since(claim, source), *(old.said if old else ())})[-MOST_SAID:]),
     )
 
 
@@ -359,13 +488,6 @@ def same_value(attribute: str, one: str, other: str) -> bool:
     return set(short) <= set(long) and attribute not in ("did", "plan", "goal", "age", "birthday")
 
 
-def _repeated(fact: Fact, claim: Claim, source: Source) -> Step:
-    is_noted = since(claim, source) in fact.said and source.voice in fact.voices
-    if is_noted and source.at <= (fact.last_verified or source.at):
-        return Step(Effect.KNOWN, "known already")
-    return Step(Effect.REPEAT, "says what is known", fact=fact)
-
-
 def says(fact: Fact, claim: Claim) -> bool:
     """Tell if a fact says what a claim says."""
     if fact.attribute != claim.attribute or fact.negated != claim.negated:
@@ -376,11 +498,15 @@ def says(fact: Fact, claim: Claim) -> bool:
 
 
 def _taken_back(known: Sequence[Fact], claim: Claim, at: datetime) -> list[Fact]:
-    """List what a correction takes back: of many values, only the one that was said last."""
+    """List what a correction takes back: of many, the one that it names, or that came last."""
     if not claim.corrects:
         return []
     affirmed = [fact for fact in known if not fact.negated and fact.holds(at)]
-    return affirmed[-1:] if attributes.of(claim.attribute).many else affirmed
+    if not attributes.of(claim.attribute).many:
+        return affirmed
+    old = claim.replaces or ""
+    named = [fact for fact in affirmed if old and same_value(claim.attribute, fact.value, old)]
+    return named or affirmed[-1:]
 
 
 def _excludes(fact: Fact, claim: Claim) -> bool:
@@ -447,9 +573,8 @@ def _reading_order(fact: Fact) -> tuple[str, str, datetime, str]:
 
 def known_claim(fact: Fact) -> Claim:
     """Turn a fact back into a claim, as a reader of turns knows it."""
-    return Claim(
-        fact.subject, fact.attribute, fact.value, 0, 0, fact.valid_from, fact.confidence, "known"
-    )
+    about = fact.subject, fact.attribute, fact.value
+    return Claim(*about, 0, 0, fact.valid_from, fact.confidence, "known", fact.negated)
 
 
 def by_slot(records: Iterable[Record]) -> Mapping[Slot, list[Fact]]:

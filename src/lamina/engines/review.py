@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from lamina.engines import facts, profile
-from lamina.engines.claims import attributes
+from lamina.engines import profile
 from lamina.errors import Conflict, Refused
 from lamina.model import rejection, rules, slots
 from lamina.model.record import Change, Event, Layer, Record, Role, State, iso
@@ -24,6 +23,9 @@ MOST_RIVALS = 100
 MOST_SIMILAR = 20
 # Events that an operator can take back.
 UNDONE = ("confirm", "rollback", "forget", "correct", "revoke")
+REJECT = "reject"
+# Words for the states in which evidence no longer says what rests on it.
+GONE = {State.TOMBSTONED: "forgotten", State.SUPERSEDED: "superseded"}
 # The event that proposes what was changed in the files of the world model.
 FROM_FILES = "world.propose"
 # The metadata field in which a request names the record to forget.
@@ -137,17 +139,12 @@ def check_active(record: Record, verb: str) -> None:
 
 
 def corrected(record: Record, given: str, reason: str) -> tuple[str, Mapping[str, Any]]:
-    """Build the text and metadata of a corrected record; for a profile or fact, from its value."""
+    """Build the text and metadata of a corrected record; for a profile, from its value."""
     metadata = record.metadata
     if record.layer is Layer.PROFILE:
         key = str(metadata["profile_key"])
         value = profile.read(key, given)
         return profile.content_of(key, value), {**metadata, "value": value, "reason": reason}
-    if facts.is_fact(record):
-        denied = metadata.get("negated") is True
-        about = metadata["subject"], metadata["attribute"]
-        content = attributes.sentence(*about, given, negated=denied)
-        return content, {**metadata, "value": given, "rule": "corrected"}
     return given, metadata
 
 
@@ -162,9 +159,32 @@ def restored(record: Record, predecessors: Iterable[Record]) -> list[Record]:
     ]
 
 
+def says_one_of(record: Record, barred: Collection[bytes]) -> bool:
+    """Tell if a record says something that is kept out."""
+    return not frozenset(barred).isdisjoint(rejection.fingerprints(record))
+
+
+def is_undoable(event: Event) -> bool:
+    """Tell if an operator can take an event back; a rejected proposal is proposed anew instead."""
+    is_of_active = all(change.before.get("state") == State.ACTIVE for change in event.changes)
+    return event.action in UNDONE or (event.action == REJECT and is_of_active)
+
+
+def check_grounded(record: Record, grounds: Mapping[str, State | None]) -> None:
+    """Raise when all that a proposal rests on is gone; None stands for an erased record."""
+    if grounds and not any(state in rejection.BELIEVABLE for state in grounds.values()):
+        one, state = next(iter(grounds.items()))
+        gone = "erased" if state is None else GONE.get(state, state.value)
+        raise Conflict(
+            f"what it rests on is gone: {one} is {gone}; propose it anew with other evidence,"
+            f" or reject it",
+            record=one,
+        )
+
+
 def check_undoable(event: Event, last_events: Mapping[str, int], role: Role) -> tuple[Change, ...]:
     """Return the changes of an event, or raise if one of its records has changed since."""
-    if event.action not in UNDONE:
+    if not is_undoable(event):
         known = ", ".join(UNDONE)
         raise Refused(f"event {event.seq} is {event.action!r}; what can be undone is {known}")
     for change in event.changes:

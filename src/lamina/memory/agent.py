@@ -277,6 +277,10 @@ class Memory:
         """List the ids of the records that have a record as evidence."""
         return self._parts.inspect.resting_on(record_id)
 
+    def lost_evidence(self, record_id: str) -> builtins.list[str]:
+        """List the evidence of a record that was forgotten, superseded or erased since."""
+        return self._parts.inspect.lost_evidence(record_id)
+
     def search_archive(
         self, query: str = "", limit: int = 100, since: Times = None, until: Times = None
     ) -> builtins.list[Record]:

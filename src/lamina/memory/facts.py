@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lamina.engines import facts
+from msgspec import structs
+
+from lamina.engines import facts, timeline
 from lamina.engines.facts import Fact
 from lamina.memory.scope import Times, optional_moment
 from lamina.model import rules
-from lamina.model.record import State
+from lamina.model.record import Record, State
+from lamina.store.tables import grounds
 
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
@@ -31,6 +35,7 @@ class Facts:
             for fact in facts.chosen(records, about, attribute)
             if moment is None or fact.holds(moment)
         ]
+        known = self._judged(known, records)
         self._scope.audit("facts", tuple(fact.record for fact in known))
         return known
 
@@ -39,5 +44,16 @@ class Facts:
         states = (State.ACTIVE, State.SUPERSEDED)
         records = self._scope.store.night.facts(states, self._scope.user)
         known = facts.chosen(records, rules.label(subject, "subject"), None)
+        known = self._judged(timeline.without_restated(known, records), records)
         self._scope.audit("timeline", tuple(fact.record for fact in known))
         return known
+
+    def _judged(self, known: Sequence[Fact], records: Sequence[Record]) -> list[Fact]:
+        """Mark the facts whose evidence is gone."""
+        wanted = {fact.record for fact in known}
+        with self._scope.store.read() as db:
+            gone = grounds.groundless(db, [one for one in records if one.id in wanted])
+        return [
+            structs.replace(fact, groundless=True) if fact.record in gone else fact
+            for fact in known
+        ]

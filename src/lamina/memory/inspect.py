@@ -13,7 +13,7 @@ from lamina.model import clock as clocks
 from lamina.model import rules
 from lamina.model.record import Event, Record
 from lamina.store.archive.search import ArchiveQuery
-from lamina.store.tables import lineage
+from lamina.store.tables import grounds, lineage
 from lamina.text import dates, recurrences
 from lamina.text.words import terms
 
@@ -56,6 +56,14 @@ class Inspect:
             ids = lineage.resting(connection, record.id, self._scope.user)
         self._scope.audit("resting_on", tuple(ids))
         return ids
+
+    def lost_evidence(self, record_id: str) -> list[str]:
+        """List the evidence of a record that was forgotten, superseded or erased since."""
+        record = self._scope.visible("lost_evidence", record_id, stub=True)
+        with self._scope.store.database.moment() as connection:
+            lost = grounds.lost(connection, record)
+        self._scope.audit("lost_evidence", (record.id,))
+        return lost
 
     def search_archive(
         self, query: str = "", limit: int = 100, since: Times = None, until: Times = None

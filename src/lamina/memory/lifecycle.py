@@ -231,10 +231,28 @@ class Lifecycle:
             self._scope.actor, "promote", self._scope.clock()
         ) as transaction:
             rows = transaction.unchanged([(one.entry.seq, one.entry.event) for one in decided])
-            moved = [_move_up(transaction, row, by_number[row[0]]) for row in rows]
+            moved = [self._move_up(transaction, row, by_number[row[0]]) for row in rows]
             if moved and self._scope.settings["promotion.episodes"]:
                 transaction.insert([self._episode(moved)])
         return moved
+
+    def _move_up(self, transaction: Transaction, row: Row, decision: Decision) -> Record:
+        """Promote one entry into the layer of its kind, with the metadata that the layer needs.
+
+        What cannot be believed beside the facts is kept as what was said.
+        """
+        layer, metadata = decision.promoted
+        if decision.rejected is not None:
+            transaction.guard.note_refused(decision.rejected)
+        fields: dict[str, Any] = {"layer": layer, "promoted_at": transaction.now}
+        if metadata != hashing.decode(row[COLUMN["metadata"]]):
+            fields["metadata"] = metadata
+        if layer is Layer.SEMANTIC:
+            moved = self._scope.parts.statements.promote(transaction, row, fields)
+            if moved is not None:
+                return moved
+            fields = {"layer": Layer.EPISODIC, "promoted_at": transaction.now}
+        return transaction.update(row, **fields)
 
     def _join(self, decided: Sequence[Decision]) -> int:
         """Make entries evidence of the memories that they repeat, and archive them."""
@@ -252,16 +270,6 @@ class Lifecycle:
             return 0
         now = self._scope.clock()
         return self._scope.store.archive.add(self._scope.actor, action, now, why, wanted)
-
-
-def _move_up(transaction: Transaction, row: Row, decision: Decision) -> Record:
-    """Promote one entry into the layer of its kind, with the metadata that the layer needs."""
-    layer, metadata = decision.promoted
-    if decision.rejected is not None:
-        transaction.guard.note_refused(decision.rejected)
-    if metadata != hashing.decode(row[COLUMN["metadata"]]):
-        return transaction.update(row, layer=layer, promoted_at=transaction.now, metadata=metadata)
-    return transaction.update(row, layer=layer, promoted_at=transaction.now)
 
 
 def _join(transaction: Transaction, decision: Decision) -> bool:

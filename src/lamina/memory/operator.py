@@ -36,11 +36,11 @@ class Operator(Memory):
         return self._decided(self._parts.reviews.confirm(record_id, reason))
 
     def reject(self, record_id: str, reason: str | None = None) -> Record:
-        """Put a proposal aside, and keep its value out, whoever brings it back."""
+        """Put a proposal aside or take an active fact back, and keep its value out."""
         return self._decided(self._parts.reviews.reject(record_id, reason))
 
     def lift(self, record_id: str, reason: str) -> Record:
-        """Let in again the value of a rejected proposal."""
+        """Let in again the value of a rejected proposal, or of a fact that was taken back."""
         return self._parts.reviews.lift(record_id, reason)
 
     def revoke(self, source: str, reason: str) -> list[Record]:
@@ -63,7 +63,10 @@ class Operator(Memory):
         return self._decided(self._parts.reviews.rollback(record_id, reason))
 
     def correct(self, record_id: str, text: str, reason: str) -> Record:
-        """Supersede a record by a corrected one, with lineage, and return the new record."""
+        """Supersede a record by a corrected one, with lineage, and return the new record.
+
+        For a fact, `text` is a whole sentence or the bare value.
+        """
         return self._decided(self._parts.reviews.correct(record_id, text, reason))
 
     def forget(self, record_id: str, reason: str | None = None) -> Record:
@@ -73,7 +76,8 @@ class Operator(Memory):
     def undo(self, event_id: int, reason: str | None = None) -> list[Record]:
         """Take back a decision that nothing has followed.
 
-        That is a confirmation, rollback, revocation, forgetting or correction.
+        That is a confirmation, rollback, revocation, forgetting or correction, or the rejection of
+        an active fact. What it kept out may come again.
         """
         records = self._parts.reviews.undo(event_id, reason)
         self._parts.derived.decided(records)

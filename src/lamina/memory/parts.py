@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lamina.memory.shared import Shared
     from lamina.memory.sharing import Sharing
     from lamina.memory.sleep.night import Sleep
+    from lamina.memory.statements import Statements
     from lamina.memory.status import Status
     from lamina.memory.status_files import StatusFiles
     from lamina.memory.world import WorldModel
@@ -59,6 +60,7 @@ ORIGINS = {
     "shared": "shared.Shared",
     "sharing": "sharing.Sharing",
     "sleep": "sleep.night.Sleep",
+    "statements": "statements.Statements",
     "status": "status.Status",
     "status_files": "status_files.StatusFiles",
     "world": "world.WorldModel",
@@ -90,6 +92,7 @@ class Parts:
     shared: Shared
     sharing: Sharing
     sleep: Sleep
+    statements: Statements
     status: Status
     status_files: StatusFiles
     world: WorldModel

@@ -9,7 +9,7 @@ from lamina.errors import InvalidInput, LaminaError, Refused
 from lamina.failsafe.line import Action
 from lamina.failsafe.spool import OUTAGES
 from lamina.memory.failsafe import same_text
-from lamina.model.record import Draft, Record, Role
+from lamina.model.record import Draft, Layer, Record, Role
 from lamina.store.core.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Remember:
     ) -> list[Record]:
         """Insert drafts, and have a required mirror take the new records."""
         for draft in drafts:
-            if draft.evidence or draft.key is not None:
+            if draft.evidence or draft.key is not None or draft.layer is Layer.SEMANTIC:
                 stored = self._inserted_one_by_one(transaction, drafts, many=many)
                 break
         else:  # a loop, since any() over a generator costs a single memory more than this
@@ -132,7 +132,7 @@ class Remember:
         return stored
 
     def _insert_checked(self, transaction: Transaction, draft: Draft) -> Record:
-        """Store a draft that refers to other records: by its evidence, or by its key."""
+        """Store a draft that other records matter to, by its evidence, its key or what it says."""
         if draft.key is not None:
             existing = transaction.find_key(draft.key, draft.user)
             if existing is not None:
@@ -141,7 +141,10 @@ class Remember:
         transaction.check_evidence(draft, self._scope.note_crossing)
         # An operator vouches for what a draft says, whatever it rests on.
         vouched = self._scope.actor.role is Role.OPERATOR
-        return transaction.insert([draft if vouched else transaction.derived(draft)])[0]
+        draft = draft if vouched else transaction.derived(draft)
+        if draft.layer is Layer.SEMANTIC:
+            return self._scope.parts.statements.insert(transaction, draft)
+        return transaction.insert([draft])[0]
 
     def _drafts(self, items: Iterable[Mapping[str, Any]]) -> list[Draft]:
         drafts = []

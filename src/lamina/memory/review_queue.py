@@ -12,11 +12,13 @@ from lamina.model.record import Layer, Record, State
 from lamina.model.rejection import replaced_ids
 from lamina.model.slots import Slot
 from lamina.store.core.store import Store
-from lamina.store.tables import events, records
+from lamina.store.tables import events, grounds, records
 from lamina.store.tables import slots as holding
 from lamina.store.tables.records import COLUMN, Filter, Row
 from lamina.store.tables.rejections import RejectedValues
 from lamina.text import words
+
+GROUNDLESS = "what it rests on is gone: it was forgotten, superseded or erased"
 
 
 class Queue(list[Proposal]):
@@ -73,8 +75,11 @@ def _effects(
 ) -> list[Effect]:
     """Work out the effect of each with a fixed number of queries, however many wait."""
     replaced = _replaced(store, waiting)
+    with store.read() as db:
+        unfounded = grounds.groundless(db, [one.record for one in waiting])
     return [
-        _effect(store, one, others, barred) for one, others in zip(waiting, replaced, strict=True)
+        _effect(store, one, others, barred, one.record.id in unfounded)
+        for one, others in zip(waiting, replaced, strict=True)
     ]
 
 
@@ -83,6 +88,7 @@ def _effect(
     waiting: VersionedRecord,
     standing: Sequence[VersionedRecord],
     barred: RejectedValues,
+    is_groundless: bool,
 ) -> Effect:
     record = waiting.record
     if (
@@ -92,7 +98,8 @@ def _effect(
     ):
         return Effect(record, waiting.event, (), f"{standing[0].record.id} has its name")
     replaced = tuple(other.record for other in standing)
-    return Effect(record, waiting.event, replaced, _problem(waiting, standing, barred))
+    problem = _problem(waiting, standing, barred) or (GROUNDLESS if is_groundless else None)
+    return Effect(record, waiting.event, replaced, problem)
 
 
 def _replaced(store: Store, waiting: Sequence[VersionedRecord]) -> list[list[VersionedRecord]]:

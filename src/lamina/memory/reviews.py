@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from lamina.engines import facts, profile, review
+from lamina.engines import correction, facts, profile, review
+from lamina.engines.claims import attributes
 from lamina.engines.review import VersionedRecord
 from lamina.errors import Conflict, Forbidden, NotFound, Refused
 from lamina.memory.proposals import PROPOSE, QUARANTINE
 from lamina.memory.scope import Part
 from lamina.model import rejection, rules, slots
 from lamina.model.clock import is_id
-from lamina.model.record import Event, Layer, Record, Role, State
+from lamina.model.record import Draft, Event, Layer, Record, Role, State
 from lamina.store.core.transaction import Transaction
 from lamina.store.tables import lineage, rejections
+from lamina.store.tables.grounds import grounds
 from lamina.store.tables.records import COLUMN, Filter, Row
 from lamina.text import words
 
@@ -40,20 +42,34 @@ class Reviews(Part):
             self._check_world(entry.record)
             replaced = self._replaced(transaction, entry.record)
             review.check_fresh(entry, replaced)
-            ids = tuple(
-                dict.fromkeys((*entry.record.supersedes, *(other.record.id for other in replaced)))
-            )
-            confirmed = transaction.update(
-                row, state=State.ACTIVE, **({"supersedes": ids} if ids else {})
-            )
-            for other in replaced:
-                gone = {
-                    "superseded_by": record_id,
-                    "valid_to": entry.record.valid_from or transaction.now,
-                }
-                transaction.update(
-                    self._row(transaction, other.record.id), state=State.SUPERSEDED, **gone
-                )
+            review.check_grounded(entry.record, grounds(transaction.db, entry.record))
+            statements = self._scope.parts.statements
+            stated = statements.confirm(transaction, entry.record)
+            if stated is None:
+                return self._activated(transaction, row, replaced)
+            statements.become(transaction, row, stated)
+            ended = {fact.record for fact, _ in stated.step.changed}
+            left = [other for other in replaced if other.record.id not in ended]
+            return self._activated(transaction, self._row(transaction, record_id), left)
+
+    def _activated(
+        self, transaction: Transaction, row: Row, replaced: Sequence[VersionedRecord]
+    ) -> Record:
+        """Activate a proposal in place of others; one that became a fact may be active already."""
+        proposal = self._store.record(row)
+        others = [other.record.id for other in replaced]
+        ids = tuple(dict.fromkeys((*proposal.supersedes, *others)))
+        if proposal.state is State.ACTIVE and ids == proposal.supersedes:
+            return proposal
+        confirmed = transaction.update(
+            row, state=State.ACTIVE, **({"supersedes": ids} if ids else {})
+        )
+        gone = {
+            "superseded_by": proposal.id,
+            "valid_to": proposal.valid_from or transaction.now,
+        }
+        for name in others:
+            transaction.update(self._row(transaction, name), state=State.SUPERSEDED, **gone)
         return confirmed
 
     def _check_world(self, record: Record) -> None:
@@ -67,12 +83,15 @@ class Reviews(Part):
     def reject(self, record_id: str, reason: str | None = None) -> Record:
         """Put a proposal aside and keep its value out, unless the value is active already.
 
-        A statement that was only stored as its evidence is hidden with it.
+        A statement that was only stored as its evidence is hidden with it. A fact that is active
+        is taken back, as by a rollback.
         """
         self._scope.visible("reject", record_id)
         with self._change(rejections.REJECT, reason) as transaction:
             row = self._row(transaction, record_id)
             record = self._store.record(row)
+            if record.state is State.ACTIVE and facts.is_fact(record):
+                return self._rolled_back(transaction, row, record)
             review.check_pending(record)
             found = [transaction.find(name) for name in rejection.replaced_ids(record)]
             others = [self._store.record(one) for one in found if one is not None]
@@ -156,23 +175,50 @@ class Reviews(Part):
             row = self._row(transaction, record_id)
             record = self._store.record(row)
             review.check_active(record, "rolled back")
-            before = [
-                one
-                for name in record.supersedes
-                if (one := self._found(transaction, name)) is not None
-            ]
-            gone = transaction.update(row, state=State.TOMBSTONED)
-            for one in review.restored(record, before):
-                self._bring_back(transaction, one.id)
+            return self._rolled_back(transaction, row, record)
+
+    def _rolled_back(self, transaction: Transaction, row: Row, record: Record) -> Record:
+        """Take a record back, and let what it had superseded hold again.
+
+        The value of a fact is kept out: it would come back with the next turn that says so.
+        """
+        gone = transaction.update(row, state=State.TOMBSTONED)
+        barred = self._keep_out(transaction, record)
+        for one in self._before(transaction, record, barred):
+            self._bring_back(transaction, one.id)
         return gone
 
+    def _keep_out(self, transaction: Transaction, record: Record) -> list[bytes]:
+        """Bar the value of a fact that is taken back or forgotten; of other records nothing."""
+        if not facts.is_fact(record):
+            return []
+        barred = rejection.fingerprints(record)
+        transaction.bar(record, barred)
+        return barred
+
+    def _before(
+        self, transaction: Transaction, record: Record, barred: Sequence[bytes]
+    ) -> list[Record]:
+        """Find what held before a record; where that says what is kept out, what held before it."""
+        names = record.supersedes
+        before = [one for name in names if (one := self._found(transaction, name)) is not None]
+        found: list[Record] = []
+        for one in review.restored(record, before):
+            if barred and review.says_one_of(one, barred):
+                found += self._before(transaction, one, barred)
+            else:
+                found.append(one)
+        return found
+
     def forget(self, record_id: str, reason: str | None = None) -> Record:
-        """Hide a record, and nothing else."""
+        """Hide a record, and nothing else; the value of a fact is kept out."""
         self._scope.visible("forget", record_id)
         with self._change("forget", reason) as transaction:
             row = self._row(transaction, record_id)
-            review.check_active(self._store.record(row), "forgotten")
+            record = self._store.record(row)
+            review.check_active(record, "forgotten")
             gone = transaction.update(row, state=State.TOMBSTONED)
+            self._keep_out(transaction, record)
         self._close_requests(gone)
         return gone
 
@@ -203,20 +249,41 @@ class Reviews(Part):
                     f"the record {record.id} sums up a project; roll it back, or remember what is"
                     " so and compress"
                 )
-            fields = {"kind": record.kind, "tags": record.tags, "importance": record.importance}
+            if facts.is_fact(record):
+                return self._corrected_fact(transaction, record, content)
             said, metadata = review.corrected(record, content, rules.reason(reason))
-            made = self._scope.draft({"content": said, "metadata": metadata, **fields})
-            same = {"user": record.user, "session": record.session, "speaker": record.speaker}
-            made = rules.in_layer(
-                record.layer, structs.replace(made, evidence=record.evidence, **same)
+            made = self._drafted_like(record, said, metadata)
+            if record.layer is not Layer.SEMANTIC:
+                return transaction.replace([row], made, never_true=record.valid_from is not None)
+            right = self._scope.parts.statements.insert(
+                transaction, structs.replace(made, supersedes=(record.id,))
             )
-            made = structs.replace(
-                made, occurred_at=record.occurred_at, valid_from=record.valid_from
-            )
-            return transaction.replace([row], made, never_true=record.valid_from is not None)
+            gone = {"superseded_by": right.id, "valid_to": transaction.now}
+            transaction.update(row, state=State.SUPERSEDED, **gone)
+            return right
+
+    def _corrected_fact(self, transaction: Transaction, record: Record, content: str) -> Record:
+        """Replace a fact by the right one, given as a sentence or as its value."""
+        claim = correction.read(facts.fact_of(record), rules.content(content))
+        said = attributes.sentence(
+            claim.subject, claim.attribute, claim.value, negated=claim.negated
+        )
+        made = self._drafted_like(record, said, record.metadata)
+        return self._scope.parts.statements.correct(transaction, record, claim, made)
+
+    def _drafted_like(self, record: Record, said: str, metadata: Mapping[str, Any]) -> Draft:
+        """Draft another text in the place of a record."""
+        fields = {"kind": record.kind, "tags": record.tags, "importance": record.importance}
+        made = self._scope.draft({"content": said, "metadata": metadata, **fields})
+        same = {"user": record.user, "session": record.session, "speaker": record.speaker}
+        made = rules.in_layer(record.layer, structs.replace(made, evidence=record.evidence, **same))
+        return structs.replace(made, occurred_at=record.occurred_at, valid_from=record.valid_from)
 
     def undo(self, event: int, reason: str | None = None) -> list[Record]:
-        """Take back what an event did, if nothing has happened to its records since."""
+        """Take back what an event did, if nothing has happened to its records since.
+
+        What it kept out may come again.
+        """
         with self._change("undo", reason, {"undoes": rules.event_number(event)}) as transaction:
             found = transaction.event(event)
             if found is None or not self._is_visible(found):
@@ -226,6 +293,8 @@ class Reviews(Part):
             later = {record: since[number] for record, number in last.items() if number > event}
             _check_takes_back(found, last, later)
             changes = review.check_undoable(found, last, self._scope.actor.role)
+            for change in changes:
+                transaction.guard.lift(change.record)
             return [self._taken_back(transaction, change) for change in reversed(changes)]
 
     def _is_visible(self, event: Event) -> bool:
@@ -310,7 +379,7 @@ def _check_takes_back(
             f"event {number} took event {undone} back, which cannot be undone; do again what event"
             f" {undone} did"
         )
-    if event.action not in review.UNDONE:
+    if not review.is_undoable(event):
         if made and len(made) == len(event.changes):
             more = f", and so for {len(made) - 1} more" if made[1:] else ""
             raise Refused(

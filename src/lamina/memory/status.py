@@ -14,7 +14,7 @@ from lamina.home.settings import shown_value
 from lamina.model.clock import to_micros
 from lamina.model.record import Role
 from lamina.store.core.store import FILE_NAME
-from lamina.store.tables import archived, records, sources
+from lamina.store.tables import archived, grounds, records, sources
 
 if TYPE_CHECKING:
     from lamina.memory.jobs import Outlook
@@ -72,6 +72,7 @@ class Status:
             counts = records.counts(db, user)
             archived_count = archived.count(db, user)
             open_runs = len(records.open_runs(db, user))
+            unfounded = grounds.count_groundless(store, db, user)
         report: dict[str, Any] = {
             "store": store.id,
             "place": store.database.address,
@@ -83,7 +84,9 @@ class Status:
                 *self.problems(),
                 *scope.parts.derived.search_problems(),
                 *map(bursts.message, found),
+                *([_of_groundless(unfounded)] if unfounded else []),
             ],
+            "groundless": unfounded,
         }
         if user is None:
             head = store.head()
@@ -99,6 +102,7 @@ class Status:
             "archived": 0,
             "open_runs": 0,
             "bursts": [],
+            "groundless": 0,
             "problems": self.problems(),
         }
 
@@ -149,3 +153,11 @@ class Status:
         report |= {"violations": sum(counts.values()), "violations_by_attempt": counts}
         if report["store"]:
             report["problems"] += self._scope.parts.erasures.problems()
+
+
+def _of_groundless(number: int) -> str:
+    told = "1 fact rests" if number == 1 else f"{number:,} facts rest"
+    return (
+        f"{told} only on what was forgotten, superseded or erased; `lamina facts` marks them,"
+        " `lamina review reject ID --reason …` keeps one out"
+    )

@@ -13,5 +13,5 @@ DAY = timedelta(days=1)
 START = datetime(2026, 5, 1, tzinfo=UTC)
 
 
-def claim(attribute: str, value: str, day: int = 0, **more: Any) -> Claim:
+def claim(attribute: str, value: str, day: float = 0, **more: Any) -> Claim:
     return Claim("Ana", attribute, value, 0, 5, START + day * DAY, 0.8, "test", **more)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from lamina.engines import facts
 from lamina.engines.claims import Claim, attributes
-from lamina.engines.facts import Effect, Fact, Source
+from lamina.engines.decision import Effect
+from lamina.engines.facts import Fact, Source
 from lamina.model import hashing
 from lamina.model.record import Layer, Record, State, Trust, iso
 from tests.cases import every

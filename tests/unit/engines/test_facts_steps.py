@@ -10,7 +10,8 @@ import pytest
 from msgspec import structs
 
 from lamina.engines import facts
-from lamina.engines.facts import Effect, Fact, Source, Step
+from lamina.engines.decision import Effect
+from lamina.engines.facts import Fact, Source, Step
 from lamina.model.record import Layer, State, Trust
 from tests.cases import every
 from tests.unit.engines.claimed import DAY, START, claim
@@ -158,13 +159,14 @@ def test_a_repetition_is_one_of_the_last_that_holds() -> None:
     not said later."""
     porto = fact("Porto", 1)
     said_again = Step(Effect.REPEAT, "says what is known", fact=porto)
-    known_already = Step(Effect.KNOWN, "known already")
+    known_already = Step(Effect.KNOWN, "known already", fact=porto)
     assert facts.decide([porto], claim("lives_in", "Porto", 1), heard(1)) == known_already
     assert facts.decide([porto], claim("lives_in", "Porto", 1), heard(1, "ben")) == said_again
     assert facts.decide([porto], claim("lives_in", "Porto", 1), heard(2)) == said_again
     assert facts.decide([porto], claim("lives_in", "Porto", 2), heard(2)) == said_again
     unverified = structs.replace(porto, last_verified=None)
-    assert facts.decide([unverified], claim("lives_in", "Porto", 1), heard(1)) == known_already
+    step = facts.decide([unverified], claim("lives_in", "Porto", 1), heard(1))
+    assert step == known_already._replace(fact=unverified)
     twice = [fact("tea", 1, "likes"), fact("green tea", 2, "likes")]
     assert facts.decide(twice, claim("likes", "tea", 5), heard(5)).fact == twice[1]
 
@@ -180,7 +182,8 @@ def test_who_is_outside_proposes_against_what_it_would_end() -> None:
     assert facts.decide([tea, coffee], claim("likes", "mate", 5, replaces="tea"), outside) == Step(
         Effect.PROPOSE, waits, (tea,)
     )
-    known_already = Step(Effect.KNOWN, "known already, and who repeats it is trusted less")
+    repeated = "known already, and who repeats it is trusted less"
+    known_already = Step(Effect.KNOWN, repeated, fact=tea)
     assert facts.decide([tea, coffee], claim("likes", "tea", 5), outside) == known_already
     assert facts.decide([over(tea, 3)], claim("likes", "tea", 2), outside) == Step(
         Effect.PROPOSE, waits, ()
@@ -472,6 +475,7 @@ def test_a_fact_as_plain_values() -> None:
         "trust": "agent",
         "evidence": ["e"],
         "voices": ("ana",),
+        "groundless": False,
     }
 
 

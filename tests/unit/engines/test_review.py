@@ -97,23 +97,12 @@ def test_a_request_to_forget_is_known(fields: dict[str, Any], asked: str | None)
 
 
 def test_a_correction_is_the_new_value() -> None:
-    """V9: of a profile and of a fact what is given is the value, of anything else the text; the
-    rest stays."""
+    """V9: of a profile what is given is the value, of anything else the text; the rest stays."""
     said, metadata = review.corrected(profile(1), "mate", "asked her")
     assert (said, metadata) == (
         "drink: mate",
         {"profile_key": "drink", "value": "mate", "reason": "asked her"},
     )
-    fact = {"subject": "Ana", "attribute": "lives_in", "value": "Porto", "extra": 1}
-    said, metadata = review.corrected(record(1, fact, layer=Layer.SEMANTIC), "Lisbon", "asked her")
-    assert "Ana" in said
-    assert "Lisbon" in said
-    assert metadata == {**fact, "value": "Lisbon", "rule": "corrected"}
-    denied = review.corrected(
-        record(1, {**fact, "negated": True}, layer=Layer.SEMANTIC), "Lisbon", "asked her"
-    )[0]
-    assert "Lisbon" in denied
-    assert denied != said
     other = note(1, "Tea is hot")
     assert review.corrected(other, "Tea is cold", "look") == ("Tea is cold", other.metadata)
 
@@ -246,24 +235,6 @@ def test_proposals_come_in_the_order_of_what_they_change() -> None:
         [profile(50).id],
     )
     assert told["since"].startswith("2026-05-01T08:00:00")
-
-
-@pytest.mark.parametrize(
-    ("negated", "words"),
-    [
-        (True, "Ana does not live in Faro any more"),
-        (False, "Ana lives in Faro"),
-        ("x", "Ana lives in Faro"),
-    ],
-)
-def test_a_corrected_fact_is_told_anew(negated: Any, words: str) -> None:
-    """V9: in its own words, as a denial where it was one, with the rule that it was corrected."""
-    metadata = {"subject": "Ana", "attribute": "lives_in", "value": "Porto", "negated": negated}
-    kept = record(1, metadata, layer=Layer.SEMANTIC)
-    assert review.corrected(kept, "Faro", "typo") == (
-        words,
-        {**metadata, "value": "Faro", "rule": "corrected"},
-    )
 
 
 def test_a_corrected_profile_keeps_its_key() -> None:

@@ -392,8 +392,9 @@ class Transaction(Atomic):
     def bar(self, record: Record, fingerprints: Sequence[bytes]) -> None:
         """Keep values out from now on; the event's note says which."""
         self.guard.bar(record, fingerprints)
-        barred = [fingerprint.hex() for fingerprint in fingerprints]
-        self._note = {**(self._note or {}), rejections.BARRED: barred}
+        note = dict(self._note or {})
+        barred = {record.id: [fingerprint.hex() for fingerprint in fingerprints]}
+        self._note = {**note, rejections.BARRED: {**note.get(rejections.BARRED, {}), **barred}}
 
     def _index_anew(self, row: Row, record: Record) -> None:
         """Index a record that has grown: its tags, links, facets and words."""
@@ -476,3 +477,7 @@ class Transaction(Atomic):
 
     def facts(self) -> list[Record]:
         return [self._store.record(row) for row in sleep.facts(self.db, tuple(State), None)]
+
+    def facts_about(self, subject: str, attributes: Sequence[str]) -> list[Record]:
+        found = sleep.about(self.db, subject, attributes)
+        return [self._store.record(row) for row in found]

@@ -14,9 +14,10 @@ from lamina.store.engine.sqlite import translated
 from lamina.store.tables import events
 from lamina.store.tables.interfaces import RecordSource
 
-REJECT, LIFT, ERASE = "reject", "lift", "erase"
-# A rejecting event lists the barred fingerprints in its note, which can be erased; a lifting event
-# names the record.
+REJECT, LIFT, ERASE, UNDO = "reject", "lift", "erase", "undo"
+BARRING = (REJECT, "rollback", "forget")  # what may keep a value out
+# A barring event lists the fingerprints in its note, by record or, in older ones, for the rejected
+# proposal. A lifting event names the record, and so does one that takes the decision back.
 BARRED = "barred"
 # An erasure may take such a note with it; its own note then lists the fingerprints by record.
 STILL_BARRED = "still_barred"
@@ -140,18 +141,44 @@ def forget(cursor: Cursor, gone: Sequence[str]) -> None:
 
 def rejected_by_events(connection: Connection) -> set[tuple[bytes, str]]:
     """Collect the fingerprints, with records, that events have rejected and not lifted since."""
-    query = "SELECT seq, body FROM events WHERE body ->> 'action' IN (?, ?, ?) ORDER BY seq"
+    actions = (*BARRING, LIFT, ERASE, UNDO)
+    query = f"SELECT seq, body FROM events WHERE body ->> 'action' IN ({_marks(actions)})"
     rejected: dict[str, Sequence[str]] = {}
-    for seq, text in rows(connection, query, (REJECT, LIFT, ERASE)):
+    for seq, text in rows(connection, f"{query} ORDER BY seq", actions):
         body, note = events.body_of(text), events.notes_of(connection, seq).get(0, {})
-        listed = note.get(BARRED, ()) if body.action == REJECT else ()
-        rejected |= {change.id: listed if waited(change.before) else () for change in body.changes}
+        if body.action in (LIFT, UNDO):
+            rejected |= {change.id: () for change in body.changes if _lifts(body.action, change)}
+        if body.action in BARRING:
+            rejected |= barred_by([(change.id, change.before) for change in body.changes], note)
         rejected |= note.get(STILL_BARRED, {}) if body.action == ERASE else {}
     return {
         (bytes.fromhex(fingerprint), record)
         for record, fingerprints in rejected.items()
         for fingerprint in fingerprints
     }
+
+
+def _marks(values: Sequence[str]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _lifts(action: str, change: events.ChangedRecord) -> bool:
+    """Tell if an event lets in again what a record says."""
+    return action == LIFT or change.before.get("state") == State.TOMBSTONED
+
+
+def barred_by(
+    changed: Iterable[tuple[str, Mapping[str, Any]]], note: Mapping[str, Any]
+) -> dict[str, list[str]]:
+    """Read the note of an event: which fingerprints it keeps out, by record.
+
+    `changed` are the ids of its records, each with what it was before.
+    """
+    listed = note.get(BARRED, ())
+    if isinstance(listed, Mapping):
+        return dict(listed)
+    # An older event: it barred the proposal, not the statement that was hidden with it.
+    return {record: list(listed) for record, before in changed if waited(before) and listed}
 
 
 def waited(before: Mapping[str, Any]) -> bool:

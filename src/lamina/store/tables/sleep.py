@@ -8,12 +8,14 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Any, NamedTuple
 
+from lamina.model import rules
 from lamina.model.clock import from_micros, to_micros
 from lamina.model.record import Layer, Record
 from lamina.store.engine.sql import Connection, Cursor, rows
 from lamina.store.tables import events, records
 from lamina.store.tables.interfaces import RecordSource
 from lamina.store.tables.records import COLUMN, Row
+from lamina.text.words import normalise
 
 RECENT = 20_000
 LONGEST_SESSION = 5_000
@@ -42,6 +44,16 @@ AGE = (
     " ON CONFLICT (record) DO UPDATE SET original = excluded.original, adjusted = excluded.adjusted"
 )
 EPISODES = f"{records.SELECT} WHERE layer = 'episodic' AND state = 'active'"
+# What may state something: all that was said, and explicit memories that last. A fact states no
+# other, nor does what engines made of other records.
+_LASTING = ", ".join(f"'{kind}'" for kind in sorted(rules.LASTING_KINDS))
+_ENGINES = ", ".join(f"'{origin}'" for origin in sorted(rules.ENGINES))
+STATEMENTS = (
+    f"{records.SELECT} WHERE state = 'active' AND (layer = 'episodic'"
+    f" OR (layer = 'short_term' AND kind IN ({_LASTING}))"
+    " OR (layer = 'semantic' AND metadata ->> 'attribute' IS NULL"
+    f" AND metadata ->> 'origin' NOT IN ({_ENGINES})))"
+)
 PROMOTED = (
     f"{EPISODES} AND seq <= ? AND promoted_at IS NOT NULL"
     " AND id NOT IN (SELECT turn FROM heard WHERE what = 'promoted')"
@@ -49,14 +61,15 @@ PROMOTED = (
 )
 # Turns from which something was made that has been erased since.
 AGAIN = (
-    f"{EPISODES} AND id IN (SELECT turn FROM reread) AND id NOT IN (SELECT value FROM json_each(?))"
+    f"{STATEMENTS} AND id IN (SELECT turn FROM reread)"
+    " AND id NOT IN (SELECT value FROM json_each(?))"
 )
 
 
 class Marks(NamedTuple):
     """The point up to which sleep has read."""
 
-    seq: int = 0  # every episode up to this number
+    seq: int = 0  # every statement up to this number
     promoted: tuple[str, ...] = ()  # older ones that were promoted later
     again: tuple[str, ...] = ()  # those that were to be read once more
 
@@ -85,7 +98,7 @@ class Night:
             return marks(connection)
 
     def unread(self, since: Marks, limit: int) -> tuple[list[Record], Marks]:
-        """Read the next episodes that sleep has not read, and how far it has come with them."""
+        """Read the next records that sleep has not read, and how far it has come with them."""
         with self._store.database.snapshot() as connection:
             episodes, after = unread(connection, since, limit)
         return self._records(episodes), after
@@ -95,8 +108,11 @@ class Night:
             return count_unread(connection, marks(connection))
 
     def count_waiting(self) -> int:
-        """Count the memories in short-term memory: sleep reads them once they are promoted."""
-        query = "SELECT count(*) FROM records WHERE layer = 'short_term' AND state = 'active'"
+        """Count the memories that sleep reads only once they are promoted."""
+        query = (
+            "SELECT count(*) FROM records WHERE layer = 'short_term' AND state = 'active'"
+            f" AND kind NOT IN ({_LASTING})"
+        )
         with self._store.database.snapshot() as connection:
             return int(str(connection.execute(query).get))
 
@@ -224,12 +240,12 @@ def rebuild(connection: Connection) -> None:
 
 
 def unread(connection: Connection, since: Marks, limit: int) -> tuple[list[Row], Marks]:
-    """Read the next episodes: new ones, else some promoted later, else some to read once more.
+    """Read the next statements: new ones, else some promoted later, else some to read once more.
 
     A session is not split. New ones that were promoted before are read now, and not once more as
     promoted ones.
     """
-    query = f"{EPISODES} AND seq > ? ORDER BY seq LIMIT ?"
+    query = f"{STATEMENTS} AND seq > ? ORDER BY seq LIMIT ?"
     new = list(rows(connection, query, (since.seq, limit)))
     if new:
         new += _same_session(connection, new[-1])
@@ -255,7 +271,7 @@ def _same_session(connection: Connection, last: Row) -> list[Row]:
     session = last[COLUMN["session"]], last[COLUMN["user"]]
     if session[0] is None:
         return []
-    query = f"{EPISODES} AND seq > ? ORDER BY seq LIMIT ?"
+    query = f"{STATEMENTS} AND seq > ? ORDER BY seq LIMIT ?"
     following = rows(connection, query, (last[COLUMN["seq"]], LONGEST_SESSION))
     return list(
         takewhile(lambda row: (row[COLUMN["session"]], row[COLUMN["user"]]) == session, following)
@@ -266,7 +282,7 @@ def count_unread(connection: Connection, since: Marks) -> int:
     def count(query: str, *parameters: Any) -> int:
         return int(str(connection.execute(f"SELECT count(*) FROM ({query}) AS q", parameters).get))
 
-    new = count(f"{EPISODES} AND seq > ?", since.seq)
+    new = count(f"{STATEMENTS} AND seq > ?", since.seq)
     return new + count(PROMOTED, since.seq, "[]") + count(AGAIN, "[]")
 
 
@@ -288,3 +304,34 @@ def facts(connection: Connection, states: tuple[str, ...], user: str | None) -> 
         " AND (? IS NULL OR user IS NULL OR user = ?) ORDER BY seq"
     )
     return list(rows(connection, query, (*states, user, user)))
+
+
+def about(connection: Connection, subject: str, attributes: Sequence[str]) -> list[Row]:
+    """Read the rows of facts about one subject with some attributes, in any state, oldest first.
+
+    They are found by their facets, so that it costs the same however much is known of others.
+    """
+    spellings = {subject, subject.lower(), subject.upper(), subject.title(), normalise(subject)}
+    of_subject = (
+        "SELECT record FROM facets WHERE name = 'subject'"
+        " AND value IN (SELECT value FROM json_each(?))"
+    )
+    of_both = (
+        "SELECT record FROM facets WHERE name = 'attribute'"
+        " AND value IN (SELECT value FROM json_each(?))"
+        " AND record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+    )
+    numbers = [number for (number,) in rows(connection, of_subject, (_json(sorted(spellings)),))]
+    if not numbers:
+        return []
+    parameters = _json(list(attributes)), _json(numbers)
+    found = [number for (number,) in rows(connection, of_both, parameters)]
+    query = (
+        f"{records.SELECT} WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+        " AND layer = 'semantic' ORDER BY seq"
+    )
+    return list(rows(connection, query, (_json(found),))) if found else []
+
+
+def _json(values: list[Any]) -> str:
+    return json.dumps(values)

@@ -157,7 +157,7 @@ class Removal(Transaction):
         for event, position in gone:
             note = events.notes_of(self.db, event)[position]
             if rejections.BARRED in note:
-                barred |= dict.fromkeys(self._rejected_by(event), note[rejections.BARRED])
+                barred |= rejections.barred_by(self._changes_of(event), note)
             barred |= note.get(rejections.STILL_BARRED, {})
         barred = {record: prints for record, prints in barred.items() if record not in going}
         self.cursor.executemany("DELETE FROM notes WHERE event = ? AND position = ?", gone)
@@ -166,10 +166,10 @@ class Removal(Transaction):
             self._note = {**(self._note or {}), rejections.STILL_BARRED: barred}
         self.erased_notes = len(gone)
 
-    def _rejected_by(self, seq: int) -> list[str]:
+    def _changes_of(self, seq: int) -> list[tuple[str, Mapping[str, Any]]]:
         event = events.read(self.db, seq)
         changes = () if event is None else event.changes
-        return [change.record for change in changes if rejections.waited(change.before)]
+        return [(change.record, change.before) for change in changes]
 
     def _forget_work(self, going: Sequence[str]) -> None:
         """Remove what is kept beside them: marks of sleep, barred values, what was learned."""

@@ -27,7 +27,7 @@ def rollback(invocation: Invocation, record_id: str, reason: str | None) -> None
 @click.argument("text")
 @click.option("--reason", required=True, help="why")
 def correct(invocation: Invocation, record_id: str, text: str, reason: str) -> None:
-    """Supersede the record ID by one that says TEXT."""
+    """Supersede the record ID by one that says TEXT; for a fact, a sentence or the bare value."""
     operator = invocation.operator("correct")
     changed = operator.correct(invocation.full_id(record_id), text, reason)
     show_changed(invocation, "corrected, now", changed)

@@ -35,7 +35,7 @@ def facts(
         output.show_json([fact.to_dict() for fact in found])
     elif found:
         rows = [
-            (fact.subject, fact.attribute, _value(fact), _when(fact), f"{fact.confidence:.2f}")
+            (fact.subject, fact.attribute, _judged(fact), _when(fact), f"{fact.confidence:.2f}")
             for fact in found
         ]
         columns = ("who", "what", "value", "when", "sure")
@@ -106,6 +106,10 @@ def bar(fact: Fact, first: datetime, last: datetime, width: int) -> str:
     if fact.valid_to is None and fact.state.value != "active":  # it had never been so
         return "·" * start + "×" + "·" * (width - start - 1)
     return "·" * start + "█" * (end - start) + "·" * (width - end)
+
+
+def _judged(fact: Fact) -> str:
+    return f"{_value(fact)} (its evidence is gone)" if fact.groundless else _value(fact)
 
 
 def _value(fact: Fact) -> str:

@@ -64,11 +64,15 @@ def inspect(invocation: Invocation, record_id: str, shared_by: str | None) -> No
         output.show_json(record.to_dict()) if invocation.json else output.record(record)
         return
     record, history = memory.get(whole_id), memory.history(whole_id)
+    lost = memory.lost_evidence(whole_id)
     if invocation.json:
-        output.show_json({**record.to_dict(), "history": [event.to_dict() for event in history]})
+        told = {"lost_evidence": lost, "history": [event.to_dict() for event in history]}
+        output.show_json({**record.to_dict(), **told})
         return
     is_stored = record.stored_in == "store"
     grounds = [reference for reference in record.evidence if is_id(reference)]
     output.record(record, memory.contents(grounds) if grounds and is_stored else {})
+    for name in lost:
+        click.echo(f"the evidence {name} was forgotten, superseded or erased", err=True)
     click.echo("\nhistory")
     output.events(history)

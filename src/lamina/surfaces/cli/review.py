@@ -136,7 +136,9 @@ def review_reject(
     reason: str | None,
     yes: bool,
 ) -> int:
-    """Put the proposal ID aside, and keep what it says out, whoever brings it back."""
+    """Put the proposal ID aside, or take the active fact ID back, and keep what it says out,
+    whoever brings it back.
+    """
     operator = invocation.operator("review reject")
     chosen = _chosen_ids(invocation, record_ids, everything, lambda one: True)
     if reason is None:
@@ -226,6 +228,6 @@ def _outcome(verb: str, record_id: str, decide: Callable[[str], Record]) -> dict
 @click.argument("record_id", metavar="ID")
 @click.option("--reason", required=True, help="why")
 def review_lift(invocation: Invocation, record_id: str, reason: str) -> None:
-    """Let in again what the rejected proposal ID says; it can be proposed anew."""
+    """Let in again what the rejected proposal or fact ID says; it can be proposed anew."""
     operator = invocation.operator("review lift")
     show_changed(invocation, "lifted", operator.lift(invocation.full_id(record_id), reason))

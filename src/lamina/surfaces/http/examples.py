@@ -71,6 +71,7 @@ FACT = {
     "confidence": 0.9,
     "evidence": [OLDER],
     "voices": ["Ana"],
+    "groundless": False,
 }
 HITS: dict[str, Any] = {
     "outcome": "found",

@@ -1,0 +1,84 @@
+"""Read the correction of a fact: a whole sentence, or the bare value. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lamina.engines import facts
+from lamina.engines.claims import Claim, Turn, attributes
+from lamina.engines.claims.extraction import extract
+from lamina.engines.facts import Fact
+from lamina.errors import InvalidInput
+from lamina.text.words import normalise, shown
+
+RULE = "corrected"
+MARK = "\0"  # stands for the value in a sentence
+NAMING = frozenset({"name", "nickname"})  # a value of these may begin with the subject's name
+
+
+def read(fact: Fact, given: str) -> Claim:
+    """Find what is so instead of a fact, or say how to write it."""
+    text = given.strip()
+    found = _templated(fact, text.rstrip(".")) or _stated(fact, text)
+    if found is not None:
+        return _claim(fact, *found)
+    begins = normalise(text.split(" ")[0]) == normalise(_first(fact))
+    if begins and fact.attribute not in NAMING:
+        raise InvalidInput(f"{shown(text)} cannot be read as {_expected(fact)}")
+    return _claim(fact, fact.attribute, text, fact.negated)
+
+
+def _templated(fact: Fact, text: str) -> tuple[str, str, bool] | None:
+    """Read a sentence in the words that facts are written in."""
+    for subject in (fact.subject, _first(fact)):
+        for negated in (fact.negated, not fact.negated):
+            sentence = attributes.sentence(subject, fact.attribute, MARK, negated=negated)
+            before, _, after = sentence.partition(MARK)
+            value = text[len(before) : len(text) - len(after)]
+            if value.strip() and text.lower() == f"{before}{value}{after}".lower():
+                return fact.attribute, value.strip(), negated
+    return None
+
+
+def _stated(fact: Fact, text: str) -> tuple[str, str, bool] | None:
+    """Read a sentence in any words; one about something else is no correction."""
+    claims = list(_claims(fact, text))
+    for claim in claims:
+        if _is_about(fact, claim):
+            return claim.attribute, claim.value, claim.negated
+    whole = [claim for claim in claims if claim.start == 0]
+    if whole:
+        other = f"{whole[0].subject}'s {whole[0].attribute}"
+        raise InvalidInput(
+            f"{shown(text)} is about {other}, and no correction of {_expected(fact)};"
+            " to say something else, remember it"
+        )
+    return None
+
+
+def _claims(fact: Fact, text: str) -> Iterator[Claim]:
+    (claims,) = extract([Turn(text, fact.subject, fact.valid_from)], [facts.known_claim(fact)])
+    yield from claims
+
+
+def _is_about(fact: Fact, claim: Claim) -> bool:
+    names = {normalise(fact.subject), normalise(_first(fact))}
+    same = facts.slot(None, fact.subject, claim.attribute) == facts.slot(
+        None, fact.subject, fact.attribute
+    )
+    return same and normalise(claim.subject) in names
+
+
+def _first(fact: Fact) -> str:
+    return fact.subject.split(" ")[0]
+
+
+def _expected(fact: Fact) -> str:
+    like = attributes.sentence(fact.subject, fact.attribute, "…", negated=fact.negated)
+    return f"{shown(like)}; give such a sentence, or the value alone"
+
+
+def _claim(fact: Fact, attribute: str, value: str, negated: bool) -> Claim:
+    return Claim(
+        fact.subject, attribute, value, 0, 0, fact.valid_from, fact.confidence, RULE, negated
+    )

@@ -1,0 +1,121 @@
+"""The facts of some slots while claims change them, and what people have said so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lamina.engines import facts
+from lamina.engines.claims import Claim
+from lamina.engines.decision import Effect
+from lamina.engines.facts import Fact, Slot, Source, Step
+from lamina.model.record import Record, State
+from lamina.text import words
+
+TOLD = (State.ACTIVE, State.SUPERSEDED)
+UNKNOWN = "somebody"
+BELIEVED = (Effect.NEW, Effect.CHANGE, Effect.PAST)  # the effects that make a fact
+
+
+class KnownFacts:
+    """The facts by subject as they change, and which claims were taken from which turn."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        told = [record for record in records if record.state in TOLD]
+        self._topics = {place: Topic(found) for place, found in facts.by_slot(told).items()}
+        self._taken: dict[str, list[Fact]] = {}
+        for fact in map(facts.fact_of, filter(facts.is_fact, records)):
+            for turn in (fact.record, *fact.evidence):
+                self._taken.setdefault(turn, []).append(fact)
+
+    def decide(self, claim: Claim, source: Source) -> Step:
+        """Decide what a claim does now."""
+        if any(facts.says(fact, claim) for fact in self._taken.get(source.record, ())):
+            return Step(Effect.KNOWN, "taken from there already")
+        return facts.decide(self._topic(claim, source).near(claim), claim, source)
+
+    def has(self, claim: Claim, source: Source) -> bool:
+        """Say whether a claim says what is here already."""
+        return any(facts.says(fact, claim) for fact in self._topic(claim, source).near(claim))
+
+    def hear(self, claim: Claim, source: Source, step: Step, record: str | None) -> None:
+        """Note the outcome of a claim; `record` is the id of a new fact."""
+        topic = self._topic(claim, source)
+        new = record if step.effect in BELIEVED else None  # a proposal is not known yet
+        topic.become(facts.after(topic.facts, claim, source, step, new))
+
+    def _topic(self, claim: Claim, source: Source) -> Topic:
+        """Find the facts of the slot that a claim is about."""
+        place: Slot = facts.slot(source.user, claim.subject, claim.attribute)
+        return self._topics.setdefault(place, Topic([]))
+
+
+class Topic:
+    """The facts of one slot in order, indexed by word: long lists are searched as fast."""
+
+    def __init__(self, known: Sequence[Fact]) -> None:
+        self.facts: list[Fact] = []
+        self._by_word: dict[str, list[int]] = {}
+        self.become(known)
+
+    def become(self, known: Sequence[Fact]) -> None:
+        """Replace the facts: the same values in the same order as before, and perhaps more."""
+        for place in range(len(self.facts), len(known)):
+            for word in set(facts.words(known[place].value)):
+                self._by_word.setdefault(word, []).append(place)
+        self.facts = list(known)
+
+    def near(self, claim: Claim) -> list[Fact]:
+        """List the facts that may say what a claim says, or the contrary."""
+        telling = facts.telling(claim)
+        if telling is None:
+            return self.facts
+        return [
+            self.facts[place]
+            for place in sorted(
+                {place for word in telling for place in self._by_word.get(word, ())}
+            )
+        ]
+
+
+class EarlierClaims:
+    """What people have said so far, still true or not: it helps to understand them later."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self._known = KnownFacts(records)
+        self._claims: dict[tuple[str | None, str], list[Claim]] = {}  # by the user and who spoke
+        for fact in sorted(
+            map(facts.fact_of, filter(facts.is_fact, records)),
+            key=lambda fact: (fact.valid_from, fact.record),
+        ):
+            for voice in fact.voices:
+                self._keep(fact.user, voice, facts.known_claim(fact))
+
+    def by(self, user: str | None, session: Sequence[Record]) -> list[Claim]:
+        """List what the speakers of a session have said before, the latest last."""
+        voices = dict.fromkeys(voice_of(record) for record in session)
+        found = [claim for voice in voices for claim in self._claims.get((user, voice), ())]
+        return sorted(found, key=lambda claim: claim.at)
+
+    def hear(self, claim: Claim, source: Source) -> None:
+        """Note a claim, and how the facts stand after it."""
+        step = self._known.decide(claim, source)
+        self._known.hear(claim, source, step, source.record)
+        if step.effect in BELIEVED:
+            self._keep(source.user, source.voice, claim)
+
+    def _keep(self, user: str | None, voice: str, claim: Claim) -> None:
+        if not claim.negated:
+            self._claims.setdefault((user, voice), []).append(claim)
+
+
+def voice_of(record: Record) -> str:
+    """Name who says what a record says."""
+    return words.normalise(record.source or record.speaker or UNKNOWN)
+
+
+def source_of(record: Record, episode: str | None = None) -> Source:
+    """Describe a record as the source of claims."""
+    at, voice = record.occurred_at, voice_of(record)
+    return Source(
+        record.id, episode or record.id, record.user, at, voice, record.trust, record.importance
+    )
