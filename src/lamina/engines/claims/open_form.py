@@ -759,8 +759,9 @@ class _Sentence:
         elif tense == "former":
             status, suffix = ENDED, "former"
         elif modal:
-            suffix = "can" if modal in ("can", "could") else "modal"
-            verb = f"{'can' if suffix == 'can' else modal} {verb}"
+            if modal not in ("can", "could"):
+                return None  # what would, should or might be so
+            suffix, verb = "can", f"can {verb}"
         elif is_copula:
             is_passive = self._is_participle(place)
             if tense == "was" and not denied and not is_passive:
