@@ -41,7 +41,7 @@ LABEL = ("subject", "attribute", "value", "negated")
 TUNED = ("conv-26", "conv-30", "conv-41")
 HELD_OUT = ("conv-42", "conv-43")
 THRESHOLDS = (0.0, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
-SURE = 0.5  # unless the settings say otherwise
+SURE = 0.75  # unless the settings say otherwise
 GUESSES = 4  # a rule that was never seen is as good as its family, as if it had been seen so often
 MANY_TURNS = 10_000
 SELDOM = 2  # times that a rare rule fires at most
@@ -137,8 +137,8 @@ def judge(session: Session) -> Iterator[Judged]:
     ):
         free = set(range(len(labels)))
         for claim in sorted(claims, key=lambda claim: -claim.confidence):
-            best = max(free, key=lambda n: (_likeness(claim, labels[n]), -n), default=None)
-            if best is None or _likeness(claim, labels[best]) < 0.5:
+            best = max(free, key=lambda n: (likeness(claim, labels[n]), -n), default=None)
+            if best is None or likeness(claim, labels[best]) < 0.5:
                 yield Judged(claim, session, number, None, False)
                 continue
             free.discard(best)
@@ -150,13 +150,12 @@ def judge(session: Session) -> Iterator[Judged]:
             yield Judged(claim, session, number, best, strict)
 
 
-def _likeness(claim: Claim, label: Mapping[str, Any]) -> float:
+def likeness(claim: Claim, label: Mapping[str, Any]) -> float:
     """Compute the share of the shorter value's words that both have."""
     same_person = words.first_name(claim.subject) == words.first_name(label["subject"])
-    if (
-        not same_person
-        or attributes.of(claim.attribute).family != attributes.of(label["attribute"]).family
-    ):
+    # An open attribute is named as the speaker does: only its value can be compared.
+    family, wanted = attributes.of(claim.attribute).family, attributes.of(label["attribute"]).family
+    if not same_person or (family != wanted and claim.attribute in attributes.TABLE):
         return 0.0
     mine, theirs = stems(claim.value), stems(label["value"])
     return len(mine & theirs) / min(len(mine), len(theirs)) if mine and theirs else 0.0

@@ -14,6 +14,8 @@ from lamina.engines.claims import (
     Turn,
     answers,
     changes,
+    judge,
+    opening,
     people,
     predicates,
     sentences,
@@ -23,6 +25,7 @@ from lamina.engines.claims import (
 )
 from lamina.engines.claims.changes import Ending
 from lamina.engines.claims.memory import Memory, Taken
+from lamina.engines.claims.opening import Judge
 from lamina.engines.claims.people import People, Relation
 from lamina.engines.claims.predicates import Parsed, Subject
 from lamina.engines.claims.rule import Phrase
@@ -41,13 +44,15 @@ def extract(
     known: Sequence[Claim] = (),
     check: Callable[[], None] = lambda: None,
     unread: Counter[str] | None = None,
+    judged: Judge = judge.confidence,
 ) -> list[list[Claim]]:
     """Extract the claims of each turn of a session, in order.
 
     `known` is what holds already, the latest last. `check` is called before each turn, and may
-    raise to end the reading; `unread` counts what was too long to be read.
+    raise to end the reading; `unread` counts what was too long to be read. `judged` says how sure
+    a claim with some features is.
     """
-    reader = _Reader(turns, known, Counter() if unread is None else unread)
+    reader = _Reader(turns, known, Counter() if unread is None else unread, judged)
     claims = []
     for number, turn in enumerate(turns):
         check()
@@ -58,8 +63,14 @@ def extract(
 class _Reader:
     """Reads one session, turn by turn."""
 
-    def __init__(self, turns: Sequence[Turn], known: Sequence[Claim], unread: Counter[str]) -> None:
-        self.unread = unread
+    def __init__(
+        self,
+        turns: Sequence[Turn],
+        known: Sequence[Claim],
+        unread: Counter[str],
+        judged: Judge,
+    ) -> None:
+        self.unread, self.judged = unread, judged
         self.people = People([turn.speaker for turn in turns])
         self.people.remember(claim.subject for claim in known)
         self.memory = Memory(known)
@@ -92,12 +103,14 @@ class _Reader:
         rows = statements.PHRASES if said.speaker else ()
         phrases = [one for one in rows if one.cue.search(lowered)]
         endings = [one for one in changes.ENDINGS if one.cue.search(lowered)]
-        taken = Taken()
+        taken, hearsay = Taken(), set[int]()
         self._take(self._related(said, clauses), taken)
         for clause, before in zip(clauses, (None, *clauses), strict=False):
             parsed = predicates.parse(said.plain, clause, statements.VERBS, self.people.named)
             is_unsure = clause.asks or clause.doubted
-            if not (is_unsure or self._is_hearsay(said, parsed, clause, before)):
+            if not is_unsure and self._is_hearsay(said, parsed, clause, before):
+                hearsay.add(clause.start)
+            elif not is_unsure:
                 self._take(self._stated(said, clause, parsed, phrases), taken)
                 self._take(self._updated(said, clause, parsed, endings), taken)
                 self._take(updates.instead(said, clause, taken.claims), taken)
@@ -111,7 +124,8 @@ class _Reader:
         self._take(answers.self_answered(said, clauses), taken)
         claims = self._corrected(said, clauses, taken.claims)
         self.lately[said.speaker] = claims or self.lately.get(said.speaker, [])
-        return claims
+        talk = bool(self.people.listener(said.speaker))
+        return opening.widened(said, clauses, claims, hearsay, talk, self.judged)[:MOST_CLAIMS]
 
     def _take(self, claims: Iterable[Claim], taken: Taken) -> None:
         """Keep what this turn has not said before."""

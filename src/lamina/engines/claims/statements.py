@@ -31,6 +31,7 @@ ASIDE = frozenset(
     "when while how what why where if that which before after until once whenever".split()
 )
 ABOUT = frozenset({"what", "which", "as"})
+LASTED = frozenset({"worked", "lived", "studied"})
 ANY, ANY_ING, ANY_ED = "*", "*ing", "*ed"
 YOURS = re.compile(r"\byou(?:r|rs|rself|'re|'ve)?\b", re.I)
 # Rules that fit people alone, so that an unknown word before them is a name.
@@ -85,7 +86,14 @@ def _claims(
         yield said.claim(
             about, attribute, span, where, one.confidence, one.name,
             negated=negated, replaces=old, within=clause,
+            is_over=_is_over(predicate) and not negated,
         )  # fmt: skip
+
+
+def _is_over(predicate: Predicate) -> bool:
+    """Tell if a state is over: "I used to live in Graz", "I worked at Acme"."""
+    is_past = predicate.kind == "plain" and predicate.word in LASTED
+    return is_past or predicate.kind == "former"
 
 
 def _spans(plain: str, predicate: Predicate, one: Rule, begin: Span) -> list[Span]:

@@ -1,0 +1,212 @@
+"""Measure what is read out of messages to an assistant.
+
+`python -m benchmarks.messages` prints, for each writer of `benchmarks/claims/messages-*.jsonl`,
+precision and recall by how sure a claim must be, by group, and how often claims of a confidence
+are right. Other files may be named instead. `--errors` lists what is wrong or missed.
+
+A claim is right when a fact of its message has the same subject (the user, a name or a
+relation) and the same status (holds, ended, planned, denied), and half of the words of the
+shorter value are in the other. Words of the attribute count where a value is short. Attributes
+are not compared: an open form names them as the speaker does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.claims import HERE, stems
+from lamina.engines.claims import Claim, Turn
+from lamina.engines.claims.extraction import extract
+from lamina.text.words import tokens
+
+MESSAGES = tuple(sorted((HERE / "claims").glob("messages-*.jsonl")))
+SAID_AT = datetime(2026, 5, 20, 12, tzinfo=UTC)
+SPEAKER = "user"
+LEVELS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
+SHORT = 1  # words of a value to which those of its attribute are added
+PLANS = frozenset({"plan", "goal"})
+ENDED = ("ended", "denied")  # a denial of what was known ends it
+
+
+class Fact(NamedTuple):
+    """A fact that a reader noted down."""
+
+    about: str
+    attribute: str
+    value: str
+    status: str
+
+
+class Message(NamedTuple):
+    """A message, and what a reader noted of it."""
+
+    text: str
+    group: str
+    facts: tuple[Fact, ...]
+
+
+class Judged(NamedTuple):
+    """A claim, whether any fact says the same, and the fact that it alone meets."""
+
+    claim: Claim
+    message: Message
+    right: bool
+    met: int | None
+
+
+def messages(path: Path) -> list[Message]:
+    return [_message(json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+
+
+def _message(row: dict[str, Any]) -> Message:
+    facts = (Fact(**fact) for fact in row["facts"])
+    return Message(row["text"], row["group"], tuple(facts))
+
+
+def judge(message: Message, claims: Sequence[Claim]) -> list[Judged]:
+    """Match claims with facts; the surer claim chooses first, and each fact is met once."""
+    free, judged = set(range(len(message.facts))), []
+    for claim in sorted(claims, key=lambda claim: -claim.confidence):
+        if claim.attribute.startswith("instruction:"):
+            continue
+        like = {number: likeness(claim, fact) for number, fact in enumerate(message.facts)}
+        right = [number for number, share in like.items() if share >= 0.5]
+        met = max((n for n in right if n in free), key=lambda n: like[n], default=None)
+        free.discard(-1 if met is None else met)
+        judged.append(Judged(claim, message, bool(right), met))
+    return judged
+
+
+def likeness(claim: Claim, fact: Fact) -> float:
+    """Compute the share of the shorter value's words that both have."""
+    if not (_same_subject(claim, fact) and fact.status in statuses(claim)):
+        return 0.0
+    mine, theirs = stems(claim.value), stems(fact.value)
+    if min(len(mine), len(theirs)) <= SHORT and not mine & theirs:
+        mine |= stems(claim.attribute.partition(":")[2])
+        theirs |= stems(fact.attribute)
+    shorter = min(len(mine), len(theirs))
+    return len(mine & theirs) / shorter if shorter else float(claim.value == fact.value)
+
+
+def _same_subject(claim: Claim, fact: Fact) -> bool:
+    if SPEAKER in (claim.subject, fact.about):
+        return claim.subject == fact.about
+    return bool(set(tokens(claim.subject)) & set(tokens(fact.about)))
+
+
+def statuses(claim: Claim) -> tuple[str, ...]:
+    """Name the statuses that a claim may be noted under."""
+    if claim.until is not None:
+        return ("ended",)
+    if claim.negated:
+        return ENDED
+    is_planned = claim.attribute in PLANS or claim.at > SAID_AT
+    return ("planned",) if is_planned else ("holds",)
+
+
+def read(listed: Iterable[Message]) -> list[Judged]:
+    return [
+        one
+        for message in listed
+        for one in judge(message, extract([Turn(message.text, SPEAKER, SAID_AT)])[0])
+    ]
+
+
+def curve(title: str, listed: Sequence[Message], judged: Sequence[Judged]) -> Table:
+    """Precision and recall by how sure a claim must be."""
+    labels = sum(len(message.facts) for message in listed)
+    table = _table(f"{title}: {labels} facts", "at least", "claims", "precision", "recall")
+    for level in LEVELS:
+        sure = [one for one in judged if one.claim.confidence >= level]
+        table.add_row(f"{level:.2f}", *_rates(sure, labels))
+    return table
+
+
+def groups(title: str, listed: Sequence[Message], judged: Sequence[Judged], sure: float) -> Table:
+    """Precision and recall of each group of messages."""
+    table = _table(
+        f"{title}, at least {sure:.2f}", "group", "facts", "claims", "precision", "recall"
+    )
+    for group in dict.fromkeys(message.group for message in listed):
+        labels = sum(len(message.facts) for message in listed if message.group == group)
+        here = [one for one in judged if one.message.group == group]
+        rates = _rates([one for one in here if one.claim.confidence >= sure], labels)
+        table.add_row(group, str(labels), *rates)
+    return table
+
+
+def calibration(judged: Sequence[Judged]) -> Table:
+    """How often claims of a confidence are right."""
+    table = _table("calibration", "confidence", "claims", "right")
+    for low in range(0, 100, 10):
+        here = [one for one in judged if low <= round(one.claim.confidence * 100) < low + 10]
+        if here:
+            share = sum(one.right for one in here) / len(here)
+            table.add_row(f".{low:02d} to .{low + 9:02d}", str(len(here)), f"{share:.2f}")
+    return table
+
+
+def _rates(judged: Sequence[Judged], labels: int) -> list[str]:
+    right, met = sum(one.right for one in judged), sum(one.met is not None for one in judged)
+    precision = right / len(judged) if judged else 0.0
+    recall = met / labels if labels else 0.0
+    return [str(len(judged)), f"{precision:.2f}", f"{recall:.2f}"]
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
+
+
+def errors(screen: Console, listed: Sequence[Message], sure: float) -> None:
+    """Print what is wrong or missed in each message."""
+    for message in listed:
+        judged = [one for one in read([message]) if one.claim.confidence >= sure]
+        missed = set(range(len(message.facts))) - {one.met for one in judged}
+        if not missed and all(one.right for one in judged):
+            continue
+        screen.print(f"[{message.group}] {message.text}", markup=False)
+        for one in judged:
+            claim, mark = one.claim, "right" if one.right else "WRONG"
+            told = f"  {mark}  {claim.rule} {claim.confidence}: {claim.subject} |"
+            told += f" {claim.attribute} | {claim.value} | {statuses(claim)[0]}"
+            screen.print(told, markup=False)
+        for number in sorted(missed):
+            screen.print("  missed", " | ".join(message.facts[number]), markup=False)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="*", type=Path, default=MESSAGES)
+    parser.add_argument("--errors", action="store_true")
+    parser.add_argument("--sure", type=float, default=0.5)
+    given = parser.parse_args()
+    screen = Console(width=200)
+    every: list[Judged] = []
+    for path in given.files:
+        listed = messages(path)
+        if given.errors:
+            errors(screen, listed, given.sure)
+            continue
+        judged = read(listed)
+        every += judged
+        screen.print(
+            curve(path.stem, listed, judged), groups(path.stem, listed, judged, given.sure)
+        )
+    if every:
+        screen.print(calibration(every))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""What is said of any noun or verb, in messages to an assistant."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamina.engines.claims import Claim, Turn, judge, open_words
+from lamina.engines.claims.extraction import extract
+from tests.cases import every
+
+NOW = datetime(2026, 5, 20, tzinfo=UTC)
+
+
+def claims(words: str) -> list[Claim]:
+    return extract([Turn(words, "Ann", NOW)], judged=lambda features: 0.9)[0]
+
+
+@every(
+    ("words", "attribute", "value"),
+    [
+        ("my dentist is Dr. Silva", "has:dentist", "Dr. Silva"),
+        ("the staging server is eu-2", "has:staging server", "eu-2"),
+        ("our budget is 3,000", "has:budget", "3,000"),
+        ("draft a mail to my landlord Mr. Okafor about the boiler", "has:landlord", "Mr. Okafor"),
+        ("How do I tell Oksana, our cluster admin?", "has:cluster admin", "Oksana"),
+        ("Standup is at 9:40.", "has:standup", "at 9:40"),
+        ("We deploy with Helm.", "does:deploy with", "Helm"),
+        ("im on windows 11", "does:be on", "windows 11"),
+        ("mariadb 10.6, max_connections 300", "has:max_connections", "300"),
+    ],
+)
+def test_what_no_rule_lists_is_read_as_it_is_said(words: str, attribute: str, value: str) -> None:
+    """S1: nouns and verbs of any kind make claims, in requests and hurried typing too."""
+    found = [(claim.attribute, claim.value) for claim in claims(words)]
+    assert (attribute, value) in found, found
+
+
+@every(
+    ("words", "attribute", "value"),
+    [
+        ("Mia is not my sister.", "has:sister", "Mia"),
+        ("We aren't on AWS.", "does:be on", "AWS"),
+        ("search is typesense not elastic", "has:search", "elastic"),
+        ("Nobody on our team knows Terraform.", "has:team knows …", "Terraform"),
+    ],
+)
+def test_a_denial_never_claims_that_it_is_so(words: str, attribute: str, value: str) -> None:
+    """S1: what is denied is a claim that it is not so, and no other."""
+    found = [c for c in claims(words) if c.value == value]
+    assert [(claim.attribute, claim.negated) for claim in found] == [(attribute, True)]
+
+
+def test_a_state_that_is_over_has_an_end() -> None:
+    """S1: "worked at Acme from 2020 to 2023" says when; "my old laptop" was one."""
+    [acme, *_] = claims("I worked at Acme from 2020 to 2023.")
+    assert acme.until is not None
+    assert (acme.value, acme.at.year, acme.until.year) == ("Acme", 2020, 2023)
+    [laptop] = claims("My old laptop was a Dell.")
+    assert (laptop.value, laptop.until) == ("Dell", NOW)
+
+
+def test_a_change_names_what_it_replaces() -> None:
+    """S2: who switches from one to another uses the other."""
+    found = {claim.value: claim for claim in claims("We switched from Jira to Linear.")}
+    assert found["Linear"].replaces == "Jira"
+    assert found["Jira"].until is not None
+    moved = [
+        claim for claim in claims("We moved the deadline to Friday.") if "has" in claim.attribute
+    ]
+    assert [(claim.attribute, claim.value) for claim in moved] == [("has:deadline", "Friday")]
+
+
+@every(
+    "words",
+    [
+        "If I moved to Rome, I would be sad.",
+        "Should I use Postgres?",
+        "Imagine I'm a 55-year-old CFO.",
+        "What if we ran everything on spot instances?",
+    ],
+)
+def test_what_is_asked_or_supposed_claims_nothing(words: str) -> None:
+    """S1: no shape reads a question or a supposition."""
+    assert not claims(words)
+
+
+def test_confidence_grows_with_the_weights_of_features() -> None:
+    """S6: a claim is as sure as its features are, and never certain."""
+    known = judge.weights()
+    best = sorted(known, key=lambda name: known[name])
+    assert judge.confidence(best[-200:]) == judge.MOST
+    assert judge.confidence(best[:200]) == judge.LEAST
+    assert judge.confidence(["a feature that nobody learned"]) == 0.5
+
+
+@given(st.text())
+def test_words_keep_their_places(text: str) -> None:
+    """S1: every word is where it says, in order, whatever is typed."""
+    listed = open_words.split(text)
+    assert all(text[word.start : word.end] for word in listed)
+    assert all(one.start <= two.start for one, two in pairwise(listed))
+
+
+@given(st.text(alphabet="Iwem yoursis 's.,'-1Annot:andto\n", max_size=200))
+def test_any_typing_is_read(text: str) -> None:
+    """S1: no typing breaks the reading, and values are words of the text."""
+    for claim in claims(text):
+        assert claim.value in text or claim.rule.split()[0] != "open"
