@@ -14,6 +14,7 @@ from lamina.engines.claims import (
     Turn,
     answers,
     changes,
+    instructions,
     people,
     predicates,
     sentences,
@@ -74,6 +75,8 @@ class _Reader:
         clauses = self._clauses(said)
         is_readable = not is_machine and sentences.is_english(plain)
         claims = self._claims(said, clauses) if is_readable else []
+        if is_readable and said.speaker and not self.people.hear(said.speaker):
+            claims += instructions.given(said, clauses)
         self.unread[TALKATIVE] += len(claims) >= MOST_CLAIMS
         self.heard, self.question = plain, answers.asked(plain, clauses)
         return sorted(claims, key=lambda claim: (claim.start, claim.end))
