@@ -67,7 +67,7 @@ CUES: Mapping[str, re.Pattern[str]] = {
     "number": re.compile(r"\b\d+\b"),
     "ordinal": re.compile(r"\b(?:first|second|third|last|next|other|latest|original)\b", re.I),
     "name": re.compile(r"(?<=\w )[A-Z][a-z]+"),
-    "file": re.compile(r"\w\.(?:py|js|ts|md|txt|csv|pdf|go|rs|java|json|ya?ml)\b|[\w-]+/[\w-]+/"),
+    "file": re.compile(r"\w\.(?:py|js|ts|md|txt|csv|pdf|go|rs|java|json|ya?ml)\b|\w/[\w-]{1,40}/"),
     "about": re.compile(r"\b(?:about|how|what|why|whether|who|where|that says)\b", re.I),
     "only": re.compile(
         r"\bonly\b|, not\b|\bnot\b(?! the)|\binstead of\b|\brather than\b|\bover\b|>", re.I
