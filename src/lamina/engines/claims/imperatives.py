@@ -167,6 +167,24 @@ DETERMINERS = frozenset(
 )
 
 
+OBJECTS = frozenset("me the my it this that".split())
+LINKS = frozenset(
+    "in on at to for of with by from about like as and or but if when because so than into over"
+    " under after before not no is are was".split()
+)
+SHORT = 12  # words of a phrase without a verb
+# A phrase with one of these tells or asks something, or says only for how long.
+TOLD = bounded(
+    r"\b(?<!unless )(?<!if )(?<!when )(?<!whenever )(?:i|i'm|im|i've|ive|i'd|we|we're|we've|he"
+    r"|she|they|is|are|was|were|am"
+    r"|has|had|what|what's|wat|how|how's|where|why|who|which)\b|\A\W*(?:(?:al{1,2}ways|never|ever"
+    r"|every|each|time|single|goes|for|everything|that|this|too)\W*){1,6}\Z",
+    re.I,
+)
+# A verb is a noun here: "quote marks should be".
+NAMED = bounded(r"\s{1,20}(?:\w+ )?(?:is|are|was|were|should|must|has|needs)\b", re.I)
+
+
 class Piece(NamedTuple):
     """A stretch of a turn that asks for one thing."""
 
@@ -210,6 +228,9 @@ def pieces(plain: str, clauses: Sequence[Clause]) -> Iterator[Piece]:
 def _of_sentence(
     plain: str, start: int, end: int, place: int, number: int, following: str
 ) -> Iterator[Piece]:
+    asks = plain[end : end + 1] == "?"
+    if asks and "you" not in plain[start:end].lower():
+        return
     front = FRONT.match(plain, start, end)
     head = front.end() if front else start
     onward = bool(front and front["onward"])
@@ -221,7 +242,6 @@ def _of_sentence(
         again = FRONT.match(plain, head, end)
         head = again.end() if again else head
         onward = onward or bool(again and again["onward"])
-    asks = plain[end : end + 1] == "?"
     if asks and condition[:2].lower() == "if":
         return  # "if I moved, would you": supposed, not asked for
     joined = False
@@ -235,10 +255,9 @@ def _of_sentence(
         found_head = _head(plain, first, stop)
         joined = joined and bool(found_head)
         if found_head and stop - first > 2:
-            at, kind, negated, verb = found_head
-            from_ = at if joined or not condition else begin
+            from_ = found_head.at if joined or not condition else begin
             yield Piece(
-                from_, at, stop, kind, negated, verb, onward, condition, project,
+                from_, found_head.at, stop, *found_head[1:], onward, condition, project,
                 plain[stop:end], place, number, asks, joined, plain[start:end], following, plain,
             )  # fmt: skip
             joined = True
@@ -262,61 +281,64 @@ def _parts(plain: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
     yield start, end, is_bound
 
 
-def _head(plain: str, start: int, end: int) -> tuple[int, str, bool, str] | None:
-    """Find where the order begins, what kind of piece it is, whether it forbids, and its verb."""
+class Head(NamedTuple):
+    """The beginning of a piece."""
+
+    at: int
+    kind: str
+    negated: bool
+    verb: str
+
+
+def _head(plain: str, start: int, end: int) -> Head | None:
+    """Find where an order begins, and what kind of piece it is."""
     front = FRONT.match(plain, start, end)
     at = front.end() if front else start
     if NEVER.match(plain, at, end):
         return None
+    return _polite(plain, at, end) or _plain(plain, at, end)
+
+
+def _polite(plain: str, at: int, end: int) -> Head | None:
+    """Find an order that is put as a question, a wish or a permission."""
     for kind, pattern in (("asked", ASKED), ("wished", WISHED), ("allowed", ALLOWED)):
         if found := pattern.match(plain, at, end):
-            mood = MOOD.match(plain, found.end(), end)
-            verb = WORD.match(plain, mood.end() if mood else found.end(), end)
-            begin = at if kind == "allowed" else found.end()
-            return begin, kind, bool(mood and mood["not"]), verb.group().lower() if verb else ""
+            _, negated, verb = _mood(plain, found.end(), end)
+            return Head(at if kind == "allowed" else found.end(), kind, negated, verb)
     if found := WANTED.match(plain, at, end):
-        return found.end(), "wanted", "n't" in found.group() or "not" in found.group(), ""
+        return Head(found.end(), "wanted", "n't" in found.group() or "not" in found.group(), "")
+    return None
+
+
+def _mood(plain: str, at: int, end: int) -> tuple[int, bool, str]:
+    """Find where the first word behind always, never or don't begins, if it denies, and it."""
     mood = MOOD.match(plain, at, end)
-    negated, then = bool(mood and mood["not"]), mood.end() if mood else at
-    first = WORD.match(plain, then, end)
-    if not first:
+    begin = mood.end() if mood else at
+    first = WORD.match(plain, begin, end)
+    return begin, bool(mood and mood["not"]), first.group().lower() if first else ""
+
+
+def _plain(plain: str, at: int, end: int) -> Head | None:
+    """Find an order without a frame, a norm, or a phrase without a verb."""
+    begin, negated, word = _mood(plain, at, end)
+    if not word or (negated and word in DETERMINERS):  # "never the Guardian"
         return None
-    word = first.group().lower()
-    following = WORD.search(plain, first.end(), min(end, first.end() + 40))
-    is_order = word in VERBS or negated or (then > at and "always" in plain[at:then].lower())
-    is_order = is_order or (
-        bool(following) and following.group().lower() in ("me", "the", "my", "it", "this", "that")
-        and word.isalpha() and word not in OWN and word not in DETERMINERS and word not in LINKS
-    )  # fmt: skip
     if word in OWN:
         is_norm = word in ("my", "our") and NORM.search(plain, at, end)
-        return (at, "norm", False, word) if is_norm else None
-    if negated and word in DETERMINERS:
-        return None  # "never the Guardian"
-    if is_order and not (word in NOUNS and _is_named(plain, first.end(), end)):
-        return at, "order", negated, word
+        return Head(at, "norm", False, word) if is_norm else None
+    after = begin + len(word)
+    is_order = word in VERBS or negated or "always" in plain[at:begin].lower()
+    is_order = is_order or _is_unknown_verb(plain, word, after, end)
+    if is_order and not (word in NOUNS and NAMED.match(plain, after, end)):
+        return Head(at, "order", negated, word)
     if NORM.search(plain, at, end):
-        return at, "norm", False, word
+        return Head(at, "norm", False, word)
     is_short = len(plain[at:end].split()) <= SHORT and not TOLD.search(plain[at:end])
-    return (at, "phrase", word == "no", word) if is_short else None
+    return Head(at, "phrase", word == "no", word) if is_short else None
 
 
-LINKS = frozenset(
-    "in on at to for of with by from about like as and or but if when because so than into over"
-    " under after before not no is are was".split()
-)
-SHORT = 12  # words of a phrase without a verb
-# A phrase with one of these tells or asks something, or says only for how long.
-TOLD = bounded(
-    r"\b(?<!unless )(?<!if )(?<!when )(?<!whenever )(?:i|i'm|im|i've|ive|i'd|we|we're|we've|he"
-    r"|she|they|is|are|was|were|am"
-    r"|has|had|what|what's|wat|how|how's|where|why|who|which)\b|\A\W*(?:(?:al{1,2}ways|never|ever"
-    r"|every|each|time|single|goes|for|everything|that|this|too)\W*){1,6}\Z",
-    re.I,
-)
-NAMED = bounded(r"\s{1,20}(?:\w+ )?(?:is|are|was|were|should|must|has|needs)\b", re.I)
-
-
-def _is_named(plain: str, start: int, end: int) -> bool:
-    """Tell if a verb is a noun here: "quote marks should be"."""
-    return bool(NAMED.match(plain, start, end))
+def _is_unknown_verb(plain: str, word: str, after: int, end: int) -> bool:
+    """Tell if a word is a verb by what follows it: "swap the", "transpose it"."""
+    following = WORD.search(plain, after, min(end, after + 40))
+    is_object = following is not None and following.group().lower() in OBJECTS
+    return is_object and word.isalpha() and word not in DETERMINERS and word not in LINKS

@@ -199,7 +199,10 @@ def grammar(tongue: Tongue) -> Grammar:
 
 def of(plain: str) -> Tongue | None:
     """Choose the language of a turn: that of most words, if it has more than English has."""
-    words = [word.lower() for word in WORD.findall(plain[:NEAR])]
+    lowered = plain[:NEAR].lower()
+    if MARKED.isdisjoint(lowered.split()):
+        return None
+    words = WORD.findall(lowered)
     marked = [word for word in words if word in MARKED]
     english = len(ENGLISH.findall(plain[:NEAR]))
     needed = min(len(words), 12) / (4 if english else 6)
