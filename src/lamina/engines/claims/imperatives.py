@@ -181,6 +181,9 @@ TOLD = bounded(
     r"|every|each|time|single|goes|for|everything|that|this|too)\W*){1,6}\Z",
     re.I,
 )
+LISTED = bounded(
+    r"(?:i|we|you|they)(?:'ll)? .{0,200}\b(?:to|can|could|will|should|'ll|would)\b", re.I
+)
 # A verb is a noun here: "quote marks should be".
 NAMED = bounded(r"\s{1,20}(?:\w+ )?(?:is|are|was|were|should|must|has|needs)\b", re.I)
 
@@ -253,6 +256,8 @@ def _of_sentence(
         if tail := TAIL.search(plain, max(first, stop - 60), stop):
             stop = tail.start()
         found_head = _head(plain, first, stop)
+        if found_head and asks and found_head.kind in ("norm", "phrase"):
+            found_head = None  # "any areas that I should focus on?"
         joined = joined and bool(found_head)
         if found_head and stop - first > 2:
             from_ = found_head.at if joined or not condition else begin
@@ -266,9 +271,10 @@ def _of_sentence(
 def _parts(plain: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
     """Cut where another order begins: "use tabs and keep lines short".
 
-    The last of each is whether "and" binds the part to what is before it.
+    The last of each is whether it is bound to what is before it: by "and", or as part of a list
+    ("I can go there, ask questions").
     """
-    is_bound = False
+    is_bound, begin = False, start
     for found in JOINT.finditer(plain, start, end):
         word, is_comma = found["word"].lower(), found["join"][0] == ","
         known = word in VERBS and (word not in NOUNS or bool(found["head"].strip()) or is_comma)
@@ -277,7 +283,8 @@ def _parts(plain: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
             plain[start : found.start()].strip()
         ):
             yield start, found.start(), is_bound
-            start, is_bound = found.start("head"), "and" in found["join"] and not found["head"]
+            is_list = "and" in found["join"] or bool(LISTED.match(plain, begin, found.start()))
+            start, is_bound = found.start("head"), is_list and not found["head"]
     yield start, end, is_bound
 
 
@@ -321,7 +328,8 @@ def _mood(plain: str, at: int, end: int) -> tuple[int, bool, str]:
 def _plain(plain: str, at: int, end: int) -> Head | None:
     """Find an order without a frame, a norm, or a phrase without a verb."""
     begin, negated, word = _mood(plain, at, end)
-    if not word or (negated and word in DETERMINERS):  # "never the Guardian"
+    is_doing = word.endswith("ing") and not word.endswith("thing")  # "setting goals makes sense"
+    if not word or is_doing or (negated and word in DETERMINERS):  # "never the Guardian"
         return None
     if word in OWN:
         is_norm = word in ("my", "our") and NORM.search(plain, at, end)
