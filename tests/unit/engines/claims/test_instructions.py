@@ -42,7 +42,7 @@ def test_what_is_asked_for_once_is_no_instruction(text: str) -> None:
     ("before", "after"),
     [
         ("Always answer in German.", "Switch to English from now on."),
-        ("Keep your answers short.", "I prefer long answers with all the details."),
+        ("Keep your answers short.", "Please give me long answers from now on."),
         ("Always use uv.", "Never use uv."),
         ("Never use emojis.", "Use emojis in every answer."),
         ("Call me Sam.", "Don't call me Sam ever again."),
