@@ -47,37 +47,35 @@ CUES: Mapping[str, re.Pattern[str]] = {
     "now": re.compile(
         r"\b(?:this time|for now|today|tonight|tomorrow|right now|once more|again|asap|yet"
         r"|next (?:week"
-        r"|month|time)|(?:mon|tues|wednes|thurs|fri|satur|sun)day(?:'s)?|just gave|instead"
+        r"|month|time)|(?:mon|tues|wednes|thurs|fri|satur|sun)day(?:'s)?|just gave|instead(?! of)"
         r"|now(?! on)"
         r"|in a hurry)\b",
         re.I,
     ),
-    "the": re.compile(r"\b(?:the|that|those|it|them|him|her|his|its|their)\b", re.I),
     "of one": re.compile(
         r"\b(?:to|for|in|on|into|about|from|between|of|at) (?:the|this|that|it|him|her|a|an"
         r"|my (?!answers|mails|emails))\b",
         re.I,
     ),
-    "a": re.compile(
-        r"\b(?:an?|one|two|three|four|five|ten|some|another)\b(?! (?:time|rule)\b)", re.I
-    ),
     "to one": re.compile(
         r"\b(?:[Tt]o|[Ww]ith|[Ff]rom|[Ff]or|[Tt]ell|[Aa]sk) (?:him|her|them|[A-Z][a-z]+)\b"
     ),
     "number": re.compile(r"\b\d+\b"),
-    "ordinal": re.compile(r"\b(?:first|second|third|last|next|other|latest|original)\b", re.I),
     "name": re.compile(r"(?<=\w )[A-Z][a-z]+"),
     "file": re.compile(r"\w\.(?:py|js|ts|md|txt|csv|pdf|go|rs|java|json|ya?ml)\b|\w/[\w-]{1,40}/"),
-    "about": re.compile(r"\b(?:about|how|what|why|whether|who|where|that says)\b", re.I),
     "only": re.compile(
         r"\bonly\b|, not\b|\bnot\b(?! the)|\binstead of\b|\brather than\b|\bover\b|>", re.I
     ),
-    "max": re.compile(
-        r"\b(?:under|max|at most|maximum|no more than|up to|below|less than|over|longer than)\b",
-        re.I,
-    ),
-    "my": re.compile(r"\b(?:my|our)\b", re.I),
     "colon": re.compile(r":"),
+}
+# Cues that are one word.
+WORDS: Mapping[str, frozenset[str]] = {
+    "the": frozenset("the that those it them him her his its their".split()),
+    "a": frozenset("a an one two three four five ten some another".split()),
+    "ordinal": frozenset("first second third last next other latest original".split()),
+    "about": frozenset("about how what why whether who where".split()),
+    "max": frozenset("under max maximum most below less over longer".split()),
+    "my": frozenset("my our".split()),
 }
 # The manner of answers: what they look like, in which language, in which units.
 STYLE = frozenset(
@@ -100,6 +98,7 @@ STYLE = frozenset(
 )
 CALLED = bounded(
     r"(?:always |just |don't |do not |never |dont )*(?:(?:call|address|name|refer to) me\b"
+    r"(?! (?:an?|tomorrow|back|when|later|at|if|on|in|again|once)\b)"
     r"|use (?:my (?:first|last|full|nick) ?name|they/them|she/her|he/him))",
     re.I,
 )
@@ -107,6 +106,13 @@ ROLE = bounded(r"(?:act|pretend|imagine|you are|suppose|play)\b", re.I)
 WORD = re.compile(r"[\w-]+")
 FEW, MANY = 4, 14  # words
 BIAS = "bias"
+VERBS = {
+    (True, True): "both",
+    (True, False): "manner",
+    (False, True): "task",
+    (False, False): "other",
+}
+NAMES = frozenset({"name", "to one"})  # of one who is to be called so, a name tells nothing
 UNIVERSAL = ("always", "every", "onward", "unless")
 # Cues that may be in the condition as well as in the order.
 WHOLE = frozenset({"when", "always", "every", "unless", "this", "onward"})
@@ -118,135 +124,150 @@ BARE = re.compile(
 
 def features(piece: Piece) -> Iterator[str]:
     """Name what a piece has that tells for or against its standing."""
-    order, whole = piece.order, piece.text
     yield BIAS
+    yield from _shape(piece)
+    yield from _cues(piece)
+    yield from _surroundings(piece)
+
+
+def _shape(piece: Piece) -> Iterator[str]:
+    """Name what kind of order it is."""
     yield f"kind {piece.kind}"
     if piece.negated:
         yield "negated"
         yield f"negated {piece.kind}"
     if piece.kind in ("order", "asked", "wished", "allowed"):
         manner, task = piece.verb in MANNER, piece.verb in TASK
-        yield "verb " + (
-            "both" if manner and task else "manner" if manner else "task" if task else "other"
-        )
-        if piece.verb.endswith("ing"):
-            yield "verb ing"
+        yield f"verb {VERBS[manner, task]}"
+    if BARE.match(piece.order):
+        yield "bare object"
+    if ROLE.match(piece.order):
+        yield "role"
+    number = len(piece.order.split())
+    if number <= FEW:
+        yield "few words"
+    if number >= MANY:
+        yield "many words"
+
+
+def _cues(piece: Piece) -> Iterator[str]:
+    """Name the words that tell."""
+    order, whole = piece.order, piece.text
+    words = frozenset(WORD.findall(order.lower()))
+    called = bool(CALLED.match(order))
+    found = {name for name, listed in WORDS.items() if not listed.isdisjoint(words)}
     for name, pattern in CUES.items():
-        if pattern.search(whole if name in WHOLE else order):
-            yield name
+        if not (called and name in NAMES) and pattern.search(whole if name in WHOLE else order):
+            found.add(name)
+    yield from found
+    is_bare = found.isdisjoint(("this", "the"))
+    if called:
+        yield "called"
+    if piece.negated and is_bare:
+        yield "negated bare"
+    if not STYLE.isdisjoint(words):
+        yield "style"
+        if is_bare:
+            yield "bare style"
+
+
+def _surroundings(piece: Piece) -> Iterator[str]:
+    """Name what is said around the order."""
     if piece.onward:
         yield "onward"
-    if piece.negated and CUES["this"].search(order) is None and CUES["the"].search(order) is None:
-        yield "negated bare"
-    if piece.kind == "phrase" and not any(CUES[name].search(piece.sentence) for name in UNIVERSAL):
+    if piece.project:
+        yield "project"
+    if piece.asks:
+        yield "asks"
+    if piece.kind == "phrase" and not _is_universal(piece.sentence):
         yield "phrase without"
     if piece.condition:
         yield "condition"
         if CUES["when"].search(piece.condition) or CUES["every"].search(piece.condition):
             yield "condition when"
-    if CUES["always"].search(piece.after) or CUES["every"].search(piece.after):
+    if piece.after and _is_universal(piece.after):
         yield "always after"
-    if CUES["this"].search(piece.after) or CUES["now"].search(piece.after):
+    if piece.after and (CUES["this"].search(piece.after) or CUES["now"].search(piece.after)):
         yield "now after"
-    if piece.project:
-        yield "project"
-    if _has_style(order):
-        yield "style"
-        if not (CUES["the"].search(order) or CUES["this"].search(order)):
-            yield "bare style"
-    if BARE.match(order):
-        yield "bare object"
-    if CALLED.match(order):
-        yield "called"
-    if ROLE.match(order):
-        yield "role"
-    words = len(order.split())
-    if words <= FEW:
-        yield "few words"
-    if words >= MANY:
-        yield "many words"
-    if piece.asks:
-        yield "asks"
     if piece.joined:
         yield "joined"
-        if any(CUES[name].search(piece.sentence) for name in UNIVERSAL):
+        if _is_universal(piece.sentence):
             yield "joined universal"
-    if len(piece.following.split()) <= FEW and any(
-        CUES[name].search(piece.following) for name in UNIVERSAL
-    ):
+    if len(piece.following.split()) <= FEW and _is_universal(piece.following):
         yield "always next"
 
 
-def _has_style(order: str) -> bool:
-    return not STYLE.isdisjoint(WORD.findall(order.lower()))
+def _is_universal(text: str) -> bool:
+    return any(CUES[name].search(text) for name in UNIVERSAL)
 
 
 def _is_about_me(piece: Piece) -> bool:
     """Tell if a wish is not about what the listener does: "I prefer window seats"."""
-    is_ours = _has_style(piece.order) or CUES["yours"].search(piece.order)
-    return piece.kind == "wanted" and not is_ours
+    if piece.kind != "wanted":
+        return False
+    is_style = not STYLE.isdisjoint(WORD.findall(piece.order.lower()))
+    return not (is_style or CUES["yours"].search(piece.order))
 
 
 # Found by `python -m benchmarks.instructions --train`.
 WEIGHTS: Mapping[str, float] = {
-    "this": -1.67,
+    "this": -1.57,
     "bias": -1.43,
-    "number": -1.24,
-    "now": -1.21,
-    "a": -1.15,
-    "kind phrase": -1.14,
-    "verb task": -1.03,
-    "of one": -1.01,
-    "to one": -0.93,
-    "phrase without": -0.69,
-    "the": -0.63,
-    "kind asked": -0.57,
-    "asks": -0.56,
-    "about": -0.54,
-    "name": -0.48,
-    "few words": -0.39,
+    "number": -1.23,
+    "kind phrase": -1.12,
+    "a": -1.1,
+    "now": -1.08,
+    "verb task": -1.06,
+    "of one": -1.03,
+    "to one": -0.85,
+    "phrase without": -0.7,
+    "name": -0.65,
+    "the": -0.64,
+    "asks": -0.59,
+    "kind asked": -0.58,
+    "about": -0.49,
+    "few words": -0.38,
     "kind wanted": -0.33,
-    "many words": -0.32,
-    "colon": -0.26,
-    "joined": -0.26,
-    "verb other": -0.24,
-    "ordinal": -0.19,
+    "many words": -0.29,
+    "ordinal": -0.26,
+    "colon": -0.25,
+    "joined": -0.24,
+    "verb other": -0.23,
     "kind order": -0.17,
     "role": -0.13,
-    "my": -0.08,
-    "negated order": -0.08,
-    "now after": -0.07,
-    "verb ing": -0.03,
+    "now after": -0.1,
+    "my": -0.05,
+    "negated order": -0.05,
     "file": -0.02,
     "negated wished": 0.03,
     "negated wanted": 0.05,
     "verb both": 0.24,
-    "max": 0.36,
-    "kind allowed": 0.39,
-    "always after": 0.41,
-    "project": 0.44,
+    "max": 0.29,
+    "kind allowed": 0.38,
+    "always after": 0.45,
+    "project": 0.45,
+    "negated phrase": 0.69,
     "negated": 0.72,
-    "negated phrase": 0.72,
-    "bare object": 0.79,
-    "kind wished": 0.83,
-    "condition when": 0.87,
-    "unless": 0.89,
+    "bare object": 0.83,
+    "kind wished": 0.84,
+    "condition when": 0.89,
     "style": 0.91,
-    "kind norm": 0.95,
-    "with me": 0.96,
-    "only": 1.01,
-    "negated bare": 1.09,
-    "bare style": 1.16,
-    "called": 1.28,
-    "when": 1.51,
-    "verb manner": 1.52,
+    "unless": 0.93,
+    "only": 0.94,
+    "kind norm": 0.96,
+    "with me": 0.97,
+    "negated bare": 1.11,
+    "bare style": 1.13,
+    "called": 1.36,
+    "verb manner": 1.51,
+    "when": 1.53,
     "every": 1.55,
-    "joined universal": 1.59,
-    "condition": 1.68,
+    "joined universal": 1.58,
+    "condition": 1.7,
     "yours": 1.73,
-    "onward": 2.51,
-    "always": 2.54,
+    "always": 2.43,
     "always next": 2.58,
+    "onward": 2.69,
 }
 
 
