@@ -16,6 +16,7 @@ from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import lamina
+from lamina.engines.claims import languages, tongues
 from lamina.text.patterns import Bounded
 from lamina.text.secrets.patterns import Lazy
 
@@ -57,7 +58,10 @@ def modules() -> tuple[ModuleType, ...]:
         for one in pkgutil.walk_packages(lamina.__path__, "lamina.")
         if not one.name.endswith("__main__")
     ]
-    return tuple(map(importlib.import_module, names))
+    imported = tuple(map(importlib.import_module, names))
+    for tongue in tongues.ALL:  # compiled when a text needs it
+        languages.grammar(tongue)
+    return imported
 
 
 @cache

@@ -14,7 +14,9 @@ from lamina.engines.claims import (
     Turn,
     answers,
     changes,
+    instructions,
     judge,
+    languages,
     opening,
     people,
     predicates,
@@ -83,11 +85,22 @@ class _Reader:
         plain = sentences.said(turn.text[-HEARD:] if is_machine else turn.text)
         said = Said(turn, plain, turn.speaker or "", number)
         clauses = self._clauses(said)
-        is_readable = not is_machine and sentences.is_english(plain)
-        claims = self._claims(said, clauses) if is_readable else []
+        claims = [] if is_machine else self._read(said, clauses)
         self.unread[TALKATIVE] += len(claims) >= MOST_CLAIMS
         self.heard, self.question = plain, answers.asked(plain, clauses)
         return sorted(claims, key=lambda claim: (claim.start, claim.end))
+
+    def _read(self, said: Said, clauses: Sequence[Clause]) -> list[Claim]:
+        """Read a person's turn, in the language that it is in."""
+        is_alone = not self.people.hear(said.speaker)
+        if said.speaker and (tongue := languages.of(said.plain)):
+            return list(languages.read(tongue, said, clauses, alone=is_alone))[:MOST_CLAIMS]
+        if not sentences.is_english(said.plain):
+            return []
+        claims = self._claims(said, clauses)
+        if is_alone and said.speaker:
+            claims += instructions.given(said, clauses)
+        return claims
 
     def _clauses(self, said: Said) -> list[Clause]:
         """List the clauses that are read, and count what is not."""

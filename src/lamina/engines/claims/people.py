@@ -234,6 +234,10 @@ class People:
         others = [one for one in self._speakers if one != speaker]
         return others[0] if len(others) == 1 else ""
 
+    def hear(self, speaker: str) -> bool:
+        """Tell if other people hear a speaker, and not an assistant alone."""
+        return any(one != speaker for one in self._speakers)
+
     def knows(self, name: str) -> bool:
         return name in self.named or first_name(name) in self.present
 

@@ -22,10 +22,6 @@ WORDS = (
     "name vegan nurse 34"
 ).split()
 OTHER_TONGUES = (
-    "Ich wohne in Berlin und bin Lehrer von Beruf.",
-    "J'habite à Lyon et je suis professeur, mon chien s'appelle Rex.",
-    "Vivo en Madrid y soy profesora de inglés.",
-    "Mi chiamo Anna e abito a Roma con mio marito.",
     "Ik woon in Utrecht en ik ben lerares.",
     "私はローマに住んでいます。",
     "Я живу в Риме и работаю учителем.",
@@ -88,7 +84,7 @@ def test_a_long_senseless_turn_is_read_in_time(text: str) -> None:
 
 @pytest.mark.parametrize("text", OTHER_TONGUES)
 def test_other_languages_give_nothing(text: str) -> None:
-    """S1: nothing rather than nonsense."""
+    """S1: nothing rather than nonsense, where there is no table of the language."""
     assert not claims(text)
 
 

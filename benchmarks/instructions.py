@@ -1,0 +1,197 @@
+"""How well standing instructions are told from orders for once, and the weights that tell them.
+
+    python -m benchmarks.instructions            # each writer, judged by weights of the others
+    python -m benchmarks.instructions --train    # the weights of all messages
+    python -m benchmarks.instructions --labels more.jsonl    # the weights in use, on other messages
+    python -m benchmarks.instructions --real     # what is flagged in real turns
+
+`standing/messages.jsonl` has messages to an assistant by three writers, with the standing
+instructions in each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import conversations
+from lamina.engines.claims import Claim, Turn, sentences, standing
+from lamina.engines.claims.attributes import INSTRUCTION
+from lamina.engines.claims.extraction import extract
+from lamina.engines.claims.imperatives import Piece, pieces
+
+MESSAGES = Path(__file__).parent / "standing" / "messages.jsonl"
+AT = datetime(2026, 1, 5, 9, tzinfo=UTC)
+# Both found by the judgement of writers whom the weights have not seen. The sentences of writer 0
+# are a list in which half stand, and not messages as people write them: they count less.
+PENALTY = 0.5
+SHARES = {"0": 0.3}
+LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9)
+ROUNDS = 40
+WORD = re.compile(r"[\w']+")
+
+
+class Judged(NamedTuple):
+    """A piece of a message, and whether its writer meant it to stand."""
+
+    writer: str
+    piece: Piece
+    stands: bool
+
+
+def messages(path: Path = MESSAGES) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def alike(one: str, other: str) -> bool:
+    """Tell whether half of the words of the shorter text are in the other."""
+    mine, theirs = set(WORD.findall(one.lower())), set(WORD.findall(other.lower()))
+    return bool(mine and theirs) and 2 * len(mine & theirs) >= min(len(mine), len(theirs))
+
+
+def judged(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Judged], dict[str, int]]:
+    """List the pieces of messages, and how many labels of each writer no piece has."""
+    listed: list[Judged] = []
+    missed: dict[str, int] = {}
+    for row in rows:
+        plain, labels = sentences.said(row["text"]), row["instructions"]
+        found = list(pieces(plain, list(sentences.clauses(plain))))
+        for piece in found:
+            stands = any(alike(piece.text, label) for label in labels)
+            listed.append(Judged(row["writer"], piece, stands))
+        lost = [one for one in labels if not any(alike(piece.text, one) for piece in found)]
+        missed[row["writer"]] = missed.get(row["writer"], 0) + len(lost)
+    return listed, missed
+
+
+def trained(rows: Sequence[Judged]) -> dict[str, float]:
+    """Find the weights by logistic regression with a penalty on large ones."""
+    named = [frozenset(standing.features(one.piece)) for one in rows]
+    names = sorted(frozenset().union(*named))
+    has = np.array([[name in one for name in names] for one in named], float)
+    wanted = np.array([one.stands for one in rows], float)
+    share = np.array([SHARES.get(one.writer, 1.0) for one in rows])
+    penalty = np.array([0.01 if name == standing.BIAS else PENALTY for name in names])
+    weights: NDArray[Any] = np.zeros(len(names))
+    for _ in range(ROUNDS):
+        chance = 1 / (1 + np.exp(-has @ weights))
+        slope = has.T @ (share * (chance - wanted)) + penalty * weights
+        bend = (has * (share * chance * (1 - chance))[:, None]).T @ has + np.diag(penalty)
+        weights = weights - np.linalg.solve(bend, slope)
+    return {name: round(float(one), 2) for name, one in zip(names, weights, strict=True)}
+
+
+def crossed() -> Table:
+    """Judge each writer's messages by weights that were found without them."""
+    rows, missed = judged(messages())
+    table = _table("each writer by the weights of the others", "writer", "stand")
+    for level in LEVELS:
+        table.add_column(f"≥ {level}: precision", justify="right")
+        table.add_column("recall", justify="right")
+    for writer in sorted(missed):
+        weights = trained([one for one in rows if one.writer != writer])
+        own = [one for one in rows if one.writer == writer]
+        sure = [standing.sure(one.piece, weights) for one in own]
+        meant = sum(one.stands for one in own) + missed[writer]
+        cells = [writer, str(meant)]
+        for level in LEVELS:
+            flagged = [one.stands for one, by in zip(own, sure, strict=True) if by >= level]
+            cells += [_rate(sum(flagged), len(flagged)), _rate(sum(flagged), meant)]
+        table.add_row(*cells)
+    return table
+
+
+def labelled(path: Path) -> Table:
+    """Judge what the program itself reads out of labelled messages."""
+    table = _table(path.name, "at least", "claims", "precision", "labels", "recall")
+    found: list[tuple[float, bool]] = []
+    met: list[float] = []  # how sure the surest claim is that meets a label
+    for row in messages(path):
+        claims = _instructions(row["text"])
+        labels = row["instructions"]
+        found += [(one.confidence, any(alike(one.value, it) for it in labels)) for one in claims]
+        met += [
+            max((one.confidence for one in claims if alike(one.value, label)), default=0.0)
+            for label in labels
+        ]
+    for level in LEVELS:
+        flagged = [right for sure, right in found if sure >= level]
+        reached = sum(sure >= level for sure in met)
+        cells = str(len(flagged)), _rate(sum(flagged), len(flagged))
+        table.add_row(f"{level}", *cells, str(len(met)), _rate(reached, len(met)))
+    return table
+
+
+def real(screen: Console) -> None:
+    """List what is taken for an instruction in turns of users, and what reading them costs."""
+    turns = list(users())
+    started, flagged = time.process_time(), [(one, _instructions(one)) for one in turns]
+    spent = time.process_time() - started
+    claims = sorted((one for _, some in flagged for one in some), key=lambda one: -one.confidence)
+    for claim in claims:
+        screen.print(f"{claim.confidence:.2f} {claim.attribute}: {claim.value}", markup=False)
+    number = sum(bool(some) for _, some in flagged)
+    told = f"{number} of {len(turns):,} turns flagged ({number / len(turns):.1%})"
+    screen.print(f"{told}, {spent / len(turns) * 1000:.2f} ms a turn")
+
+
+def users() -> Iterable[str]:
+    """List the turns of users in LongMemEval and BEAM, each once."""
+    folder, seen = conversations.FOLDER, dict[str, None]()
+    for case in json.loads(gzip.decompress((folder / "longmemeval_dev.json.gz").read_bytes())):
+        for session in case["haystack_sessions"]:
+            seen |= {turn["content"]: None for turn in session if turn["role"] == "user"}
+    for case in json.loads(gzip.decompress((folder / "beam_dev.json.gz").read_bytes())):
+        seen |= {turn["text"]: None for turn in case["turns"] if turn["speaker"] == "user"}
+    return seen
+
+
+def _instructions(text: str) -> list[Claim]:
+    claims = extract([Turn(text, "user", AT)])[0]
+    return [one for one in claims if one.attribute.startswith(INSTRUCTION)]
+
+
+def _rate(part: int, whole: int) -> str:
+    return f"{part / whole:.2f}" if whole else "-"
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--train", action="store_true", help="print the weights of all messages")
+    parser.add_argument("--labels", type=Path, help="judge the program on these messages")
+    parser.add_argument("--real", action="store_true", help="list what is flagged in real turns")
+    asked = parser.parse_args()
+    screen = Console(width=140)
+    if asked.train:
+        weights = trained(judged(messages())[0])
+        for name, weight in sorted(weights.items(), key=lambda item: (item[1], item[0])):
+            screen.print(f'    "{name}": {weight},', markup=False, highlight=False)
+    elif asked.labels:
+        screen.print(labelled(asked.labels))
+    elif asked.real:
+        real(screen)
+    else:
+        screen.print(crossed())
+
+
+if __name__ == "__main__":
+    main()
