@@ -62,6 +62,7 @@ HOME: dict[str, Any] = {
     "negated": False,
     "replaces": "Lisbon",
     "corrects": False,
+    "until": None,
     "confidence": 0.8,
 }
 
@@ -1079,10 +1080,10 @@ def test_tokens_are_counted_as_the_server_does(server: ModelServer) -> None:
         HOME, usage={"prompt_tokens": 1000, "completion_tokens": 234, "total_tokens": 1234}
     )
     made = extractor(server)
-    assert made.used == 0
+    assert made.tokens.total == 0
     made.extract(TURNS)
     made.extract(TURNS)
-    assert made.used == 2468
+    assert made.tokens.total == 2468
 
 
 @pytest.mark.parametrize(
@@ -1105,7 +1106,7 @@ def test_tokens_are_estimated_where_the_server_does_not_count(
     made = extractor(server)
     made.extract(TURNS)
     characters = len(json.dumps(server.seen[0][2], ensure_ascii=False)) + len(WHOLE)
-    assert abs(made.used - characters / 4) < 3
+    assert abs(made.tokens.total - characters / 4) < 3
 
 
 def test_the_budget_is_kept(server: ModelServer) -> None:
@@ -1127,7 +1128,7 @@ def test_failures_cost_what_was_asked(server: ModelServer) -> None:
     server.play = says("", 500)
     made = extractor(server)
     failure(made)
-    assert made.used > len(SYSTEM) / 4
+    assert made.tokens.total > len(SYSTEM) / 4
 
 
 @pytest.mark.parametrize("total", [10**30, int("9" * 4000)])

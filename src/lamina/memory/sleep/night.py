@@ -14,14 +14,15 @@ from lamina.engines.facts import ORIGIN
 from lamina.engines.summary import Summary
 from lamina.engines.tastes import Taste
 from lamina.engines.workflows import Workflow
-from lamina.errors import Interrupted
-from lamina.memory.sleep import reading
+from lamina.errors import Interrupted, InvalidInput
+from lamina.memory.sleep import comparison, reading
 from lamina.memory.sleep.facts import ACTION, FactWriter, Progress
 from lamina.model import rules
 from lamina.model.record import Draft, Layer, Record, Role, State
 from lamina.store.core.transaction import EVERY, Transaction
 from lamina.store.tables.records import Filter
 from lamina.store.tables.sleep import Aging
+from lamina.text.words import shown
 
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
@@ -40,25 +41,46 @@ class Sleep:
         dry_run: bool = False,
         progress: Progress | None = None,
         stop: Callable[[], bool] | None = None,
+        model: str | None = None,
     ) -> dict[str, Any]:
-        """Sleep one night, or with `dry_run` only plan it; `stop` is asked between texts."""
+        """Sleep one night, or with `dry_run` only plan it; `stop` is asked between texts.
+
+        With `model`, compare what that model would find with what the rules find.
+        """
         self._scope.check_whole("sleep")
         rules.progress(progress)
         rules.stop(stop)
+        if model is not None:
+            return self._compare(model, dry_run)
 
         def check() -> None:
             if stop is not None and not dry_run and stop():
                 raise Interrupted
 
-        listener = reading.listener(self._scope.settings)
+        listener = reading.listener(self._scope.settings, self._scope.clock)
         night = Night(self._scope, FactWriter(self._scope, listener, check), check)
         if dry_run:
-            return {**night.plan(), "notes": listener.notes}
-        report = {**night.run(progress), "notes": listener.notes}
+            return {**night.plan(), **listener.used, "notes": listener.notes}
+        report = {**night.run(progress), **listener.used, "notes": listener.notes}
         self._scope.changed(report["turns"])
         if not report.get("stopped"):
             self._scope.parts.derived.settle()
         return report
+
+    def _compare(self, model: str, dry_run: bool) -> dict[str, Any]:
+        """Plan a night by rules, and say of each fact whether rules, a model or both find it."""
+        if not isinstance(model, str):
+            raise InvalidInput(f"model {shown(model)} is not the name of a model")
+        if not dry_run:
+            raise InvalidInput("a model is named for a dry run; sleep uses that of sleep.model")
+        alone = reading.model_alone(self._scope.settings, model, self._scope.clock)
+        by_rules, by_model = (
+            FactWriter(self._scope, listener) for listener in (reading.Listener(), alone)
+        )
+        with self._scope.store.snapshot():
+            plan = Night(self._scope, by_rules).plan()
+            found = comparison.compared(plan["facts"], [one.to_dict() for one in by_model.plan()])
+        return {**plan, "facts": found, **alone.used, "notes": alone.notes}
 
 
 class Night:

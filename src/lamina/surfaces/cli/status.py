@@ -14,8 +14,9 @@ from lamina.surfaces.cli import output
 from lamina.surfaces.cli.invocation import EXIT_FAILED, Invocation, command
 from lamina.surfaces.cli.mirror import problems_of_mirrors
 from lamina.surfaces.cli.run import jobs_table
+from lamina.surfaces.cli.sleep import used
 from lamina.surfaces.hooks import problems
-from lamina.text.words import one_line
+from lamina.text.words import counted, one_line
 
 SHOWN = ("home", "agent", "user", "store", "place", "events", "head")
 ATTEMPTS = 5  # kinds of violations, the most frequent ones
@@ -55,11 +56,24 @@ def _show(invocation: Invocation, report: dict[str, Any]) -> None:
             click.echo(f"{label}: {number}")
     for attempt, number in [*report.get("violations_by_attempt", {}).items()][:ATTEMPTS]:
         click.echo(f"  {number:>5}  {one_line(attempt, 100)}")
+    if "model" in report:
+        _show_model(report["model"])
     if report.get("jobs"):
         click.echo()
         jobs_table(invocation.memory().jobs())
     for problem in report["problems"]:
         output.attention(problem)
+
+
+def _show_model(model: dict[str, Any]) -> None:
+    """Say what the language model has used of late."""
+    last, month = model["last_night"], model["last_30_days"]
+    told = (
+        f"last night {used(last)}; in 30 days, {counted(month['nights'], 'night')}: {used(month)}"
+        if month["nights"]
+        else "not used in the last 30 days"
+    )
+    click.echo(f"model {one_line(model['name'], 80)}: {told}")
 
 
 def _show_store(report: dict[str, Any]) -> None:
