@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any, NoReturn, TypeVar
@@ -57,6 +57,7 @@ ASKS = re.compile(r"[^.,;!?\n。，！？؟]*[?？؟]")
 WORDS = re.compile(r"\S+")
 BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]")  # what could begin a line of its own
 IN_NAMES = frozenset(" '’.-")
+YEAR = re.compile(r"\b(?:19|20)\d\d\b", re.ASCII)
 IN_TOPICS = re.compile(r"[^\W\d_]{1,20}(?:[/-][^\W\d_]{1,20}){0,2}")
 HIDDEN = "\0"
 DATED = frozenset({"did", "plan"})
@@ -414,7 +415,8 @@ class Session:
         said = self._turns[place].at
 
         def days(phrase: str) -> list[datetime]:
-            found = (mention.start for mention in dates.find(phrase, said))
+            found = [mention.start for mention in dates.find(phrase, said)]
+            found = found or [date(int(year), 1, 1) for year in YEAR.findall(phrase)]
             return [datetime.combine(day, time(), said.tzinfo) for day in found]
 
         until = max(days(words), default=said)
@@ -455,13 +457,13 @@ class Session:
         if attribute in attributes.TABLE:
             return True
         kind, _, thing = attribute.partition(":")
+        if kind + ":" == attributes.DOES:
+            thing = " ".join(thing.replace(attributes.GAP, " ", 1).split())
         if thing != text.normalise(thing):
             return False
         if kind + ":" == attributes.INSTRUCTION:  # among people, orders are for one another
             return bool(IN_TOPICS.fullmatch(thing)) and len(set(self._people.values())) == 1
-        if kind + ":" == attributes.DOES:
-            thing = thing.replace(attributes.GAP, " ", 1)
-        return _is_wordy(" ".join(thing.split()), MAX_THING) and self._is_spoken_of(thing)
+        return _is_wordy(thing, MAX_THING) and self._is_spoken_of(thing)
 
     def _is_spoken_of(self, thing: str) -> bool:
         """Say whether each word was said, in whatever form: use, uses, used."""

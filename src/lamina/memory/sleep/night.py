@@ -74,13 +74,9 @@ class Sleep:
         if not dry_run:
             raise InvalidInput("a model is named for a dry run; sleep uses that of sleep.model")
         alone = reading.model_alone(self._scope.settings, model, self._scope.clock)
-        by_rules, by_model = (
-            FactWriter(self._scope, listener) for listener in (reading.Listener(), alone)
-        )
-        with self._scope.store.snapshot():
-            plan = Night(self._scope, by_rules).plan()
-            found = comparison.compared(plan["facts"], [one.to_dict() for one in by_model.plan()])
-        return {**plan, "facts": found, **alone.used, "notes": alone.notes}
+        night = Night(self._scope, FactWriter(self._scope, reading.Listener()))
+        plan = night.plan(beside=FactWriter(self._scope, alone))
+        return {**plan, **alone.used, "notes": alone.notes}
 
 
 class Night:
@@ -120,12 +116,18 @@ class Night:
             done["stopped"] = True
         return {**done, "waiting": self._store.night.count_waiting()}
 
-    def plan(self) -> dict[str, Any]:
-        """Say what a night would do, with reasons; tastes follow from the facts there are now."""
+    def plan(self, beside: FactWriter | None = None) -> dict[str, Any]:
+        """Say what a night would do, with reasons; tastes follow from the facts there are now.
+
+        Its facts are compared with those that another reader finds `beside` them.
+        """
         with self._store.snapshot():
             rejected = self._store.rejections.of
+            told = [one.to_dict() for one in self._knowledge.plan()]
+            if beside is not None:
+                told = comparison.compared(told, [one.to_dict() for one in beside.plan()])
             return {
-                "facts": [told.to_dict() for told in self._knowledge.plan()],
+                "facts": told,
                 "tastes": [{"key": one.key, "value": one.value} for one in self._tastes(rejected)],
                 "summaries": [
                     {"why": one.why, "content": one.content} for one in self._summaries()
