@@ -366,8 +366,8 @@ def _checked(name: str, value: Any, origin: str) -> Value:
             _check_text(setting, item, origin)
         return Value(setting, tuple(value), origin)
     right = ""
-    if isinstance(setting.default, float) and type(value) is int:
-        value = float(value) if abs(value) < 1 << 53 else math.inf
+    if isinstance(setting.default, float):
+        value = _decimal(value)
     if type(value) is not type(setting.default):
         right = TYPE_NAMES[type(setting.default)]
     elif setting.choices and value not in setting.choices:
@@ -379,6 +379,13 @@ def _checked(name: str, value: Any, origin: str) -> Value:
     if isinstance(value, str):
         _check_text(setting, value, origin)
     return Value(setting, value, origin)
+
+
+def _decimal(value: Any) -> Any:
+    """Take a whole number for a decimal one; one that has no such form is out of all bounds."""
+    if type(value) is not int:
+        return value
+    return float(value) if abs(value) < 1 << 53 else math.inf
 
 
 def _check_text(setting: Setting, value: str, origin: str) -> None:

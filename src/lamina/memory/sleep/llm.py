@@ -303,9 +303,10 @@ class ChatExtractor:
             if error.details.get("unreached"):
                 self.tokens = before
             told = [error.message]
-            if (advice := ADVICE.get(error.details.get("status", 0))) is not None:
-                told.append(advice.format(model=text.shown(self.model)))
-            if (seconds := error.details.get("retry_after")) is not None:
+            status, seconds = (error.details.get(name) for name in ("status", "retry_after"))
+            if isinstance(status, int) and status in ADVICE:
+                told.append(ADVICE[status].format(model=text.shown(self.model)))
+            if isinstance(seconds, int):
                 self._not_before = self._clock() + timedelta(seconds=seconds)
                 told.append(f"it wants to be asked again in {seconds} seconds")
             raise ModelFailed("; ".join(told), **error.details) from None

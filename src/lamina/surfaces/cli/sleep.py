@@ -52,9 +52,8 @@ def sleep(invocation: Invocation, dry_run: bool, model: str | None, limit: int) 
 
 
 def _show_plan(plan: dict[str, Any], limit: int) -> None:
-    columns = ("effect", "fact", "why", "rule")
-    if any("found_by" in fact for fact in plan["facts"]):
-        columns = ("found_by", *columns)
+    compared = any("found_by" in fact for fact in plan["facts"])
+    columns = [*(["found_by"] if compared else []), "effect", "fact", "why", "rule"]
     rows = [tuple(fact[name] for name in columns) for fact in plan["facts"]]
     if rows:
         titles = [name.replace("_", " ") for name in columns]
