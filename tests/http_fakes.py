@@ -96,3 +96,39 @@ def says(body: bytes | str, status: int = 200, headers: dict[str, str] | None = 
     """Answer every question with the same words."""
     content = body.encode() if isinstance(body, str) else body
     return lambda handler, _: handler.answer(content, status, headers)
+
+
+def completion(content: object, **rest: object) -> str:
+    """What an endpoint answers when a model says something."""
+    return json.dumps(
+        {"choices": [{"index": 0, "message": {"role": "assistant", "content": content}}], **rest}
+    )
+
+
+def claiming(*claims: object, **rest: object) -> Play:
+    """Answer every question with the same claims; `rest` stands beside them in the answer."""
+    return says(completion(json.dumps({"claims": claims}), **rest))
+
+
+def dripping(head: bytes, drop: bytes) -> Play:
+    """Answer drop by drop, without an end."""
+    return lambda handler, _: handler.drip(head, drop)
+
+
+def pouring(handler: ModelHandler, _: object) -> None:
+    """Answer as fast as possible, without an end."""
+    handler.send_response(200)
+    handler.end_headers()
+    while not handler.server.over.is_set():
+        handler.wfile.write(b" " * 2**20)
+
+
+def picky(refused: tuple[str, ...], play: Play, status: int = 400) -> Play:
+    """Refuse questions with one of these fields or types of format, and answer the others."""
+
+    def answer(handler: ModelHandler, question: dict[str, Any]) -> None:
+        asked = {*question, question.get("response_format", {}).get("type")}
+        unknown = asked.intersection(refused)
+        (says('{"error": "unsupported"}', status) if unknown else play)(handler, question)
+
+    return answer

@@ -63,7 +63,7 @@ def test_settings_are_a_table_with_help() -> None:
     """Every setting has a help text and a default of a type that the environment can express."""
     for setting in settings.SETTINGS:
         assert setting.help
-        assert isinstance(setting.default, (bool, int, str, tuple))
+        assert isinstance(setting.default, (bool, int, float, str, tuple))
 
 
 def test_every_error_is_in_the_reference() -> None:

@@ -157,6 +157,7 @@ class Attack(NamedTuple):
             ("agent", "grantee", "shared_by"): NAMES[1:],
             ("user",): USERS,
             ("ranker",): RANKERS,
+            ("model",): [None, "", WORD],
             ("metadata", "patch", "fields", "more", "limits", "head"): METADATA,
             ("bounds",): [
                 {},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from lamina import operator
 from lamina.surfaces.cli.facts import bar
+from tests.http_fakes import ModelServer, claiming, says
 from tests.surfaces.conftest import Call
 
 
@@ -158,3 +160,63 @@ def test_a_bar_is_as_long_as_it_should_be(filled: Call) -> None:
                 drawn = bar(fact, first, max(last, fact.valid_from), width)
                 assert len(drawn) == width
                 assert set(drawn) & {"█", "●", "×"}
+
+
+PORTO = {
+    "turn": 1,
+    "quote": "I live in Porto",
+    "subject": "Ana",
+    "attribute": "lives_in",
+    "value": "Porto",
+    "confidence": 0.9,
+}
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """A model behind an endpoint, which the settings name."""
+    usage = {"prompt_tokens": 2000, "completion_tokens": 100}
+    with ModelServer(claiming(PORTO, usage=usage)) as server:
+        monkeypatch.setenv("LAMINA_SLEEP_ENDPOINT", server.address)
+        monkeypatch.setenv("LAMINA_SLEEP_MODEL", "qwen3:8b")
+        monkeypatch.setenv("LAMINA_SLEEP_PRICE_IN", "0.5")
+        yield server
+
+
+@pytest.fixture
+def one(call: Call, tmp_path: Path) -> Call:
+    """A home in which Ana has said two things."""
+    with operator(home=tmp_path / "home") as op:
+        op.remember_conversation(
+            [{"speaker": "Ana", "text": "I live in Porto. I love hiking."}], session="s"
+        )
+    return call
+
+
+def test_a_dry_run_compares_a_model_with_the_rules(one: Call, model: ModelServer) -> None:
+    """S6, H1: a column says who finds each fact, and the end what it cost; a name is for once."""
+    out = one("sleep", "--dry-run", "--model").out
+    lines = [line for line in out.splitlines() if "Ana" in line]
+    assert [line.split("  ")[0] for line in lines] == ["both", "rules only"]
+    assert out.startswith("found by")
+    assert "model qwen3:8b: 2,000 tokens in, 100 out, cost 0.0010" in out
+    plan = one("sleep", "--dry-run", "--model", "other", "--json").json
+    assert plan["model"]["name"] == model.seen[-1][2]["model"] == "other"
+    refused = one("sleep", "--model", "other")
+    assert (refused.code, "--dry-run" in refused.err) == (2, True)
+
+
+def test_sleep_and_status_tell_what_a_model_used(one: Call, model: ModelServer) -> None:
+    """S6, H1: the night and the last thirty days; a failure is told too."""
+    assert "model qwen3:8b: not used in the last 30 days" in one("status").out
+    assert "model qwen3:8b: 2,000 tokens in, 100 out, cost 0.0010" in one("sleep").out
+    told = "last night 2,000 tokens in, 100 out, cost 0.0010; in 30 days, 1 night: 2,000 tokens in"
+    assert told in one("status").out
+    one("remember", "I like tea", "--speaker", "Ana", "--layer", "episodic")
+    model.play = says("", 401)
+    assert "rules have read 1 session: the endpoint" in one("sleep").err
+
+
+def test_doctor_tells_about_the_model(one: Call, model: ModelServer) -> None:
+    """S6, H1: that it answers, and in which form."""
+    assert "'qwen3:8b' answers within 60 seconds, in JSON by a schema" in one("doctor").out

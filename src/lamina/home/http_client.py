@@ -17,6 +17,7 @@ from lamina.text.words import one_line, shown
 
 EXCERPT = 200
 KEY = re.compile("[!-~]+")
+SECONDS = re.compile("[0-9]{1,6}")
 REFUSALS = (400, 413, 422)  # it is the question that is wrong
 EXAMPLE = "such as http://localhost:11434/v1"
 
@@ -51,7 +52,8 @@ class Service:
     ) -> bytes:
         """Return the answer to a request.
 
-        Whatever is not 200 or 201 is a failure, which has the status among its details.
+        Whatever is not 200 or 201 is a failure, which has the status among its details, and the
+        seconds after which the server wants to be asked again.
         """
         limit = self.limit if limit is None else limit
         exchange = Exchange(self.url, path, self.timeout, limit, method)
@@ -63,7 +65,9 @@ class Service:
         if exchange.error is not None:
             why = self._excerpt(str(exchange.error))
             advice = "start the server, or correct its address"
-            raise self.failed(f"cannot be reached ({why}); {advice}")
+            raise self.failed(
+                f"cannot be reached ({why}); {advice}", unreached=exchange.socket is None
+            )
         if 300 <= exchange.status < 400:
             target = self._excerpt(exchange.location)
             raise self.failed(f"redirects to {target}; set the endpoint to where it is")
@@ -74,6 +78,8 @@ class Service:
             details: dict[str, object] = {"status": exchange.status}
             if exchange.status in REFUSALS:
                 details["refused"] = True
+            if SECONDS.fullmatch(exchange.retry_after):
+                details["retry_after"] = int(exchange.retry_after)
             raise self.failed(f"answered with {answer} ({meaning})", **details)
         if len(exchange.body) > limit:
             raise self.failed(f"answered with more than {limit} bytes")
@@ -105,7 +111,7 @@ class Exchange:
         self.socket: socket.socket | None = None
         self.given_up = False
         self.error: Exception | None = None
-        self.status, self.location, self.body = 0, "", b""
+        self.status, self.location, self.retry_after, self.body = 0, "", "", b""
 
     def within(self, seconds: float, question: bytes | None, headers: dict[str, str]) -> bool:
         """Ask the question, and tell if it came to an end in time, good or bad."""
@@ -131,6 +137,7 @@ class Exchange:
             self.connection.request(self.method, self.path, question, headers)
             response = self.connection.getresponse()
             self.status, self.location = response.status, response.headers.get("Location", "")
+            self.retry_after = response.headers.get("Retry-After", "")
             self.body = response.read(self.limit + 1)
         except (OSError, http.client.HTTPException, ValueError) as error:
             self.error = error

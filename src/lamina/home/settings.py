@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -15,9 +16,10 @@ from lamina.home import ownership
 from lamina.text.words import meant, shown
 
 FILE_NAME = "config.toml"
-TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a text"}
+TYPE_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 PASSWORD = re.compile(r"((?<=://)[^/@:\s]*:)[^/\s]*(?=@)|(password=)[^&\s]*")
 NUMBER = re.compile(r"-?[0-9]{1,18}")
+DECIMAL = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?")
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -180,6 +182,18 @@ SETTINGS = (
         "the language model that reads conversations in the night; empty: rules alone",
     ),
     Setting(
+        "sleep.price_in",
+        0.0,
+        "what a million tokens that are sent to that model cost, in your currency; 0: unknown",
+        bounds=(0, 1_000_000),
+    ),
+    Setting(
+        "sleep.price_out",
+        0.0,
+        "what a million tokens that it answers with cost",
+        bounds=(0, 1_000_000),
+    ),
+    Setting(
         "sleep.timeout_ms",
         60_000,
         "how long a request to that endpoint may take",
@@ -333,6 +347,8 @@ def _from_text(setting: Setting, text: str) -> Any:
         return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
     if isinstance(setting.default, int):
         return int(text) if NUMBER.fullmatch(text) else text
+    if isinstance(setting.default, float):
+        return float(text) if DECIMAL.fullmatch(text) else text
     if isinstance(setting.default, tuple):
         return [part.strip() for part in text.split(",") if part.strip()]
     return text
@@ -350,6 +366,8 @@ def _checked(name: str, value: Any, origin: str) -> Value:
             _check_text(setting, item, origin)
         return Value(setting, tuple(value), origin)
     right = ""
+    if isinstance(setting.default, float):
+        value = _decimal(value)
     if type(value) is not type(setting.default):
         right = TYPE_NAMES[type(setting.default)]
     elif setting.choices and value not in setting.choices:
@@ -361,6 +379,13 @@ def _checked(name: str, value: Any, origin: str) -> Value:
     if isinstance(value, str):
         _check_text(setting, value, origin)
     return Value(setting, value, origin)
+
+
+def _decimal(value: Any) -> Any:
+    """Take a whole number for a decimal one; one that has no such form is out of all bounds."""
+    if type(value) is not int:
+        return value
+    return float(value) if abs(value) < 1 << 53 else math.inf
 
 
 def _check_text(setting: Setting, value: str, origin: str) -> None:

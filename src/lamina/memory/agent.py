@@ -405,13 +405,15 @@ class Memory:
         dry_run: bool = False,
         progress: Progress | None = None,
         stop: Callable[[], bool] | None = None,
+        model: str | None = None,
     ) -> dict[str, Any]:
         """Turn what was said into facts, tastes, summaries and workflows.
 
         With `dry_run` only plan it. `stop` is asked between texts; once it returns True, the
-        night ends and the next one goes on from there.
+        night ends and the next one goes on from there. A dry run with the name of a `model`, or
+        "" for that of the settings, says which facts it finds, which the rules, and which both.
         """
-        return self._parts.sleep.run(dry_run, progress, stop)
+        return self._parts.sleep.run(dry_run, progress, stop, model)
 
     def batch(self) -> AbstractContextManager[None]:
         """Change or decide many times in a block; snapshot and mirrors follow once, at its end.

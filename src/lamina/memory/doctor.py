@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from lamina.engines.claims import Turn
 from lamina.errors import LaminaError
 from lamina.failsafe import spool
 from lamina.home import ownership
@@ -25,9 +26,10 @@ from lamina.mirrors import configured
 from lamina.model.clock import Clock, system_clock
 from lamina.store.engine import disk_space
 from lamina.store.upkeep import inspection, read_only
-from lamina.text.words import counted
+from lamina.text.words import counted, shown
 
 Progress = Callable[[int, int], None]
+SAID = "I live in Porto. My sister Mia has a cat."  # a model must find something in it
 LOW_SPACE = 200 * 1000 * 1000
 NETWORK_TYPES = frozenset(
     "9p afs ceph cifs davfs fuse.rclone fuse.s3fs fuse.sshfs glusterfs lustre ncpfs nfs nfs4"
@@ -69,6 +71,7 @@ def examine(
     yield settings(home)
     yield from rules_files(home)
     yield from embedders(home)
+    yield from model(home, clock())
     if not home.path.is_dir():
         yield Finding("ok", "home", f"{home.path} does not exist yet; the first memory makes it")
         return
@@ -148,6 +151,31 @@ def embedders(home: Home) -> Iterator[Finding]:
             yield Finding("ok", "embedders", f"{embedder.name} works")
         except LaminaError as error:
             yield Finding("fail", "embedders", f"{error.message}; searches go by words alone")
+
+
+def model(home: Home, now: datetime) -> Iterator[Finding]:
+    """Check that the language model that the settings name reads a conversation, and how."""
+    values = _in_force(home)
+    name, variable = values["sleep.model"], values["sleep.key_variable"]
+    if not name:
+        yield Finding("ok", "model", "none is set (sleep.model): rules read conversations")
+        return
+    if variable and not os.environ.get(variable):
+        problem = f"{variable}, which sleep.key_variable names, is not set: no key is sent"
+        yield Finding("warn", "model", problem)
+    from lamina.memory.sleep import reading
+
+    try:
+        reader = reading.model(values)
+        found = reader.extract([Turn(SAID, "Ana", now)])
+    except LaminaError as error:
+        yield Finding("fail", "model", f"{error.message}; rules read instead")
+        return
+    known = f"answers within {values['sleep.timeout_ms'] / 1000:g} seconds, in {reader.format}"
+    if any(found):
+        yield Finding("ok", "model", f"{shown(name)} {known}")
+    else:
+        yield Finding("warn", "model", f"{shown(name)} {known}, but finds nothing in {shown(SAID)}")
 
 
 def placed(path: Path) -> Iterator[Finding]:

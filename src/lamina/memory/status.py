@@ -11,14 +11,17 @@ from lamina.failsafe.outage import unreported
 from lamina.failsafe.spool import OUTAGES
 from lamina.home.folder import LATELY
 from lamina.home.settings import shown_value
+from lamina.memory.sleep import usage
 from lamina.model.clock import to_micros
 from lamina.model.record import Role
 from lamina.store.core.store import FILE_NAME
-from lamina.store.tables import archived, grounds, records, sources
+from lamina.store.tables import archived, grounds, model_use, records, sources
 
 if TYPE_CHECKING:
     from lamina.memory.jobs import Outlook
     from lamina.memory.scope import Scope
+
+MONTH = timedelta(days=30)
 
 
 class Status:
@@ -91,7 +94,19 @@ class Status:
         if user is None:
             head = store.head()
             report |= {"events": head.seq, "head": head.hash.hex(), "bytes": store.sizes()}
+            if scope.settings["sleep.model"]:
+                report["model"] = self._model_use()
         return report
+
+    def _model_use(self) -> dict[str, Any]:
+        """Say what the language model has used in the last night, and in the last 30 days."""
+        with self._scope.store.read() as db:
+            nights = model_use.nights(db, to_micros(self._scope.clock() - MONTH))
+        return {
+            "name": self._scope.settings["sleep.model"],
+            "last_night": usage.summed(nights[:1]),
+            "last_30_days": usage.summed(nights),
+        }
 
     def _away(self) -> dict[str, Any]:
         url = shown_value(self._scope.settings["store.url"])

@@ -119,6 +119,8 @@ class FactWriter:
                     continue
                 done += self._absorb(transaction, said)
                 transaction.sleep_until(after)
+                if spent := self._listener.spent:
+                    transaction.say(spent)
             done["turns"] += len(turns)
             if progress is not None:
                 progress(min(done["turns"], total), total)

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime, time
+from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any, NoReturn, TypeVar
@@ -17,8 +17,11 @@ import msgspec
 
 from lamina.engines.claims import Claim, Turn, attributes
 from lamina.engines.claims.people import is_machine
+from lamina.engines.claims.values import stem
 from lamina.errors import InvalidInput, ModelFailed
 from lamina.home.http_client import Service, strict_json
+from lamina.memory.sleep.usage import Tokens, counted
+from lamina.model.clock import Clock, system_clock
 from lamina.text import dates, fence
 from lamina.text import words as text
 
@@ -35,8 +38,14 @@ SUREST, UNSAID = (
     0.5,
 )  # the most that a model is believed, and where it does not say how sure it is
 CHARACTERS_PER_TOKEN = 4
-MANY_TOKENS = 10**9
 FORMATS_REFUSED = (400, 422)
+UNASKED = "unasked"  # the detail of a failure for which nothing was asked
+ADVICE = {
+    401: "check its key, in the variable that sleep.key_variable names",
+    403: "check its key, in the variable that sleep.key_variable names",
+    404: "check its address (sleep.endpoint), and that it has the model {model}",
+    429: "it takes no more requests now",
+}
 
 FIRST_PERSON = frozenset("i im ive id ill my we our".split())
 POINTING = frozenset("you your yours he him his she her hers they them their theirs".split())
@@ -48,6 +57,8 @@ ASKS = re.compile(r"[^.,;!?\n。，！？؟]*[?？؟]")
 WORDS = re.compile(r"\S+")
 BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]")  # what could begin a line of its own
 IN_NAMES = frozenset(" '’.-")
+YEAR = re.compile(r"\b(?:19|20)\d\d\b", re.ASCII)
+IN_TOPICS = re.compile(r"[^\W\d_]{1,20}(?:[/-][^\W\d_]{1,20}){0,2}")
 HIDDEN = "\0"
 DATED = frozenset({"did", "plan"})
 Shape = TypeVar("Shape")
@@ -70,6 +81,7 @@ Each claim has
 - negated: whether the turn says that it is not so, or not any more
 - replaces: the former value, where the turn names it, else null
 - corrects: whether the turn takes back something that had never been so
+- until: where the state is over, the words of the turn that say so ("until 2019", "used to"), else null; negated is false then
 - confidence: from 0 to 1
 
 Attributes, with S for the subject and V for the value:
@@ -77,7 +89,14 @@ Attributes, with S for the subject and V for the value:
 ATTRIBUTES = "\n".join(
     f"- {known.name}: {known.reads.format(s='S', v='V')}" for known in attributes.ALL
 )
-SYSTEM = f"{INSTRUCTIONS}{ATTRIBUTES}\n- {attributes.FAVOURITE}THING: S's favourite THING is V\n"
+OPEN_ATTRIBUTES = f"""
+- {attributes.FAVOURITE}THING: S's favourite THING is V
+- {attributes.HAS}NOUN: S's NOUN is V, for what the list above does not have ("my dentist is Dr. Silva": {attributes.HAS}dentist)
+- {attributes.DOES}VERB: what S does, with the verb of the turn in its base form ("I use uv": {attributes.DOES}use)
+- {attributes.INSTRUCTION}TOPIC: what S wants the assistant always or never to do, in the words of the turn ("from now on answer
+  in German": {attributes.INSTRUCTION}language); never what they want for once
+"""
+SYSTEM = f"{INSTRUCTIONS}{ATTRIBUTES}{OPEN_ATTRIBUTES}"
 
 FIELDS: Mapping[str, Any] = {
     "turn": {"type": "integer"},
@@ -85,6 +104,7 @@ FIELDS: Mapping[str, Any] = {
     "negated": {"type": "boolean"},
     "replaces": {"type": ["string", "null"]},
     "corrects": {"type": "boolean"},
+    "until": {"type": ["string", "null"]},
     "confidence": {"type": "number"},
 }
 
@@ -110,6 +130,7 @@ FORMATS: tuple[Mapping[str, Any], ...] = (
     {"temperature": 0},
     {},
 )
+FORMAT_NAMES = ("JSON by a schema", "any JSON", "plain text", "plain text, never the same twice")
 
 
 class Message(msgspec.Struct):
@@ -143,6 +164,7 @@ class ModelClaim(msgspec.Struct):
     negated: bool | None = None
     replaces: str | None = None
     corrects: bool | None = None
+    until: str | None = None
     confidence: float | None = None
 
 
@@ -169,24 +191,33 @@ class Flaw(StrEnum):
 class ChatExtractor:
     """A model behind an address, for one night.
 
-    It may use `budget` tokens, and is left alone after three failures in a row. Each request has
-    `timeout` seconds from beginning to end.
+    It may use `budget` tokens, and is left alone after three failures in a row, and for as long as
+    it wants to be. Each request has `timeout` seconds from beginning to end.
     """
 
     def __init__(
-        self, endpoint: str, model: str, key: str | None, timeout: float, budget: int
+        self,
+        endpoint: str,
+        model: str,
+        key: str | None,
+        timeout: float,
+        budget: int,
+        clock: Clock = system_clock,
     ) -> None:
         if not text.is_visible(model) or not text.is_one_line(model):
             raise InvalidInput(f"model {text.shown(model)} is not the name of a model")
         self._service = Service(endpoint, key, timeout, MAX_ANSWER, ModelFailed)
         self.model, self.budget = model, budget
         self.dropped: Counter[Flaw] = Counter()
-        self._used = self._failures = self._format = 0
+        self.tokens = Tokens()  # as the server counts them, or as their characters suggest
+        self._clock = clock
+        self._failures = self._format = 0
+        self._not_before: datetime | None = None
 
     @property
-    def used(self) -> int:
-        """The tokens of this night, as the server counts them, or as their characters suggest."""
-        return self._used
+    def format(self) -> str:
+        """The strictest form of answers that the server was found to know."""
+        return FORMAT_NAMES[self._format]
 
     def extract(self, turns: Sequence[Turn]) -> list[list[Claim]]:
         """Extract the claims of each turn; drop and count those that the turns do not bear out."""
@@ -197,7 +228,7 @@ class ChatExtractor:
         try:
             found = self._found(session, batches)
         except ModelFailed as error:
-            self._failures += "budget" not in error.details
+            self._failures += UNASKED not in error.details
             raise
         self._failures = 0
         return found
@@ -216,10 +247,7 @@ class ChatExtractor:
 
     def _ask(self, question: str) -> list[ModelClaim]:
         """Ask in the strictest format that the server knows."""
-        if self._failures >= PATIENCE:
-            raise self._service.failed(
-                f"failed {PATIENCE} times in a row, and is not asked again tonight"
-            )
+        self._check_patience()
         messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": question}]
         number = self._format
         while True:
@@ -235,28 +263,53 @@ class ChatExtractor:
                 self._format = number
                 return answered
 
+    def _check_patience(self) -> None:
+        """Leave a server alone that has failed too often, or that wants to be left alone."""
+        if self._failures >= PATIENCE:
+            told = f"failed {PATIENCE} times in a row, and is not asked again tonight"
+            raise self._service.failed(told, **{UNASKED: True})
+        if self._not_before is not None and self._clock() < self._not_before:
+            told = "asked to be left alone for a while, and is not asked before"
+            raise self._service.failed(told, **{UNASKED: True})
+
     def _answer(self, asked: Mapping[str, Any]) -> list[ModelClaim]:
-        before, estimate = self._used, _tokens(json.dumps(asked, ensure_ascii=False))
-        if before + estimate > self.budget:
-            told = f"{before} are used and the next request needs about {estimate}"
+        before, estimate = self.tokens, Tokens(_tokens(json.dumps(asked, ensure_ascii=False)))
+        if before.total + estimate.sent > self.budget:
+            told = f"{before.total} are used and the next request needs about {estimate.sent}"
             raise ModelFailed(
                 f"the budget of {self.budget} tokens is used up: {told}",
                 budget=self.budget,
-                used=before,
+                used=before.total,
+                **{UNASKED: True},
             )
-        self._used += estimate  # whatever comes of it
-        # All of it in ASCII, because half a surrogate has no other form.
-        reply = self._read(
-            self._service.post("chat/completions", json.dumps(asked).encode("ascii")), Reply
-        )
+        self.tokens = before.plus(estimate)  # a server may have worked on what it did not answer
+        reply = self._read(self._post(asked, before), Reply)
         content = reply.choices[0].message.content if reply.choices else ""
-        self._used = before + (_total(reply.usage) or estimate + _tokens(content))
+        estimate = estimate.plus(Tokens(0, _tokens(content)))
+        self.tokens = before.plus(counted(reply.usage, estimate))
         if not reply.choices or reply.choices[0].finish_reason == "length":
             self._nonsense("an answer that was cut off")
         parts = content.split("```")
         if len(parts) == 3:  # one block, as some models write JSON whatever they are told
             content = parts[1].removeprefix("json")
         return self._read(content, Answer).claims
+
+    def _post(self, asked: Mapping[str, Any], before: Tokens) -> bytes:
+        """Post a question; say with a failure what to do about it."""
+        try:
+            # All of it in ASCII, because half a surrogate has no other form.
+            return self._service.post("chat/completions", json.dumps(asked).encode("ascii"))
+        except ModelFailed as error:
+            if error.details.get("unreached"):
+                self.tokens = before
+            told = [error.message]
+            status, seconds = (error.details.get(name) for name in ("status", "retry_after"))
+            if isinstance(status, int) and status in ADVICE:
+                told.append(ADVICE[status].format(model=text.shown(self.model)))
+            if isinstance(seconds, int):
+                self._not_before = self._clock() + timedelta(seconds=seconds)
+                told.append(f"it wants to be asked again in {seconds} seconds")
+            raise ModelFailed("; ".join(told), **error.details) from None
 
     def _read(self, data: bytes | str, shape: type[Shape]) -> Shape:
         try:
@@ -281,6 +334,8 @@ class Session:
             for number, (turn, said) in enumerate(zip(turns, self._texts, strict=True), 1)
         ]
         self._words = [text.tokens(said) for said in self._texts]
+        said = frozenset().union(*self._words)
+        self._forms = said | frozenset(map(stem, said))
         self._people = _people(turns)
         self._seen: set[tuple[object, ...]] = set()
 
@@ -313,7 +368,7 @@ class Session:
         if place not in batch or not self._is_said(place):
             return Flaw.TURN
         span = self._span(found.quote, place)
-        if span is None:
+        if span is None or (found.until and self._span(found.until, place) is None):
             return Flaw.QUOTE
         flaw = self._turned_around(found, place, span) or self._invented(found, place)
         if flaw is not None:
@@ -344,9 +399,31 @@ class Session:
         claim = Claim(
             subject, found.attribute, found.value, *span, at, sure, self._rule, bool(found.negated)
         )
+        if found.until and not found.negated:
+            since, until = self._ended(found.until, place, span)
+            claim = msgspec.structs.replace(claim, at=since, until=until)
         return msgspec.structs.replace(
             claim, replaces=found.replaces or None, corrects=bool(found.corrects)
         )
+
+    def _ended(
+        self, words: str, place: int, span: tuple[int, int]
+    ) -> tuple[datetime, datetime | None]:
+        """Find when a state began and ended by our own reading of the words.
+
+        What ends later than it was said is not over. A beginning that is unknown is the end.
+        """
+        said = self._turns[place].at
+
+        def days(phrase: str) -> list[datetime]:
+            found = [mention.start for mention in dates.find(phrase, said)]
+            found = found or [date(int(year), 1, 1) for year in YEAR.findall(phrase)]
+            return [datetime.combine(day, time(), said.tzinfo) for day in found]
+
+        until = max(days(words), default=said)
+        if until > said:
+            return said, None
+        return min([*days(self._texts[place][slice(*span)]), until]), until
 
     def _span(self, quote: str, place: int) -> tuple[int, int] | None:
         """Find a quote in the turn, whatever spaces and line ends are between its words."""
@@ -369,22 +446,32 @@ class Session:
 
     def _invented(self, found: ModelClaim, place: int) -> Flaw | None:
         """Say what is wrong with the attribute or the values, if anything."""
-        _, favourite, thing = found.attribute.rpartition(attributes.FAVOURITE)
-        if not attributes.known(found.attribute):
-            return Flaw.ATTRIBUTE
-        if favourite and not (
-            _is_wordy(thing, MAX_THING)
-            and thing == text.normalise(thing)
-            and self._is_spoken_of(thing)
-        ):
+        if not attributes.known(found.attribute) or not self._is_named(found.attribute):
             return Flaw.ATTRIBUTE
         values = [value for value in (found.value, found.replaces) if value]
         if not (found.value or found.negated) or not all(map(_is_value, values)):
             return Flaw.VALUE
         return None if all(self._stands(value, place) for value in values) else Flaw.INVENTED
 
+    def _is_named(self, attribute: str) -> bool:
+        """Say whether an attribute is of the table, or its own word may stand beside them."""
+        if attribute in attributes.TABLE:
+            return True
+        kind, _, thing = attribute.partition(":")
+        if kind + ":" == attributes.DOES:
+            thing = " ".join(thing.replace(attributes.GAP, " ", 1).split())
+        if thing != text.normalise(thing):
+            return False
+        if kind + ":" == attributes.INSTRUCTION:  # among people, orders are for one another
+            return bool(IN_TOPICS.fullmatch(thing)) and len(set(self._people.values())) == 1
+        return _is_wordy(thing, MAX_THING) and self._is_spoken_of(thing)
+
     def _is_spoken_of(self, thing: str) -> bool:
-        return all(any(word in said for said in self._words) for word in text.asked(thing))
+        """Say whether each word was said, in whatever form: use, uses, used."""
+        return all(
+            not {word, stem(word), stem(f"{word}s")}.isdisjoint(self._forms)
+            for word in text.asked(thing)
+        )
 
     def _stands(self, value: str, place: int) -> bool:
         """Say whether half of the words were said in the turn or next to it."""
@@ -507,9 +594,3 @@ def _escaped(said: str) -> str:
 
 def _tokens(said: str) -> int:
     return math.ceil(len(said) / CHARACTERS_PER_TOKEN)
-
-
-def _total(usage: object) -> int:
-    """Count the tokens that a server reports; 0 when it does not."""
-    total = usage.get("total_tokens") if isinstance(usage, dict) else None
-    return min(max(total, 0), MANY_TOKENS) if type(total) is int else 0

@@ -14,14 +14,15 @@ from lamina.engines.facts import ORIGIN
 from lamina.engines.summary import Summary
 from lamina.engines.tastes import Taste
 from lamina.engines.workflows import Workflow
-from lamina.errors import Interrupted
-from lamina.memory.sleep import reading
+from lamina.errors import Interrupted, InvalidInput
+from lamina.memory.sleep import comparison, reading
 from lamina.memory.sleep.facts import ACTION, FactWriter, Progress
 from lamina.model import rules
 from lamina.model.record import Draft, Layer, Record, Role, State
 from lamina.store.core.transaction import EVERY, Transaction
 from lamina.store.tables.records import Filter
 from lamina.store.tables.sleep import Aging
+from lamina.text.words import shown
 
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
@@ -40,25 +41,42 @@ class Sleep:
         dry_run: bool = False,
         progress: Progress | None = None,
         stop: Callable[[], bool] | None = None,
+        model: str | None = None,
     ) -> dict[str, Any]:
-        """Sleep one night, or with `dry_run` only plan it; `stop` is asked between texts."""
+        """Sleep one night, or with `dry_run` only plan it; `stop` is asked between texts.
+
+        With `model`, compare what that model would find with what the rules find.
+        """
         self._scope.check_whole("sleep")
         rules.progress(progress)
         rules.stop(stop)
+        if model is not None:
+            return self._compare(model, dry_run)
 
         def check() -> None:
             if stop is not None and not dry_run and stop():
                 raise Interrupted
 
-        listener = reading.listener(self._scope.settings)
+        listener = reading.listener(self._scope.settings, self._scope.clock)
         night = Night(self._scope, FactWriter(self._scope, listener, check), check)
         if dry_run:
-            return {**night.plan(), "notes": listener.notes}
-        report = {**night.run(progress), "notes": listener.notes}
+            return {**night.plan(), **listener.used, "notes": listener.notes}
+        report = {**night.run(progress), **listener.used, "notes": listener.notes}
         self._scope.changed(report["turns"])
         if not report.get("stopped"):
             self._scope.parts.derived.settle()
         return report
+
+    def _compare(self, model: str, dry_run: bool) -> dict[str, Any]:
+        """Plan a night by rules, and say of each fact whether rules, a model or both find it."""
+        if not isinstance(model, str):
+            raise InvalidInput(f"model {shown(model)} is not the name of a model")
+        if not dry_run:
+            raise InvalidInput("a model is named for a dry run; sleep uses that of sleep.model")
+        alone = reading.model_alone(self._scope.settings, model, self._scope.clock)
+        night = Night(self._scope, FactWriter(self._scope, reading.Listener()))
+        plan = night.plan(beside=FactWriter(self._scope, alone))
+        return {**plan, **alone.used, "notes": alone.notes}
 
 
 class Night:
@@ -98,12 +116,18 @@ class Night:
             done["stopped"] = True
         return {**done, "waiting": self._store.night.count_waiting()}
 
-    def plan(self) -> dict[str, Any]:
-        """Say what a night would do, with reasons; tastes follow from the facts there are now."""
+    def plan(self, beside: FactWriter | None = None) -> dict[str, Any]:
+        """Say what a night would do, with reasons; tastes follow from the facts there are now.
+
+        Its facts are compared with those that another reader finds `beside` them.
+        """
         with self._store.snapshot():
             rejected = self._store.rejections.of
+            told = [one.to_dict() for one in self._knowledge.plan()]
+            if beside is not None:
+                told = comparison.compared(told, [one.to_dict() for one in beside.plan()])
             return {
-                "facts": [told.to_dict() for told in self._knowledge.plan()],
+                "facts": told,
                 "tastes": [{"key": one.key, "value": one.value} for one in self._tastes(rejected)],
                 "summaries": [
                     {"why": one.why, "content": one.content} for one in self._summaries()

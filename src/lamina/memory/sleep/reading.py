@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from lamina.engines.claims import Claim, Turn, sentences
 from lamina.engines.claims.extraction import LONG_TURNS, MOST_CLAIMS, STRETCHES, TALKATIVE, extract
-from lamina.errors import ModelFailed
+from lamina.errors import InvalidInput, ModelFailed
 from lamina.home.settings import Settings
+from lamina.memory.sleep import usage
+from lamina.model.clock import Clock, system_clock, to_micros
+from lamina.store.tables.model_use import MODEL, NightUse
 from lamina.text.patterns import LONGEST
+from lamina.text.words import counted
 
 if TYPE_CHECKING:
     from lamina.memory.sleep.llm import ChatExtractor
@@ -26,10 +32,21 @@ UNREAD = {
 
 
 class Listener:
-    """Read the sessions of one night. `notes` say where the model could not be used."""
+    """Read the sessions of one night. `notes` say where the model could not be used.
 
-    def __init__(self, model: ChatExtractor | None = None) -> None:
-        self._model = model
+    With `alone` the model reads what it can, and no rules help, to tell one from the other.
+    """
+
+    def __init__(
+        self,
+        model: ChatExtractor | None = None,
+        prices: usage.Prices = usage.UNKNOWN,
+        night: int = 0,
+        *,
+        alone: bool = False,
+    ) -> None:
+        self._model, self._alone = model, alone
+        self._prices, self._night = prices, night
         self._problems: dict[str, int] = {}
         self._unread: Counter[str] = Counter()
 
@@ -52,13 +69,34 @@ class Listener:
                 return self._model.extract(turns)
             except ModelFailed as error:
                 self._problems[error.message] = self._problems.get(error.message, 0) + 1
+        if self._alone:
+            return [[] for _ in turns]
         return extract(turns, known, check, self._unread)
+
+    @property
+    def used(self) -> dict[str, Any]:
+        """What the model of this night has used so far, for a report; empty without one."""
+        if self._model is None:
+            return {}
+        tokens = self._model.tokens
+        return {MODEL: usage.told(self._model.model, tokens, self._prices.of(tokens))}
+
+    @property
+    def spent(self) -> dict[str, Any]:
+        """What it has used so far, for an event; empty when nothing was used."""
+        if self._model is None or not self._model.tokens.total:
+            return {}
+        tokens = self._model.tokens
+        cost = self._prices.of(tokens)
+        use = NightUse(self._night, self._model.model, tokens.sent, tokens.received, cost)
+        return {MODEL: structs.asdict(use)}
 
     @property
     def notes(self) -> list[str]:
         """What a person should know about this night's reading."""
+        unread = "the model has not read" if self._alone else "rules have read"
         told = [
-            f"rules have read {number} sessions: {problem}"
+            f"{unread} {counted(number, 'session')}: {problem}"
             for problem, number in self._problems.items()
         ]
         told += [
@@ -73,21 +111,32 @@ class Listener:
         return told
 
 
-def listener(settings: Settings) -> Listener:
+def listener(settings: Settings, clock: Clock = system_clock) -> Listener:
     """Make the listener that the settings name."""
-    name = settings["sleep.model"]
-    if not name:
+    if not settings["sleep.model"]:
         return Listener()
+    prices = usage.prices(settings)
+    return Listener(model(settings, clock=clock), prices, to_micros(clock()))
+
+
+def model_alone(settings: Settings, name: str, clock: Clock) -> Listener:
+    """Make a listener for a preview: a model that no rules help."""
+    return Listener(model(settings, name, clock), usage.prices(settings), alone=True)
+
+
+def model(settings: Settings, name: str = "", clock: Clock = system_clock) -> ChatExtractor:
+    """Make the reader with a model, that of the settings or another one behind their endpoint."""
     from lamina.memory.sleep.llm import ChatExtractor
 
+    name = name or settings["sleep.model"]
+    if not name:
+        raise InvalidInput("no language model is set; name one, or set sleep.model")
     variable = settings["sleep.key_variable"]
-    key = os.environ.get(variable) if variable else None
-    return Listener(
-        ChatExtractor(
-            settings["sleep.endpoint"],
-            name,
-            key,
-            settings["sleep.timeout_ms"] / 1000,
-            settings["sleep.token_budget"],
-        )
+    return ChatExtractor(
+        settings["sleep.endpoint"],
+        name,
+        os.environ.get(variable) if variable else None,
+        settings["sleep.timeout_ms"] / 1000,
+        settings["sleep.token_budget"],
+        clock,
     )

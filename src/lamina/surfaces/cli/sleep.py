@@ -16,16 +16,25 @@ NOUNS = {"tastes": "taste", "summaries": "summary", "workflows": "workflow", "ad
 
 @command("sleep", "lamina sleep --dry-run")
 @click.option("--dry-run", is_flag=True, help="only show what would be done, and why")
+@click.option(
+    "--model",
+    metavar="[NAME]",
+    is_flag=False,
+    flag_value="",
+    help="with --dry-run: compare what this language model finds with the rules",
+)
 @options.lines_of_dry_run
-def sleep(invocation: Invocation, dry_run: bool, limit: int) -> None:
+def sleep(invocation: Invocation, dry_run: bool, model: str | None, limit: int) -> None:
     """Let what was said become what is known: facts, tastes, summaries, workflows.
 
     Episodes are read, each once. What is in short-term memory is read once it is promoted; see
     `lamina promote`.
     """
+    if model is not None and not dry_run:
+        raise click.UsageError("--model goes with --dry-run; `sleep.model` is the one of the night")
     memory = invocation.memory()
     if dry_run:
-        plan = memory.sleep(dry_run=True)
+        plan = memory.sleep(dry_run=True, model=model)
         output.show_json(plan) if invocation.json else _show_plan(plan, limit)
         return
     with output.progress("reading") as advance:
@@ -39,15 +48,16 @@ def sleep(invocation: Invocation, dry_run: bool, limit: int) -> None:
     if others:
         click.echo(f"and {', '.join(others)}; proposals wait in `lamina review`")
     _show_waiting(report["waiting"])
-    for note in report.get("notes", ()):
-        output.attention(note, err=True)
+    _show_model(report)
 
 
 def _show_plan(plan: dict[str, Any], limit: int) -> None:
-    rows = [(fact["effect"], fact["fact"], fact["why"], fact["rule"]) for fact in plan["facts"]]
+    compared = any("found_by" in fact for fact in plan["facts"])
+    columns = [*(["found_by"] if compared else []), "effect", "fact", "why", "rule"]
+    rows = [tuple(fact[name] for name in columns) for fact in plan["facts"]]
     if rows:
-        columns = ("effect", "fact", "why", "rule")
-        output.table(columns, rows[:limit], wide="fact", dispensable=("rule",), wraps=("why",))
+        titles = [name.replace("_", " ") for name in columns]
+        output.table(titles, rows[:limit], wide="fact", dispensable=("rule",), wraps=("why",))
         if len(rows) > limit:
             click.echo(f"and {len(rows) - limit:,} more")
     for name in NOUNS:
@@ -58,6 +68,21 @@ def _show_plan(plan: dict[str, Any], limit: int) -> None:
     if not any(plan.get(name) for name in ("facts", *NOUNS)):
         click.echo("nothing to do")
     _show_waiting(plan["waiting"])
+    _show_model(plan)
+
+
+def used(use: dict[str, Any]) -> str:
+    """Say how many tokens were used, and what they cost where prices are set."""
+    cost = f", cost {use['cost']:,.4f}" if "cost" in use else ""
+    return f"{use['tokens_in']:,} tokens in, {use['tokens_out']:,} out{cost}"
+
+
+def _show_model(report: dict[str, Any]) -> None:
+    """Say what the model has used, and where it could not be."""
+    if "model" in report:
+        click.echo(f"model {one_line(report['model']['name'], 80)}: {used(report['model'])}")
+    for note in report.get("notes", ()):
+        output.attention(note, err=True)
 
 
 def _show_waiting(number: int) -> None:

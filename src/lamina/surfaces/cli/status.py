@@ -14,6 +14,7 @@ from lamina.surfaces.cli import output
 from lamina.surfaces.cli.invocation import EXIT_FAILED, Invocation, command
 from lamina.surfaces.cli.mirror import problems_of_mirrors
 from lamina.surfaces.cli.run import jobs_table
+from lamina.surfaces.cli.sleep import used
 from lamina.surfaces.hooks import problems
 from lamina.text.words import counted, one_line
 
@@ -57,6 +58,8 @@ def _show(invocation: Invocation, report: dict[str, Any]) -> None:
         click.echo(f"  {number:>5}  {one_line(attempt, 100)}")
     if (refused := report.get("refused") or {}).get("attempts"):
         click.echo(_refused(**refused))
+    if "model" in report:
+        _show_model(report["model"])
     if report.get("jobs"):
         click.echo()
         jobs_table(invocation.memory().jobs())
@@ -74,6 +77,17 @@ def _refused(attempts: int, last: dict[str, Any]) -> str:
     return (
         f"refused in the last {LATELY.days} days (`lamina audit log --refused`): {number}, {seen}"
     )
+
+
+def _show_model(model: dict[str, Any]) -> None:
+    """Say what the language model has used of late."""
+    last, month = model["last_night"], model["last_30_days"]
+    told = (
+        f"last night {used(last)}; in 30 days, {counted(month['nights'], 'night')}: {used(month)}"
+        if month["nights"]
+        else "not used in the last 30 days"
+    )
+    click.echo(f"model {one_line(model['name'], 80)}: {told}")
 
 
 def _show_store(report: dict[str, Any]) -> None:
