@@ -24,6 +24,7 @@ from rich.table import Table
 
 from benchmarks.claims import HERE, stems
 from lamina.engines.claims import Claim, Turn
+from lamina.engines.claims.attributes import INSTRUCTION
 from lamina.engines.claims.extraction import extract
 from lamina.text.words import tokens
 
@@ -114,11 +115,13 @@ def statuses(claim: Claim) -> tuple[str, ...]:
 
 
 def read(listed: Iterable[Message]) -> list[Judged]:
-    return [
-        one
-        for message in listed
-        for one in judge(message, extract([Turn(message.text, SPEAKER, SAID_AT)])[0])
-    ]
+    """Judge the facts that are read out of messages; `benchmarks.instructions` has the rest."""
+    return [one for message in listed for one in judge(message, _claims(message))]
+
+
+def _claims(message: Message) -> list[Claim]:
+    (claims,) = extract([Turn(message.text, SPEAKER, SAID_AT)])
+    return [claim for claim in claims if not claim.attribute.startswith(INSTRUCTION)]
 
 
 def curve(title: str, listed: Sequence[Message], judged: Sequence[Judged]) -> Table:
