@@ -279,7 +279,7 @@ def test_a_timeline_needs_a_name(mem: Memory, bad: Any) -> None:
         [{"text": "I live in Porto."}],
         [{"speaker": "Assistant", "text": "I live in Porto. Ana lives in Rome."}],
         [
-            {"speaker": "Ana", "text": "Ich wohne in Berlin und arbeite als Lehrerin."},
+            {"speaker": "Ana", "text": "Ik woon in Utrecht en ik werk als lerares."},
             {"speaker": "Ana", "text": "私は東京に住んでいます。"},
         ],
         [
@@ -300,7 +300,7 @@ def test_a_timeline_needs_a_name(mem: Memory, bad: Any) -> None:
     ids=["nobody speaks", "an assistant speaks", "other languages", "no words", "not meant so"],
 )
 def test_nothing_rather_than_nonsense(mem: Memory, turns: list[dict[str, str]]) -> None:
-    """S1: what is not said by somebody about somebody, in English, is left alone."""
+    """S1: what is not said by somebody about somebody, in a language that is read, is left alone."""
     mem.remember_conversation(turns, session="s")
     assert mem.sleep()["facts"].get("new", 0) == 0
 

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from lamina.engines.claims.sentences import Clause
-from lamina.text.patterns import LONGEST, bounded
+from lamina.text.patterns import LONGEST, Bounded, bounded
 
 # Verbs that set a manner: what they ask for can hold for ever.
 MANNER = frozenset(
@@ -140,10 +140,12 @@ NEVER = bounded(
     re.I,
 )
 TAIL = bounded(
-    r"(?:[,;]?\s{1,20}(?:please|pls|plz|thanks|thank you|thx|ok|okay|if you can help it|if you can"
-    r"|if possible|would you|will you|will ya|alright|cheers|ty)|[\s,;:.])+\Z",
+    r"(?<!\w)(?:please|pls|plz|thanks|thank you|thx|ok|okay|if you can help it|if you can"
+    r"|if possible|would you|will you|will ya|alright|cheers|ty)\Z",
     re.I,
 )
+FARTHEST = 30  # characters of a polite phrase
+MARKS = " \t\n\xa0,;:."
 # Where the reason begins, which is no part of what is asked for.
 REASON = re.compile(
     r"[,;]?\s(?:because|since(?= (?:i|we|my|half|it|they|the|that)\b)|(?:cause|cos|coz|as"
@@ -253,8 +255,7 @@ def _of_sentence(
             continue  # "I need to study and use my weekends": no order, but what I need
         cut = REASON.search(plain, first + 2, last)
         stop = cut.start() if cut else last
-        if tail := TAIL.search(plain, max(first, stop - 60), stop):
-            stop = tail.start()
+        stop = tidied(plain, first, stop, TAIL)
         found_head = _head(plain, first, stop)
         if found_head and asks and found_head.kind in ("norm", "phrase"):
             found_head = None  # "any areas that I should focus on?"
@@ -266,6 +267,16 @@ def _of_sentence(
                 plain[stop:end], place, number, asks, joined, plain[start:end], following, plain,
             )  # fmt: skip
             joined = True
+
+
+def tidied(plain: str, start: int, end: int, polite: Bounded) -> int:
+    """Find where a stretch ends without the marks and the polite words at its end."""
+    while True:
+        end = start + len(plain[start:end].rstrip(MARKS))
+        found = polite.search(plain, max(start, end - FARTHEST), end)
+        if not found:
+            return end
+        end = found.start()
 
 
 def _parts(plain: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:

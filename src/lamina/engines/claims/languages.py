@@ -16,6 +16,7 @@ import msgspec
 
 from lamina.engines.claims import Claim
 from lamina.engines.claims.attributes import DOES, HAS, INSTRUCTION
+from lamina.engines.claims.imperatives import tidied
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import ENGLISH, MASK, Clause
 from lamina.engines.claims.tongues import ALL, TOPICS, Tongue
@@ -96,14 +97,14 @@ def _grammar(tongue: Tongue) -> Grammar:
             rf" (?:{tongue.is_}|{tongue.called}) (?:{tongue.into} )?(?P<value>.+)"
         ),
         _compiled(
-            rf"\s*(?:{tongue.i}"
+            rf"(?:{tongue.i}"
             rf"|(?:{tongue.no})\s){{0,2}}(?P<verb>{either(frozenset(tongue.verbs))})"
             rf"(?: {tongue.after})?\s(?P<value>.+)"
         ),
         _compiled(article),
         _compiled(rf"{BREAK}|\s(?:{tongue.cut})\b|[{MASK}]"),
         _compiled(rf"\b(?:{tongue.doubt})\b"),
-        _compiled(rf"\s*(?:(?:{tongue.joins}|{tongue.polite})\s)?(?:{tongue.asks})\b"),
+        _compiled(rf"(?:{tongue.asks})\b"),
         _compiled(rf"\b{tongue.once}\b"),
         _compiled(rf"\b(?:{tongue.no or tongue.after}|{tongue.after})\b"),
         _compiled(rf"\b(?:{tongue.ended})\b"),
@@ -112,7 +113,7 @@ def _grammar(tongue: Tongue) -> Grammar:
         _compiled(rf"\b(?:{tongue.always})\b"),
         _compiled(rf"\b{tongue.call}"),
         _compiled(rf"\b(?:{tongue.this})\b"),
-        _compiled(rf"(?:[,;:.\s]|\b(?:{tongue.polite})\b)+\Z"),
+        _compiled(rf"(?<!\w)(?:{tongue.polite})\Z"),
         _compiled(rf"[,;:()¿¡\n]\s*|\s(?=(?:{tongue.joins})\s)"),
         _compiled(rf"\s*(?:(?:{tongue.joins}|{tongue.polite}),?\s){{0,3}}"),
         _compiled(tongue.move),
@@ -242,7 +243,7 @@ class _Reading:
         related = list(self._related(start, end))
         self.named = ""
         for number, (first, last) in enumerate(parts):
-            is_question = bool(asks and grammar.asks.match(plain, first, last))
+            is_question = bool(asks and grammar.asks.match(plain, self._lead(first, last), last))
             if is_question or (asks and number == len(parts) - 1):
                 yield from (claim for start, _, claim in related if start >= first)
                 return
@@ -383,7 +384,7 @@ class _Reading:
             onward = onward or bool(always and is_first and " " in always.group())
             if asks and head == first:
                 return
-            if grammar.tidy.fullmatch(plain, first, last):
+            if tidied(plain, first, last, grammar.tidy) <= first:
                 continue  # "please"
             if found := grammar.call.search(plain, head, last):
                 yield self._order(found.start(), last, "address", 0.85)
@@ -410,8 +411,7 @@ class _Reading:
         return "-".join(words[:1] + words[-1:])
 
     def _order(self, start: int, end: int, topic: str, sure: float) -> Claim:
-        found = self.grammar.tidy.search(self.said.plain, start, end)
-        span = start, found.start() if found and found.start() > start else end
+        span = start, tidied(self.said.plain, start, end, self.grammar.tidy)
         return self._claim(self.said.speaker, INSTRUCTION + topic, span, span, sure, "order")
 
     def _claim(
