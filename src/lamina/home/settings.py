@@ -206,7 +206,7 @@ SETTINGS = (
         bounds=(0, 1_000_000_000),
     ),
     Setting(
-        "sleep.sure", 75, "how sure a claim must be to become a fact, in per cent", bounds=(0, 100)
+        "sleep.sure", 65, "how sure a claim must be to become a fact, in per cent", bounds=(0, 100)
     ),
     Setting(
         "store.busy_timeout_ms",

@@ -73,6 +73,14 @@ TABLE: Mapping[str, Attribute] = {attribute.name: attribute for attribute in ALL
 FAVOURITE = "favourite:"
 HAS, DOES, INSTRUCTION = "has:", "does:", "instruction:"
 GAP = "…"  # where the value stands in a verb: `does:use … for carts`
+IRREGULAR = {"be": "is", "have": "has", "can": "can", "got": "got"}
+# Nouns that one has several of: another does not replace the first.
+SEVERAL = frozenset(
+    "sister brother son daughter child kid friend colleague coworker neighbour neighbor dog cat pet"
+    " client customer cousin aunt uncle niece nephew student employee intern teammate labmate"
+    " supplier team project account competitor investor flatmate roommate grandson granddaughter"
+    " babysitter bandmate drummer".split()
+)
 PLACEHOLDER = re.compile(r"\{[sv]\}")
 BRITISH = {"color": "colour", "flavor": "flavour"}
 # Tastes become proposals for the profile.
@@ -92,12 +100,21 @@ def of(name: str) -> Attribute:
     if kind == FAVOURITE:
         reads = f"{{s}}'s favourite {thing} is"
         return _one(name, f"{reads} {{v}}", f"{reads} not {{v}} any more", "taste")
+    if kind == HAS and GAP in thing:
+        reads = f"{{s}}'s {thing.replace(GAP, '{v}')}"
+        return _one(name, reads, f"not so: {reads}", "has")
     if kind == HAS:
         reads = f"{{s}}'s {thing} is"
+        if thing.split()[-1] in SEVERAL:
+            return _many(name, f"{reads} {{v}}", f"{reads} not {{v}}", "has")
         return _one(name, f"{reads} {{v}}", f"{reads} not {{v}}", "has")
     if kind == DOES:
+        first = thing.partition(" ")[0]
         verb = thing.replace(GAP, "{v}") if GAP in thing else f"{thing} {{v}}"
-        return _many(name, f"{{s}} {_third(verb)}", f"{{s}} does not {verb}", "does")
+        denied = f"is not{verb[2:]}" if first == "be" else f"cannot{verb[3:]}"
+        if first not in ("be", "can"):
+            denied = f"does not {verb}"
+        return _many(name, f"{{s}} {_third(verb)}", f"{{s}} {denied}", "does")
     if kind == INSTRUCTION:
         return _one(name, "{s} wants: {v}", "{s} no longer wants: {v}", "instruction")
     raise KeyError(name)
@@ -114,6 +131,8 @@ def _open(name: str) -> tuple[str, str]:
 def _third(verb: str) -> str:
     """Put a verb into the third person: use for -> uses for."""
     first, space, rest = verb.partition(" ")
+    if first in IRREGULAR:
+        return f"{IRREGULAR[first]}{space}{rest}"
     if first.endswith(("s", "sh", "ch", "x", "z", "o")):
         first += "es"
     elif first.endswith("y") and first[-2:-1] not in "aeiou":

@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 
 from lamina.engines.claims import Claim, attributes, words
-from lamina.engines.claims.open_form import LATER, Candidate
+from lamina.engines.claims.open_phrases import Candidate
+from lamina.engines.claims.open_verbs import LATER
 from lamina.text.words import STOP_WORDS
 
 WEIGHTS = Path(__file__).with_name("judge.json")
@@ -34,10 +35,11 @@ def weights() -> Mapping[str, float]:
     return msgspec.json.decode(WEIGHTS.read_bytes(), type=dict[str, float])
 
 
-def confidence(features: list[str]) -> float:
-    """Compute how sure a claim with some features is."""
+def confidence(features: list[str], before: float) -> float:
+    """Compute how sure a claim with some features is, if it was so sure before."""
     known = weights()
-    score = math.fsum(known[name] for name in features if name in known)
+    score = math.log(before / (1 - before))
+    score += math.fsum(known[name] for name in features if name in known)
     return round(min(MOST, max(LEAST, 1 / (1 + math.exp(-score)))), 2)
 
 
@@ -65,20 +67,18 @@ def of_candidate(one: Candidate, value: str, is_talk: bool) -> list[str]:
     return [*own, *(TALK + name for name in own)] if is_talk else own
 
 
-def of_claim(claim: Claim, is_talk: bool) -> list[str]:
-    """List the features of a claim that a rule made."""
+def of_claim(claim: Claim) -> list[str]:
+    """List the features of a claim that a rule made of a message."""
     family = attributes.of(claim.attribute).family
     is_named = claim.value[:1].isupper()
-    own = [
+    return [
         "rule",
         f"family {family}",
         f"rule {claim.rule} {'named' if is_named else ''}",
-        f"sure {round(claim.confidence, 1)}",
         *(["denied"] if claim.negated else []),
         *(["ended"] if claim.until else []),
         *(["long rule"] if claim.value.count(" ") > WORDY else []),
     ]
-    return [*own, *(TALK + name for name in own)] if is_talk else own
 
 
 def _of_value(value: str, topic: str) -> list[str]:

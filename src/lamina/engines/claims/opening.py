@@ -6,17 +6,18 @@ from collections.abc import Callable, Sequence, Set
 
 import msgspec
 
-from lamina.engines.claims import Claim, judge, open_form, sentences, values, words
-from lamina.engines.claims.open_form import DENIED, ENDED, Candidate
+from lamina.engines.claims import Claim, judge, open_form, open_verbs, sentences, values, words
+from lamina.engines.claims.open_phrases import DENIED, ENDED, Candidate
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import MASK, Clause
 
-Judge = Callable[[list[str]], float]
+Judge = Callable[[list[str], float], float]
 FLOOR = 0.55  # what is less sure is not even worth a question
+EVEN = 0.5  # how sure what nothing is known of is
 RULE = "open"  # the name of the rule, with the shape behind it
-CHANGE = f"{RULE} {open_form.CHANGE}"
-# Shapes of "my landlord Mr. Okafor", which may stand in a request.
+CHANGE = f"{RULE} {open_verbs.CHANGE}"
 DEEDS = frozenset({"did", "plan", "goal"})
+# Shapes of "my landlord Mr. Okafor", which may stand in a request.
 NAMING = frozenset("my_named the_named a_named their_named apposed".split())
 
 
@@ -28,18 +29,21 @@ def widened(
     is_talk: bool,
     judged: Judge,
 ) -> list[Claim]:
-    """Judge the claims that rules found, and add those of the open form; rules win."""
-    claims = [_sure(claim, judged(judge.of_claim(claim, is_talk))) for claim in found]
+    """Judge the claims that rules found, and add those of the open form; rules win.
+
+    Rules were written with talks in view, so talks cannot teach how sure they are: messages can.
+    """
+    claims = list(found) if is_talk else [_judged(claim, judged) for claim in found]
     more: list[Claim] = []
     is_readable = said.plain.isascii() or bool(sentences.ENGLISH.search(said.plain))
     for one in open_form.candidates(said.plain, clauses, is_talk) if is_readable else ():
         value = said.plain[slice(*one.value)]
         if MASK in value or one.clause.start in hearsay or _is_unsaid(one) or _is_junk(one, value):
             continue
-        is_change = one.shape == open_form.CHANGE
+        is_change = one.shape == open_verbs.CHANGE
         if not is_change and any(_covers(claim, one, said.speaker) for claim in found):
             continue
-        sure = judged(judge.of_candidate(one, value, is_talk))
+        sure = judged(judge.of_candidate(one, value, is_talk), EVEN)
         if sure >= FLOOR:
             more.append(_claim(said, one, sure, is_talk))
     for claim in sorted(more, key=lambda claim: -claim.confidence):
@@ -86,6 +90,10 @@ def _claim(said: Said, one: Candidate, sure: float, is_talk: bool) -> Claim:
         is_over=status == ENDED,
     )
     return _sure(claim, sure)
+
+
+def _judged(claim: Claim, judged: Judge) -> Claim:
+    return _sure(claim, judged(judge.of_claim(claim), claim.confidence))
 
 
 def _sure(claim: Claim, sure: float) -> Claim:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lamina.engines.claims import attributes
-from tests.cases import check_all
+from tests.cases import check_all, every
 
 READ = {
     ("lives_in", "Porto"): "Ana lives in Porto",
@@ -33,3 +33,26 @@ def test_open_attributes_need_a_word() -> None:
     assert not any(map(attributes.known, ("has:", "does:", "favourite:", "instruction:", "soul")))
     with pytest.raises(KeyError):
         attributes.of("soul")
+
+
+@every(
+    ("name", "value", "negated", "reads"),
+    [
+        ("does:be on", "Windows 11", False, "Ann is on Windows 11"),
+        ("does:be on", "AWS", True, "Ann is not on AWS"),
+        ("does:can finish", "Emma", True, "Ann cannot finish Emma"),
+        ("does:have", "a van", False, "Ann has a van"),
+        ("has:release train leaves …", "Thursdays", False, "Ann's release train leaves Thursdays"),
+    ],
+)
+def test_what_is_said_openly_reads_as_a_sentence(
+    name: str, value: str, negated: bool, reads: str
+) -> None:
+    """S1: a fact of any verb or noun is a sentence that a person can check."""
+    assert attributes.sentence("Ann", name, value, negated=negated) == reads
+
+
+def test_another_of_what_one_has_several_of_replaces_none() -> None:
+    """S2: one has one dentist, and as many clients as one likes."""
+    assert attributes.of("has:client").many
+    assert not attributes.of("has:dentist").many

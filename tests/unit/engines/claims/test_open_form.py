@@ -16,7 +16,7 @@ NOW = datetime(2026, 5, 20, tzinfo=UTC)
 
 
 def claims(words: str) -> list[Claim]:
-    return extract([Turn(words, "Ann", NOW)], judged=lambda features: 0.9)[0]
+    return extract([Turn(words, "Ann", NOW)], judged=lambda features, before: 0.9)[0]
 
 
 @every(
@@ -92,9 +92,9 @@ def test_confidence_grows_with_the_weights_of_features() -> None:
     """S6: a claim is as sure as its features are, and never certain."""
     known = judge.weights()
     best = sorted(known, key=lambda name: known[name])
-    assert judge.confidence(best[-200:]) == judge.MOST
-    assert judge.confidence(best[:200]) == judge.LEAST
-    assert judge.confidence(["a feature that nobody learned"]) == 0.5
+    assert judge.confidence(best[-200:], 0.5) == judge.MOST
+    assert judge.confidence(best[:200], 0.5) == judge.LEAST
+    assert judge.confidence(["a feature that nobody learned"], 0.8) == 0.8
 
 
 @given(st.text())
