@@ -345,6 +345,8 @@ class Sentence(Predicates):
         elif is_counted and noun > first + 1 and self._text(first + 1) not in LATER:
             attribute = attributes.HAS + self._raw(first + 1, noun).lower()
             value, shape = (first, min(last, first + 1)), "note_count"
+        elif self._kind(noun) == NAME and self._raw(noun - 1, noun)[:1].isupper():
+            return  # "New York" is one name
         elif first < noun < last and self._kind(noun) in (NUMBER, PREPOSITION, NAME):
             attribute = attributes.HAS + self._raw(first, noun).lower()
             value, shape = (noun, last), f"note_{self._kind(noun)}"
