@@ -28,7 +28,7 @@ from tests.http_fakes import (
     says,
 )
 
-SAID = "I live in Porto. I love hiking. Teeth? The dentist to trust is Dr. Silva. Ben is nice."
+SAID = "I live in Porto. I love hiking. Perhaps no dentist beats Dr. Silva. Ben is nice."
 BY_RULES = {"Ana lives in Porto", "Ana likes hiking"}
 HEADERS = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"
 
@@ -46,7 +46,7 @@ def claim(attribute: str, value: str, quote: str, **more: object) -> dict[str, A
 
 
 HOME = claim("lives_in", "Porto", "I live in Porto")
-DENTIST = claim("has:dentist", "Dr. Silva", "The dentist to trust is Dr. Silva")
+DENTIST = claim("has:dentist", "Dr. Silva", "no dentist beats Dr. Silva")
 USAGE = {"prompt_tokens": 2000, "completion_tokens": 100, "total_tokens": 2100}
 
 
