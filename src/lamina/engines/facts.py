@@ -209,6 +209,16 @@ def restated(step: Step, source: Source) -> Step:
     )
 
 
+def doubted(step: Step) -> Step:
+    """Let a person decide about a claim that is only likely; what is no news changes nothing."""
+    if step.effect is Effect.PROPOSE:
+        return step
+    if step.effect not in (Effect.NEW, Effect.CHANGE):
+        return Step(Effect.KNOWN, "not sure enough to change what is known")
+    ends = tuple(fact for fact in step.ends if fact.state is State.ACTIVE)
+    return Step(Effect.PROPOSE, "not sure enough: a person decides", ends)
+
+
 def planned(claim: Claim, source: Source) -> Claim:
     """Turn a state that begins only later into a plan: it does not hold yet."""
     if claim.at <= source.at or claim.negated or claim.attribute in TIMELESS:
@@ -235,7 +245,7 @@ def _held(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     same = [fact for fact in facts if says(fact, claim)]
     # By id: a fact is slow to compare, and these are the very facts of `known`.
     others = {id(fact) for fact in facts} - {id(fact) for fact in same}
-    rivals = [fact for fact in facts if id(fact) in others and _excludes(fact, claim)]
+    rivals = [fact for fact in facts if id(fact) in others and excludes(fact, claim)]
     ends = [fact for fact in rivals if fact.holds(at)]
     taken_back = others - {id(fact) for fact in ends}
     ends += [fact for fact in _taken_back(facts, claim, at) if id(fact) in taken_back]
@@ -341,7 +351,7 @@ def _free(
 
     An empty one stands at the end: the state held some time before.
     """
-    others = [fact for fact in known if _excludes(fact, claim) and not fact.negated]
+    others = [fact for fact in known if excludes(fact, claim) and not fact.negated]
     for fact in sorted(others, key=lambda fact: fact.valid_from):
         if fact.holds(begin):
             begin = fact.valid_to or end
@@ -509,7 +519,7 @@ def _taken_back(known: Sequence[Fact], claim: Claim, at: datetime) -> list[Fact]
     return named or affirmed[-1:]
 
 
-def _excludes(fact: Fact, claim: Claim) -> bool:
+def excludes(fact: Fact, claim: Claim) -> bool:
     """Tell if a fact cannot hold beside a claim, unless it says the same."""
     if claim.negated and not claim.value:
         return not fact.negated

@@ -17,16 +17,21 @@ from lamina.text.normal_forms import normal
 
 TEXTS = ("name", "communication_style", "environment")
 LISTS = ("interests", "stable_facts", "do_not_assume")
-GROUPS = ("schedule", "relationships")  # each entry of these is a key of its own
-DERIVED = ("last_updated", "evidence_ids")
+INSTRUCTIONS = "instructions"
+GROUPS = (INSTRUCTIONS, "schedule", "relationships")  # each entry of these is a key of its own
+DERIVED = ("last_updated", "evidence_ids", "conflicts")
 FACTS = ("name", "environment", "stable_facts", "relationships")
 SECTIONS = ("goals", "blockers", "next_steps")
 SLUG = 60
 
 
 class UserProfile(msgspec.Struct, frozen=True):
-    """The profile of a user."""
+    """The profile of a user.
 
+    `conflicts` lists what it says although the facts say otherwise by now.
+    """
+
+    instructions: dict[str, Any] = {}
     name: str | None = None
     preferences: dict[str, Any] = {}
     schedule: dict[str, Any] = {}
@@ -38,6 +43,7 @@ class UserProfile(msgspec.Struct, frozen=True):
     do_not_assume: list[str] = []
     last_updated: datetime | None = None
     evidence_ids: list[str] = []
+    conflicts: list[dict[str, Any]] = []
 
     def to_dict(self) -> dict[str, Any]:
         return {name: plain(getattr(self, name)) for name in self.__struct_fields__}
@@ -71,7 +77,8 @@ def same_value(one: object, other: object) -> bool:
 def project_profile(records: Iterable[Record]) -> UserProfile:
     """Build the profile from active profile records."""
     chosen = by_key(records)
-    fields: dict[str, Any] = {"preferences": {}, "schedule": {}, "relationships": []}
+    fields: dict[str, Any] = {"preferences": {}, "relationships": []}
+    fields |= {"instructions": {}, "schedule": {}}
     for record in chosen.values():
         field, entry = field_of(record.metadata["profile_key"])
         value = record.metadata.get("value")
@@ -128,6 +135,17 @@ def canonical(key: str) -> str:
     if field in GROUPS:
         return f"{field}.{entry}"
     return entry.strip()
+
+
+def is_standing(record: Record) -> bool:
+    """Tell if a record of the profile is a standing instruction."""
+    return field_of(str(record.metadata.get("profile_key")))[0] == INSTRUCTIONS
+
+
+def is_for_every_task(record: Record) -> bool:
+    """Tell if a record is an instruction that is not for one project alone."""
+    field, entry = field_of(str(record.metadata.get("profile_key")))
+    return field == INSTRUCTIONS and "." not in entry
 
 
 def kind_of(key: str) -> str:
@@ -315,13 +333,15 @@ def _items(field: str, given: object) -> Iterator[tuple[str, Any]]:
         for person, relation in _people(given):
             key = f"relationships.{person}"
             yield _entry(key, "relationships"), _value(relation, key)
-    elif same_key(field, "schedule"):
-        for entry, value in _mapping(given, "schedule"):
-            key = f"schedule.{entry}"
-            yield _entry(key, "schedule"), _value(value, key)
+    elif (group := words.normalise(field)) in GROUPS:
+        for entry, value in _mapping(given, group):
+            key = f"{group}.{entry}"
+            yield _entry(key, group), _value(value, key)
     elif same_key(field, "preferences"):
         for entry, value in _mapping(given, "preferences"):
-            yield _entry(entry, "preferences"), _value(value, f"preferences.{entry}")
+            # Programs without instructions keep them among the preferences.
+            place = INSTRUCTIONS if field_of(entry)[0] == INSTRUCTIONS else "preferences"
+            yield _entry(entry, place), _value(value, f"preferences.{entry}")
     else:
         yield canonical(field), checked(field, given)
 

@@ -26,6 +26,7 @@ UNDONE = ("confirm", "rollback", "forget", "correct", "revoke")
 REJECT = "reject"
 # Words for the states in which evidence no longer says what rests on it.
 GONE = {State.TOMBSTONED: "forgotten", State.SUPERSEDED: "superseded"}
+OVERTAKEN = "the facts say otherwise by now"
 # The event that proposes what was changed in the files of the world model.
 FROM_FILES = "world.propose"
 # The metadata field in which a request names the record to forget.
@@ -180,6 +181,12 @@ def check_grounded(record: Record, grounds: Mapping[str, State | None]) -> None:
             f" or reject it",
             record=one,
         )
+
+
+def check_supported(record: Record, outdated: Mapping[str, str]) -> None:
+    """Raise when the facts that a proposal was made of say otherwise by now."""
+    if (why := outdated.get(record.id)) is not None:
+        raise Conflict(f"{OVERTAKEN}: {why}; `lamina sleep` proposes what is left of it")
 
 
 def check_undoable(event: Event, last_events: Mapping[str, int], role: Role) -> tuple[Change, ...]:

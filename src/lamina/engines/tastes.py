@@ -1,20 +1,46 @@
-"""Plan proposals for the profile from facts about what people like. Pure."""
+"""Plan proposals for the profile from facts: tastes, names and standing instructions. Pure.
+
+The profile follows the facts. A key is made of the subject and the attribute of a fact; what the
+profile says under that key is compared with the facts of the same slot. What they contradict, or
+what rests on facts that hold no longer, is left out of the next proposal.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from lamina.engines import facts as knowledge
 from lamina.engines import profile
-from lamina.engines.claims import attributes
+from lamina.engines.claims import Claim, attributes
 from lamina.engines.facts import ORIGIN, Fact
 from lamina.model import rules
 from lamina.model.record import Record, State, Trust
-from lamina.text import words
+from lamina.text import cues, words
 
 MOST_EVIDENCE = 100
+NAME = "name"
+# The attributes of the facts that belong in a profile, and how others of them begin.
+ATTRIBUTES = (NAME, *sorted(attributes.PREFERENCES))
+BEGINNINGS = (attributes.FAVOURITE, attributes.INSTRUCTION)
+# A speaker who is called so is the person whom the profile is about.
+SELF = frozenset({"me", "myself", *(who for who, cue in cues.ROLES.items() if cue == cues.USER)})
+Place = tuple[str | None, str]  # a user, and a key of their profile as it is compared
+
+
+class Contradiction(NamedTuple):
+    """A value of the profile that the facts do not support any more."""
+
+    record: str  # the record of the profile
+    key: str
+    value: str
+    fact: str  # the record of the fact that says otherwise, or that has ended
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return self._asdict()
 
 
 class Taste(msgspec.Struct, frozen=True):
@@ -22,10 +48,75 @@ class Taste(msgspec.Struct, frozen=True):
 
     user: str | None
     key: str
-    value: Any
+    value: Any  # None if nothing is to be proposed
     evidence: tuple[str, ...]
     trust: Trust
     replaces: tuple[str, ...] = ()  # proposals for the key that were made here before
+    ends: tuple[str, ...] = ()  # records of the profile of which nothing is left
+    dropped: tuple[Contradiction, ...] = ()  # what the profile says and the facts do not
+
+
+class Topic(msgspec.Struct, frozen=True):
+    """The facts that one key of a profile is about, in any state, the oldest first."""
+
+    key: str
+    subject: str
+    attribute: str
+    facts: list[Fact]  # also of the attribute that excludes this one, such as `dislikes`
+
+    @property
+    def holding(self) -> list[Fact]:
+        """What holds now and gives the key a value."""
+        own = (fact for fact in self.facts if fact.attribute == self.attribute)
+        return [fact for fact in own if fact.state is State.ACTIVE and not fact.negated]
+
+    def against(self, line: str, entry: Record) -> tuple[Fact, str] | None:
+        """Find the fact that speaks against a line of a record of the profile, and say why."""
+        begin = entry.occurred_at
+        claim = Claim(self.subject, self.attribute, line, 0, 0, begin, 1.0, "profile")
+        active = [fact for fact in self.facts if fact.state is State.ACTIVE]
+        if any(knowledge.says(fact, claim) for fact in active):
+            return None
+        for fact in reversed(active):
+            if knowledge.excludes(fact, claim):
+                return fact, _sentence(fact)
+        for fact in reversed(self.facts):
+            is_over = fact.state in (State.SUPERSEDED, State.TOMBSTONED)
+            if is_over and knowledge.says(fact, claim) and _rests_on(entry, fact):
+                return fact, f"it holds no longer: {_sentence(fact)}"
+        return None
+
+
+class Topics:
+    """What facts say about the keys of profiles; `profiles` say whom they are about."""
+
+    def __init__(self, facts: Iterable[Fact], profiles: Iterable[Record]) -> None:
+        told = [fact for fact in facts if is_about_profile(fact)]
+        told.sort(key=lambda fact: (fact.valid_from, fact.record))
+        owners = _Owners(told, profiles)
+        self.by_place: dict[Place, Topic] = {}
+        for fact in told:
+            for attribute in knowledge.sharing(fact.attribute):
+                key = owners.key(fact, attribute)
+                place = fact.user, words.normalise(key)
+                topic = Topic(key, fact.subject, attribute, [])
+                self.by_place.setdefault(place, topic).facts.append(fact)
+
+    def contradictions(self, entry: Record) -> list[Contradiction]:
+        """List what a record of the profile says although the facts say otherwise."""
+        key = str(entry.metadata.get("profile_key"))
+        topic = self.by_place.get((entry.user, words.normalise(key)))
+        found = []
+        for line in profile.texts_of(entry.metadata.get("value")) if topic else ():
+            if topic and (against := topic.against(line, entry)):
+                fact, why = against
+                found.append(Contradiction(entry.id, key, line, fact.record, why))
+        return found
+
+
+def is_about_profile(fact: Fact) -> bool:
+    """Tell if a fact says something that belongs in a profile."""
+    return fact.attribute in ATTRIBUTES or fact.attribute.startswith(BEGINNINGS)
 
 
 def plan(
@@ -36,73 +127,137 @@ def plan(
 ) -> list[Taste]:
     """Propose the keys whose value is neither in the profile nor under review.
 
-    Lists keep what is in the profile, and grow. `is_rejected` knows the values of a user's key
-    that stay out.
+    Lists keep what is in the profile and not contradicted, and grow. `is_rejected` knows the values
+    of a user's key that stay out.
     """
-    owners = _owners(profiles)
-    grouped: dict[tuple[str | None, str], list[Fact]] = {}
-    for fact in facts:
-        if not _is_taste(fact):
-            continue
-        key = _key(fact, owners)
-        if not is_rejected(fact.user, key, fact.value):
-            grouped.setdefault((fact.user, key), []).append(fact)
+    topics = Topics(facts, profiles)
     known, proposed = _by_key(profiles), _by_key(waiting)
     tastes = []
-    for user, key in sorted(grouped, key=lambda group: (group[0] or "", group[1])):
-        group, slot = grouped[user, key], (user, words.normalise(key))
-        active, pending = known.get(slot, []), proposed.get(slot, [])
-        value = _value(group, active)
-        if not any(_is_same(record, value) for record in (*active, *pending)):
-            tastes.append(_taste(user, key, value, group, pending))
+    for place in sorted(topics.by_place, key=lambda place: (place[0] or "", place[1])):
+        topic, user = topics.by_place[place], place[0]
+        held = [one for one in topic.holding if not is_rejected(user, topic.key, one.value)]
+        active, pending = known.get(place, []), proposed.get(place, [])
+        taste = _taste(user, topic, held, active, pending, topics)
+        if taste is not None:
+            tastes.append(taste)
     return tastes
 
 
-def _is_taste(fact: Fact) -> bool:
-    is_held = fact.state is State.ACTIVE and not fact.negated
-    return is_held and attributes.is_preference(fact.attribute)
-
-
 def _taste(
-    user: str | None, key: str, value: Any, facts: Sequence[Fact], waiting: Sequence[Record]
-) -> Taste:
-    sources = tuple(dict.fromkeys(source for fact in facts for source in fact.evidence))
-    former = tuple(record.id for record in waiting if record.metadata.get("origin") == ORIGIN)
-    trust = rules.lowest_trust(fact.trust for fact in facts)
-    return Taste(user, key, value, sources[:MOST_EVIDENCE], trust, former)
+    user: str | None,
+    topic: Topic,
+    held: Sequence[Fact],
+    active: Sequence[Record],
+    pending: Sequence[Record],
+    topics: Topics,
+) -> Taste | None:
+    """Say what is to be done about one key; None if nothing is."""
+    dropped = [one for record in active for one in topics.contradictions(record)]
+    value = _value(topic, held, active, dropped)
+    own = [record for record in pending if record.metadata.get("origin") == ORIGIN]
+    is_told = any(_is_same(record, value) for record in (*active, *pending))
+    if value is not None and not is_told:
+        former = tuple(record.id for record in own)
+        sources = _sources(topic, held, active)
+        return Taste(user, topic.key, value, *sources, former, (), tuple(dropped))
+    stale = tuple(record.id for record in own if topics.contradictions(record))
+    doubted = {one.record for one in dropped} if value is None else set()
+    ends = tuple(record.id for record in active if record.id in doubted)
+    if not stale and not ends:
+        return None
+    return Taste(user, topic.key, None, (), Trust.AGENT, stale, ends, tuple(dropped))
 
 
-def _value(facts: Sequence[Fact], known: Sequence[Record]) -> Any:
-    """Choose the newest value, or list all that hold after those of the profile."""
-    ordered = sorted(facts, key=lambda fact: (fact.valid_from, fact.record))
-    if not attributes.of(facts[0].attribute).many:
-        return ordered[-1].value
-    before = [line for record in known for line in profile.texts_of(record.metadata.get("value"))]
-    lines = [*before, *(fact.value for fact in ordered)]
-    return list({words.normalise(line): line for line in reversed(lines)}.values())[::-1]
+def _sources(
+    topic: Topic, facts: Sequence[Fact], active: Sequence[Record]
+) -> tuple[tuple[str, ...], Trust]:
+    """Collect the evidence of a value and the lowest trust: a list keeps what the profile has."""
+    is_kept = attributes.of(topic.attribute).many or not facts
+    evidence = [one for fact in facts for one in fact.evidence or (fact.record,)]
+    evidence += [one for record in active for one in record.evidence if is_kept]
+    trusts = [*(fact.trust for fact in facts), *(one.trust for one in active if is_kept)]
+    return tuple(dict.fromkeys(evidence))[:MOST_EVIDENCE], rules.lowest_trust(trusts)
 
 
-def _key(fact: Fact, owners: Mapping[str | None, str]) -> str:
-    """Name the key: the attribute, after the person's name unless the profile is about them."""
-    name = fact.attribute.replace(":", "_").replace(" ", "_")
-    subject = words.normalise(fact.subject)
-    owner = owners.get(fact.user)
-    if subject == owner or (fact.user is not None and subject == words.normalise(fact.user)):
-        return name
-    return f"{'-'.join(words.WORD.findall(subject))}.{name}"
+def _value(
+    topic: Topic, held: Sequence[Fact], active: Sequence[Record], dropped: Sequence[Contradiction]
+) -> Any:
+    """Choose the newest value, or list all that hold after those of the profile.
+
+    None if nothing is left.
+    """
+    gone = {(one.record, one.value) for one in dropped}
+    before = [
+        line
+        for record in active
+        for line in profile.texts_of(record.metadata.get("value"))
+        if (record.id, line) not in gone
+    ]
+    if not attributes.of(topic.attribute).many:
+        return held[-1].value if held else before[-1] if before else None
+    lines = [*before, *(fact.value for fact in held)]
+    return list({words.normalise(line): line for line in reversed(lines)}.values())[::-1] or None
 
 
-def _owners(profiles: Iterable[Record]) -> dict[str | None, str]:
-    """Read whom each user's profile is about, where it has a name."""
-    return {
-        record.user: words.normalise(str(record.metadata.get("value")))
-        for record in profiles
-        if profile.same_key(str(record.metadata.get("profile_key")), "name")
-    }
+def _rests_on(entry: Record, fact: Fact) -> bool:
+    """Tell if a record of the profile was made of a fact, or cites what the fact cites."""
+    if entry.metadata.get("origin") == ORIGIN:
+        return True
+    return not {fact.record, *fact.evidence}.isdisjoint(entry.evidence)
 
 
-def _by_key(records: Iterable[Record]) -> dict[tuple[str | None, str], list[Record]]:
-    by_key: dict[tuple[str | None, str], list[Record]] = {}
+def _sentence(fact: Fact) -> str:
+    return attributes.sentence(fact.subject, fact.attribute, fact.value, negated=fact.negated)
+
+
+class _Owners:
+    """Whom each user's profile is about."""
+
+    def __init__(self, facts: Iterable[Fact], profiles: Iterable[Record]) -> None:
+        self._names: dict[str | None, str] = {
+            record.user: str(record.metadata.get("value"))
+            for record in profiles
+            if profile.same_key(str(record.metadata.get("profile_key")), NAME)
+        }
+        self._named: dict[str | None, dict[str, str]] = {}  # who gave which name
+        for fact in facts:
+            if fact.attribute == NAME and fact.state is State.ACTIVE and not fact.negated:
+                self._named.setdefault(fact.user, {})[words.normalise(fact.subject)] = fact.value
+
+    def key(self, fact: Fact, attribute: str) -> str:
+        """Name a key: the attribute, after the person's name unless the profile is about them."""
+        name = _key_of(attribute)
+        subject = words.normalise(fact.subject)
+        if self._is_owner(fact.user, subject) or (
+            attribute == NAME and self._is_only_name(fact.user)
+        ):
+            return name
+        return f"{'-'.join(words.WORD.findall(subject))}.{name}"
+
+    def _is_owner(self, user: str | None, subject: str) -> bool:
+        if subject in SELF or (user is not None and subject == words.normalise(user)):
+            return True
+        owner = self._names.get(user)
+        if owner is None:
+            return False
+        given = self._named.get(user, {}).get(subject, subject)
+        return words.normalise(owner) in (subject, words.normalise(given))
+
+    def _is_only_name(self, user: str | None) -> bool:
+        """Tell if nobody else gave a name, and the profile has none."""
+        return user not in self._names and len(self._named.get(user, {})) <= 1
+
+
+def _key_of(attribute: str) -> str:
+    """Name the key of an attribute: instruction:garden/language -> instructions.garden.language."""
+    if attribute.startswith(attributes.INSTRUCTION):
+        topic = attribute.removeprefix(attributes.INSTRUCTION).replace("/", ".")
+        return f"{profile.INSTRUCTIONS}.{topic.replace(' ', '_')}"
+    return attribute.replace(":", "_").replace(" ", "_")
+
+
+def _by_key(records: Iterable[Record]) -> Mapping[Place, list[Record]]:
+    by_key: dict[Place, list[Record]] = {}
     for record in records:
         key = words.normalise(str(record.metadata.get("profile_key")))
         by_key.setdefault((record.user, key), []).append(record)
@@ -110,7 +265,12 @@ def _by_key(records: Iterable[Record]) -> dict[tuple[str | None, str], list[Reco
 
 
 def _is_same(record: Record, value: Any) -> bool:
-    return _lines(record.metadata.get("value")) == _lines(value)
+    return says_the_same(record.metadata.get("value"), value)
+
+
+def says_the_same(one: Any, other: Any) -> bool:
+    """Tell if two values say the same, in whatever order and spelling."""
+    return _lines(one) == _lines(other)
 
 
 def _lines(value: Any) -> list[str]:

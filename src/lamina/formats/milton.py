@@ -15,6 +15,7 @@ from lamina.formats.entries import Entry, Fields
 from lamina.model.record import Layer, Record, iso
 from lamina.text.words import shown
 
+ADDED = ("instructions", "conflicts")  # what a profile has beyond the document
 ITEM, PROFILE, PROJECT = "memory_item", "user_profile", "project_memory"
 PAYLOADS: Mapping[str, tuple[str, ...]] = {
     ITEM: tuple("id ts agent type content tags importance source request_id evidence".split()),
@@ -65,8 +66,15 @@ def long_line_of(record: Record) -> dict[str, Any]:
 
 
 def profile_line(profile: Fields) -> dict[str, Any]:
-    """Write a UserProfile as a line, with every field that it promises."""
-    return _summary(PROFILE, profile)
+    """Write a UserProfile as a line, with every field that it promises.
+
+    The document has no instructions: they are preferences, under their whole keys.
+    """
+    fields = {name: value for name, value in profile.items() if name not in ADDED}
+    told = profile.get("instructions") or {}
+    always = {f"instructions.{topic}": said for topic, said in told.items()}
+    preferences = {**(profile.get("preferences") or {}), **always}
+    return _summary(PROFILE, {**fields, "preferences": preferences})
 
 
 def project_line(project: Fields) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from lamina.model.record import Layer, State
 from lamina.text.words import shown
 
 REASON = "it was in the profile of an imported file"
-ABOUT = ("last_updated", "evidence_ids", "seq")  # what a summary says about itself
+ABOUT = ("last_updated", "evidence_ids", "conflicts", "seq")  # what a summary says about itself
 EMPTY: tuple[object, ...] = (None, "", [], {})
 
 

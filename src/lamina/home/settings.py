@@ -206,6 +206,12 @@ SETTINGS = (
         bounds=(0, 1_000_000_000),
     ),
     Setting(
+        "sleep.likely",
+        50,
+        "how sure a claim must be to be proposed, if not sure enough for a fact, in per cent",
+        bounds=(0, 100),
+    ),
+    Setting(
         "sleep.sure", 65, "how sure a claim must be to become a fact, in per cent", bounds=(0, 100)
     ),
     Setting(

@@ -21,8 +21,10 @@ from lamina.engines.compression import (
     Target,
 )
 from lamina.engines.profile import ProjectMemory, UserProfile
+from lamina.engines.tastes import Contradiction
 from lamina.errors import InvalidInput, LaminaError
 from lamina.home.folder import make_private_folder, refuse_link, write_private
+from lamina.memory import profile_facts
 from lamina.memory.scope import Part
 from lamina.model import clock as clocks
 from lamina.model import rules
@@ -53,7 +55,16 @@ class Profiles(Part):
         """Return the profile of the user; without a user, that of nobody in particular."""
         chosen = profile.by_key(self._in_scope(self._people(State.ACTIVE))).values()
         self._scope.audit("user_profile", tuple(record.id for record in chosen))
-        return profile.project_profile(chosen)
+        found = self.conflicts([*chosen])
+        return structs.replace(
+            profile.project_profile(chosen), conflicts=[one.to_dict() for one in found]
+        )
+
+    def conflicts(self, entries: Sequence[Record] | None = None) -> list[Contradiction]:
+        """List what the profile says, here or in some records, although the facts differ."""
+        if entries is None:
+            entries = self._people(State.ACTIVE)
+        return profile_facts.conflicts(self._store, entries, self._scope.user)
 
     def projects(self) -> list[ProjectMemory]:
         """Say where each project stands, by name."""
@@ -392,7 +403,9 @@ def _checked_hours(value: object) -> float:
 
 
 def _written(told: UserProfile) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(told.to_dict()), indent=2) + b"\n"
+    """Write what the profile says; its conflicts change with the facts, and a file does not."""
+    fields = {name: value for name, value in told.to_dict().items() if name != "conflicts"}
+    return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
 
 
 def _content(path: Path) -> bytes | None:

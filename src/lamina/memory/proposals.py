@@ -67,39 +67,50 @@ class Proposals(Part):
 
     def request_forget(self, record: Record, reason: str) -> Record:
         """Ask a person to forget a record. Asking again adds nothing."""
-        why, asked = rules.reason(reason), {review.FORGET: record.id}
+        why = rules.reason(reason)
+        with self._store.change(
+            self._scope.actor, "forget.request", self._scope.clock(), note={"reason": why}
+        ) as transaction:
+            earlier = self.earlier_request(record)
+            if earlier is None:
+                return self.ask_to_forget(transaction, record, why)
+            if earlier.state is State.CONSTRAINED:
+                return earlier
+            raise Refused(
+                f"somebody has declined to forget {record.id}, in record {earlier.id}",
+                rejected=earlier.id,
+            )
+
+    def ask_to_forget(self, transaction: Transaction, record: Record, why: str) -> Record:
+        """Store a request to forget a record, which waits for a person."""
         item = {
             "content": f"Forget {record.id}: {why}",
             "layer": Layer.EPISODIC,
             "kind": "request",
-            "metadata": asked,
+            "metadata": {review.FORGET: record.id},
         }
         made = structs.replace(
             self._scope.draft({**item, "evidence": [record.id]}),
             state=State.CONSTRAINED,
             user=record.user,
         )
-        with self._store.change(
-            self._scope.actor, "forget.request", self._scope.clock(), note={"reason": why}
-        ) as transaction:
-            transaction.check_evidence(made, self._scope.note_crossing)
-            chosen = Filter(
-                record.user,
-                (Layer.EPISODIC,),
-                (State.CONSTRAINED, State.TOMBSTONED),
-                metadata=rules.facets(asked),
-            )
-            for earlier in map(self._store.record, transaction.listed(chosen)):
-                if review.to_forget(earlier) == record.id and earlier.state is State.CONSTRAINED:
-                    return earlier
-                if self._store.rejections.has(earlier.id):
-                    raise Refused(
-                        f"somebody has declined to forget {record.id}, in record {earlier.id}",
-                        rejected=earlier.id,
-                    )
-            (request,) = transaction.insert([transaction.derived(made)])
-            transaction.guard.check_new(request)
-            return request
+        transaction.check_evidence(made, self._scope.note_crossing)
+        (request,) = transaction.insert([transaction.derived(made)])
+        transaction.guard.check_new(request)
+        return request
+
+    def earlier_request(self, record: Record) -> Record | None:
+        """Find the request to forget a record that waits, or else one that was declined."""
+        chosen = Filter(
+            record.user,
+            (Layer.EPISODIC,),
+            (State.CONSTRAINED, State.TOMBSTONED),
+            metadata=rules.facets({review.FORGET: record.id}),
+        )
+        asked = [one for one in self._store.listed(chosen, EVERY) if _asks_for(one, record)]
+        waiting = [one for one in asked if one.state is State.CONSTRAINED]
+        declined = (one for one in asked if self._store.rejections.has(one.id))
+        return waiting[0] if waiting else next(declined, None)
 
     def compact(self, create: bool) -> list[dict[str, Any]]:
         """Group semantic records that could be one; with `create` propose each group."""
@@ -271,6 +282,10 @@ class Proposals(Part):
         )
         trust = rules.lowest_trust([made.trust, group.trust])
         return structs.replace(made, state=State.CONSTRAINED, trust=trust, user=group.user)
+
+
+def _asks_for(request: Record, record: Record) -> bool:
+    return review.to_forget(request) == record.id
 
 
 def _was_active(told: Sequence[Event]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from lamina.engines import review
 from lamina.engines.review import Effect, Proposal, VersionedRecord
 from lamina.errors import Conflict, NotFound, Refused
+from lamina.memory import profile_facts
 from lamina.model import slots
 from lamina.model.record import Layer, Record, State
 from lamina.model.rejection import replaced_ids
@@ -77,8 +78,11 @@ def _effects(
     replaced = _replaced(store, waiting)
     with store.read() as db:
         unfounded = grounds.groundless(db, [one.record for one in waiting])
+    outdated = profile_facts.outdated(store, [one.record for one in waiting])
+    problems = {name: f"{review.OVERTAKEN}: {why}" for name, why in outdated.items()}
+    problems |= dict.fromkeys(unfounded, GROUNDLESS)
     return [
-        _effect(store, one, others, barred, one.record.id in unfounded)
+        _effect(store, one, others, barred, problems.get(one.record.id))
         for one, others in zip(waiting, replaced, strict=True)
     ]
 
@@ -88,7 +92,7 @@ def _effect(
     waiting: VersionedRecord,
     standing: Sequence[VersionedRecord],
     barred: RejectedValues,
-    is_groundless: bool,
+    unsupported: str | None,
 ) -> Effect:
     record = waiting.record
     if (
@@ -98,7 +102,7 @@ def _effect(
     ):
         return Effect(record, waiting.event, (), f"{standing[0].record.id} has its name")
     replaced = tuple(other.record for other in standing)
-    problem = _problem(waiting, standing, barred) or (GROUNDLESS if is_groundless else None)
+    problem = _problem(waiting, standing, barred) or unsupported
     return Effect(record, waiting.event, replaced, problem)
 
 

@@ -11,6 +11,7 @@ from lamina.engines import correction, facts, profile, review
 from lamina.engines.claims import attributes
 from lamina.engines.review import VersionedRecord
 from lamina.errors import Conflict, Forbidden, NotFound, Refused
+from lamina.memory import profile_facts
 from lamina.memory.proposals import PROPOSE, QUARANTINE
 from lamina.memory.scope import Part
 from lamina.model import rejection, rules, slots
@@ -43,6 +44,9 @@ class Reviews(Part):
             replaced = self._replaced(transaction, entry.record)
             review.check_fresh(entry, replaced)
             review.check_grounded(entry.record, grounds(transaction.db, entry.record))
+            review.check_supported(
+                entry.record, profile_facts.outdated(self._store, [entry.record])
+            )
             statements = self._scope.parts.statements
             stated = statements.confirm(transaction, entry.record)
             if stated is None:

@@ -76,6 +76,7 @@ class Status:
             archived_count = archived.count(db, user)
             open_runs = len(records.open_runs(db, user))
             unfounded = grounds.count_groundless(store, db, user)
+        conflicts = len(scope.parts.profiles.conflicts())
         report: dict[str, Any] = {
             "store": store.id,
             "place": store.database.address,
@@ -88,8 +89,10 @@ class Status:
                 *scope.parts.derived.search_problems(),
                 *map(bursts.message, found),
                 *([_of_groundless(unfounded)] if unfounded else []),
+                *([_of_conflicts(conflicts)] if conflicts else []),
             ],
             "groundless": unfounded,
+            "conflicts": conflicts,
         }
         if user is None:
             head = store.head()
@@ -118,6 +121,7 @@ class Status:
             "open_runs": 0,
             "bursts": [],
             "groundless": 0,
+            "conflicts": 0,
             "problems": self.problems(),
         }
 
@@ -175,4 +179,12 @@ def _of_groundless(number: int) -> str:
     return (
         f"{told} only on what was forgotten, superseded or erased; `lamina facts` marks them,"
         " `lamina review reject ID --reason …` keeps one out"
+    )
+
+
+def _of_conflicts(number: int) -> str:
+    told = "1 value" if number == 1 else f"{number:,} values"
+    return (
+        f"the facts say otherwise about {told} of the profile; `lamina profile show` says which,"
+        " `lamina sleep` proposes a change"
     )

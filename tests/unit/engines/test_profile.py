@@ -27,6 +27,7 @@ from tests.conftest import START
 from tests.unit.engines.samples import record, told
 
 FIELDS = [
+    "instructions",
     *(
         "name",
         "preferences",
@@ -36,7 +37,7 @@ FIELDS = [
         "communication_style",
         "environment",
     ),
-    *("stable_facts", "do_not_assume", "last_updated", "evidence_ids"),
+    *("stable_facts", "do_not_assume", "last_updated", "evidence_ids", "conflicts"),
 ]
 
 
@@ -66,6 +67,9 @@ def test_every_key_has_its_field() -> None:
             "drink": "tea",
             "editor.theme": "dark",
             "schedule": "tight",
+            "Instructions.language": "answer in German",
+            "instructions.garden.units": "use metres",
+            "instructions": "none",
         }
     )
     assert found.name == "Ana"
@@ -80,12 +84,18 @@ def test_every_key_has_its_field() -> None:
         ["drinks coffee"],
     )
     assert (found.communication_style, found.environment) == ("short", "work")
-    assert found.preferences == {"drink": "tea", "editor.theme": "dark", "schedule": "tight"}
+    assert found.preferences == {
+        "drink": "tea",
+        "editor.theme": "dark",
+        "schedule": "tight",
+        "instructions": "none",
+    }
+    assert found.instructions == {"language": "answer in German", "garden.units": "use metres"}
 
 
 def test_a_profile_has_exactly_the_fields_of_the_documents() -> None:
-    """R10: `to_dict` has the fields of both documents, in plain JSON values, also when
-    nothing is known."""
+    """R10, S8: `to_dict` has the fields of both documents, the standing instructions first and
+    what the facts say otherwise last, in plain JSON values, also when nothing is known."""
     assert list(UserProfile().to_dict()) == FIELDS
     assert UserProfile().to_dict()["name"] is None
     assert projected({"name": "Ana"}).to_dict()["last_updated"] == "2026-05-01T09:00:00.000000Z"

@@ -29,7 +29,7 @@ def test_a_taste_is_proposed_with_its_sources() -> None:
     least of it."""
     (made,) = tastes.plan([fact(2, value="jazz", trust=Trust.EXTERNAL), fact(1)], [], [])
     assert (made.user, made.key, made.value) == ("ana", "likes", ["tea", "jazz"])
-    assert (made.evidence, made.trust, made.replaces) == (("turn2", "turn1"), Trust.EXTERNAL, ())
+    assert (made.evidence, made.trust, made.replaces) == (("turn1", "turn2"), Trust.EXTERNAL, ())
 
 
 @pytest.mark.parametrize("attribute", ["lives_in", "did", "owns"])

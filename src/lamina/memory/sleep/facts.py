@@ -66,7 +66,8 @@ class FactWriter:
         self._store = scope.store
         self._listener = listener
         self._records = FactRecords(scope)
-        self._sure = scope.settings["sleep.sure"] / 100  # less sure claims are left alone
+        self._sure = scope.settings["sleep.sure"] / 100  # less sure claims are only proposed
+        self._likely = scope.settings["sleep.likely"] / 100  # or left alone
         self._check = check
 
     def plan(self) -> list[ClaimEffect]:
@@ -82,8 +83,7 @@ class FactWriter:
             if not turns:
                 return told
             for claim, source, is_own in self._said(turns, heard):
-                step = known.decide(claim, source)
-                step = facts.restated(step, source) if is_own else step
+                step = self._decided(known, claim, source, is_own)
                 barred = self._store.rejections.of(
                     believed(self._records.drafted(claim, source, step))
                 )
@@ -159,17 +159,30 @@ class FactWriter:
             )
             for record, claims in zip(session, read, strict=True):
                 source = source_of(record, episodes.get(record.id))
-                sure = [
+                told = [
                     facts.planned(claim, source)
                     for claim in claims
-                    if claim.confidence >= self._sure
+                    if claim.confidence >= min(self._likely, self._sure)
                 ]
+                sure = [claim for claim in told if self._is_sure(claim)]
                 is_own = record.layer is Layer.SEMANTIC and len(sure) == 1
-                found[record.id] = [(claim, source, is_own) for claim in sure]
+                found[record.id] = [
+                    (claim, source, is_own and self._is_sure(claim)) for claim in told
+                ]
                 for claim in sure:
                     heard.hear(claim, source)
         for record in turns:
             yield from found[record.id]
+
+    def _is_sure(self, claim: Claim) -> bool:
+        return claim.confidence >= self._sure
+
+    def _decided(self, known: KnownFacts, claim: Claim, source: Source, is_own: bool) -> Step:
+        """Decide what a claim does; one that is only likely changes nothing by itself."""
+        step = known.decide(claim, source)
+        if not self._is_sure(claim):
+            return facts.doubted(step)
+        return facts.restated(step, source) if is_own else step
 
     def _absorb(
         self, transaction: Transaction, said: Sequence[tuple[Claim, Source, bool]]
@@ -189,8 +202,7 @@ class FactWriter:
         )
         for claim, source, is_own in said:
             self._check()
-            step = known.decide(claim, source)
-            step = facts.restated(step, source) if is_own else step
+            step = self._decided(known, claim, source, is_own)
             made = self._records.drafted(claim, source, step)
             if transaction.guard.rejected(believed(made)) is not None:
                 done["rejected"] += 1

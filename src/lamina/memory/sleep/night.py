@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from lamina.engines import aging, facts, profile, summary, tastes, workflows
+from lamina.engines import aging, profile, summary, tastes, workflows
 from lamina.engines.aging import Adjusted
 from lamina.engines.facts import ORIGIN
+from lamina.engines.review import REJECT
 from lamina.engines.summary import Summary
 from lamina.engines.tastes import Taste
 from lamina.engines.workflows import Workflow
 from lamina.errors import Interrupted, InvalidInput
+from lamina.memory import profile_facts
 from lamina.memory.sleep import comparison, reading
 from lamina.memory.sleep.facts import ACTION, FactWriter, Progress
 from lamina.model import rules
@@ -27,6 +29,8 @@ from lamina.text.words import shown
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
 
+# It quotes no fact: a request is no part of what is erased with one.
+UNSUPPORTED = "the facts do not support it any more; `lamina profile show` says why"
 Rejected = Callable[[Draft], str | None]
 
 
@@ -128,7 +132,7 @@ class Night:
                 told = comparison.compared(told, [one.to_dict() for one in beside.plan()])
             return {
                 "facts": told,
-                "tastes": [{"key": one.key, "value": one.value} for one in self._tastes(rejected)],
+                "tastes": [_told(one) for one in self._tastes(rejected)],
                 "summaries": [
                     {"why": one.why, "content": one.content} for one in self._summaries()
                 ],
@@ -149,14 +153,19 @@ class Night:
         """Propose keys of the profile; newer knowledge replaces earlier proposals of ours."""
         made = 0
         for taste in self._tastes(transaction.guard.rejected):
-            if not self._may_propose(transaction):
+            is_change = taste.value is not None or taste.ends
+            if is_change and not self._may_propose(transaction):
                 break
             for former in taste.replaces:
                 row = transaction.find(former)
                 assert row is not None, "nobody else can write now"
                 transaction.update(row, state=State.TOMBSTONED)
-            transaction.insert([self._of_taste(taste)])
-            made += 1
+            if taste.value is not None:
+                transaction.insert([self._of_taste(taste)])
+            for record in map(self._store.get, taste.ends):
+                assert record is not None, "nobody else can write now"
+                self._scope.parts.proposals.ask_to_forget(transaction, record, UNSUPPORTED)
+            made += bool(is_change)
         return made
 
     def _sum_up(self, transaction: Transaction) -> int:
@@ -205,11 +214,7 @@ class Night:
         return self._scope.actor.role is Role.OPERATOR or transaction.guard.allowance() > 0
 
     def _tastes(self, rejected: Rejected) -> list[Taste]:
-        known = [
-            facts.fact_of(one)
-            for one in self._store.night.facts((State.ACTIVE,), None)
-            if facts.is_fact(one)
-        ]
+        known = profile_facts.facts_of_profiles(self._store, None)
 
         def is_rejected(user: str | None, key: str, value: str) -> bool:
             item = profile.item(key, value, ORIGIN, len(value) + rules.MAX_LABEL)
@@ -218,12 +223,31 @@ class Night:
             )
             return rejected(made) is not None
 
-        return tastes.plan(
-            known, self._people(State.ACTIVE), self._people(State.CONSTRAINED), is_rejected
+        active, waiting = (
+            profile_facts.people(self._store, state) for state in (State.ACTIVE, State.CONSTRAINED)
         )
+        planned = tastes.plan(known, active, waiting, is_rejected)
+        by_id = {record.id: record for record in active}
+        return [one for taste in planned if (one := self._undecided(taste, by_id)) is not None]
 
-    def _people(self, state: State) -> list[Record]:
-        return self._store.listed(Filter(None, (Layer.PROFILE,), (state,)), EVERY)
+    def _undecided(self, taste: Taste, active: Mapping[str, Record]) -> Taste | None:
+        """Leave out what a person was asked already: a removal, or a list without a value."""
+        if taste.value is not None:
+            return None if taste.dropped and self._is_declined(taste) else taste
+        proposals = self._scope.parts.proposals
+        ends = tuple(one for one in taste.ends if not proposals.earlier_request(active[one]))
+        return structs.replace(taste, ends=ends) if ends or taste.replaces else None
+
+    def _is_declined(self, taste: Taste) -> bool:
+        """Tell if a person has rejected this value: that keeps out none that the profile has."""
+        place = Filter(taste.user, (Layer.PROFILE,), (State.TOMBSTONED,))
+        return any(
+            record.user == taste.user
+            and profile.same_key(str(record.metadata.get("profile_key")), taste.key)
+            and tastes.says_the_same(record.metadata.get("value"), taste.value)
+            and self._store.history(record.id)[-1].action == REJECT
+            for record in self._store.listed(place, EVERY)
+        )
 
     def _summaries(self) -> list[Summary]:
         now = self._scope.clock()
@@ -238,6 +262,8 @@ class Night:
     def _of_taste(self, taste: Taste) -> Draft:
         count = len(taste.evidence)
         reason = f"said in {count:,} {'memory' if count == 1 else 'memories'}"
+        if taste.dropped:
+            reason = f"{reason}; without what the facts contradict"
         item = profile.item(
             taste.key, taste.value, reason, self._store.settings["content.max_bytes"], origin=ORIGIN
         )
@@ -278,6 +304,17 @@ class Night:
         made = rules.in_layer(Layer.PROCEDURAL, self._scope.draft(item))
         trust = rules.lowest_trust((made.trust, one.trust))
         return structs.replace(made, state=State.CONSTRAINED, user=one.user, trust=trust)
+
+
+def _told(taste: Taste) -> dict[str, Any]:
+    """Describe a proposal for the profile; without a value, it is to be taken out."""
+    told = {"key": taste.key, "value": taste.value}
+    return {**told, "why": _reasons(taste)} if taste.dropped else told
+
+
+def _reasons(taste: Taste) -> str:
+    """Say what speaks against values of the profile."""
+    return "; ".join(dict.fromkeys(one.why for one in taste.dropped))
 
 
 def _aging(one: Aging, wanted: tuple[float, datetime] | None) -> aging.Usage:

@@ -121,6 +121,13 @@ class Night:
         with self._store.database.snapshot() as connection:
             return self._records(facts(connection, states, user))
 
+    def facts_with(
+        self, attributes: Sequence[str], beginnings: Sequence[str], user: str | None
+    ) -> list[Record]:
+        """Read the facts in any state whose attribute is one of some, or begins like others."""
+        with self._store.database.snapshot() as connection:
+            return self._records(facts_with(connection, attributes, beginnings, user))
+
     def episodes(self, ids: Sequence[str]) -> dict[str, str]:
         """Map turns to the episodes that they belong to."""
         with self._store.database.snapshot() as connection:
@@ -304,6 +311,20 @@ def facts(connection: Connection, states: tuple[str, ...], user: str | None) -> 
         " AND (? IS NULL OR user IS NULL OR user = ?) ORDER BY seq"
     )
     return list(rows(connection, query, (*states, user, user)))
+
+
+def facts_with(
+    connection: Connection, attributes: Sequence[str], beginnings: Sequence[str], user: str | None
+) -> list[Row]:
+    """Read the rows of facts with some attributes, in any state, oldest first."""
+    alike = "".join(" OR value LIKE ?" for _ in beginnings)
+    query = (
+        f"{records.SELECT} WHERE layer = 'semantic' AND seq IN (SELECT record FROM facets"
+        f" WHERE name = 'attribute' AND (value IN ({records.marks(attributes)}){alike}))"
+        " AND (? IS NULL OR user IS NULL OR user = ?) ORDER BY seq"
+    )
+    begin = [f"{beginning}%" for beginning in beginnings]
+    return list(rows(connection, query, (*attributes, *begin, user, user)))
 
 
 def about(connection: Connection, subject: str, attributes: Sequence[str]) -> list[Row]:

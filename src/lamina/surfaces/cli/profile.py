@@ -99,6 +99,9 @@ def _lines_of_profile(found: UserProfile) -> Iterator[tuple[str, Any]]:
     for name, value in found.to_dict().items():
         if name == "evidence_ids":
             yield "evidence", f"{len(value)} record{'' if len(value) == 1 else 's'}"
+        elif name == "conflicts":
+            for one in value:
+                yield "conflict", f"{one['key']} {one['value']}: {one['why']}"
         elif isinstance(value, dict):
             for entry, item in value.items():
                 yield f"{name}.{entry}", _as_text(item)

@@ -62,7 +62,7 @@ def _show_plan(plan: dict[str, Any], limit: int) -> None:
             click.echo(f"and {len(rows) - limit:,} more")
     for name in NOUNS:
         for item in plan.get(name, ()):
-            what = f"{item['key']}: {item['value']}" if "key" in item else item["content"]
+            what = _of_profile(item) if "key" in item else item["content"]
             why = f" ({reveal(item['why'])})" if "why" in item else ""
             click.echo(f"{name}: {one_line(str(what), 100)}{why}")
     if not any(plan.get(name) for name in ("facts", *NOUNS)):
@@ -83,6 +83,12 @@ def _show_model(report: dict[str, Any]) -> None:
         click.echo(f"model {one_line(report['model']['name'], 80)}: {used(report['model'])}")
     for note in report.get("notes", ()):
         output.attention(note, err=True)
+
+
+def _of_profile(item: dict[str, Any]) -> str:
+    """Write a key of the profile with its new value, or that it is to go."""
+    key, value = item["key"], item["value"]
+    return f"{key}: nothing" if value is None else f"{key}: {value}"
 
 
 def _show_waiting(number: int) -> None:

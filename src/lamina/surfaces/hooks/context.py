@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lamina.engines import awareness
+from lamina.engines.profile import is_standing
 from lamina.memory.agent import Memory
 from lamina.model.record import Hit, Layer
 from lamina.search import context, echoes
@@ -33,6 +34,7 @@ WHETHER = frozenset(("if", "whether"))
 # So many more hits are looked at, since some were said in this very session; then more, where most
 # were.
 BESIDE = (12, 200)
+ENTRIES = 100  # of the profile, among which standing instructions are looked for
 IN_A_ROW = 2  # messages that hooks kept, before another memory has its turn
 
 
@@ -53,7 +55,9 @@ def at_start(memory: Memory, about: str, switches: Switches) -> str:
         return ""
     waiting = pending(memory.pending(), limit, room // 2)
     room -= len(waiting) + 2
-    profile = [Hit(record, 0.0, {}) for record in memory.list(layers=(Layer.PROFILE,), limit=limit)]
+    entries = memory.list(layers=(Layer.PROFILE,), limit=ENTRIES)
+    entries.sort(key=lambda record: not is_standing(record))  # instructions hold in every session
+    profile = [Hit(record, 0.0, {}) for record in entries[:limit]]
     related = memory.search(about, limit, layers=KNOWN) if words.is_visible(about) else ()
     hits = list({hit.record.id: hit for hit in (*profile, *related)}.values())[:limit]
     known = context.make_context(hits, room).text if room >= context.LEAST else ""

@@ -105,6 +105,7 @@ PROPOSAL: dict[str, Any] = {
     "similar": [],
 }
 PROFILE: dict[str, Any] = {
+    "instructions": {"language": "answer in German"},
     "name": "Ana",
     "preferences": {"drink": "tea"},
     "schedule": {"wake_up": "06:30"},
@@ -116,6 +117,7 @@ PROFILE: dict[str, Any] = {
     "do_not_assume": [],
     "last_updated": AT,
     "evidence_ids": [ID],
+    "conflicts": [],
 }
 PROJECT: dict[str, Any] = {
     "project_name": "garden",
