@@ -66,8 +66,8 @@ class FactWriter:
         self._store = scope.store
         self._listener = listener
         self._records = FactRecords(scope)
-        self._sure = scope.settings["sleep.sure"] / 100  # less sure claims are only proposed
-        self._likely = scope.settings["sleep.likely"] / 100  # or left alone
+        self._sure: float = scope.settings["sleep.sure"] / 100  # less sure claims are only proposed
+        self._likely: float = scope.settings["sleep.likely"] / 100  # or left alone
         self._check = check
 
     def plan(self) -> list[ClaimEffect]:
