@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -51,6 +52,7 @@ class Knowing(RuleBasedStateMachine):
         self.desk = Desk(Path(self._folder.name))
         self.barred: dict[str, set[bytes]] = {}  # by the record that was taken back
         self.taken: Counter[str] = Counter()
+        self.has_declined = False  # whether a person kept something in the profile
 
     @initialize()
     def open(self) -> None:
@@ -143,6 +145,35 @@ class Knowing(RuleBasedStateMachine):
         self.op.reject(record.id, "no")
         self.barred[record.id] = set(rejection.fingerprints(record)) - held.keys()
 
+    @rule(place=places, is_confirmed=st.booleans())
+    def judge_profile(self, place: int, is_confirmed: bool) -> None:
+        """V5: what the queue shows without a problem can be confirmed, and the rest cannot."""
+        waiting = [one for one in self.op.proposals() if "profile_key" in one.record.metadata]
+        if not waiting:
+            return
+        chosen = waiting[place % len(waiting)]
+        if not is_confirmed:
+            self.op.reject(chosen.record.id, "no")
+            self.has_declined = True
+        elif chosen.problem is None:
+            self.op.confirm(chosen.record.id)
+            self.taken["profile"] += 1
+        else:
+            with pytest.raises(Conflict):
+                self.op.confirm(chosen.record.id)
+
+    @rule()
+    def follow_every_advice(self) -> None:
+        """R10: a person who does all that sleep proposes has a profile without conflicts."""
+        self.op.sleep()
+        for one in self.op.proposals():
+            asked = one.record.metadata.get("forget")
+            if "profile_key" in one.record.metadata:
+                self.op.confirm(one.record.id)
+            elif asked is not None:
+                self.op.forget(asked, "the facts have changed")
+        assert self.has_declined or self.op.user_profile().conflicts == []
+
     @rule(place=st.integers(0, 3))
     def undo(self, place: int) -> None:
         log = self.op.audit_log(10)
@@ -196,6 +227,19 @@ class Knowing(RuleBasedStateMachine):
             made_since = [one for one in known if one.state is State.ACTIVE]
             assert not out & set(self.fingerprints(made_since))
 
+    @invariant()
+    def the_profile_agrees_or_says_so(self) -> None:
+        """R10: what the profile has from the facts is a fact, or shows as a conflict."""
+        found = self.op.user_profile()
+        doubted = {(one["key"], one["value"]) for one in found.conflicts}
+        held = [fact for fact in self.known() if not fact.negated]
+        for key, lines in found.preferences.items():
+            attribute = key.removeprefix("ana.")
+            values = [fact.value for fact in held if fact.attribute == attribute]
+            for line in lines:
+                is_held = any(facts.same_value(attribute, line, value) for value in values)
+                assert is_held is ((key, line) not in doubted), (key, line)
+
     def active(self) -> list[Record]:
         found = self.op.list(layers=["semantic"], limit=500)
         return [one for one in found if facts.is_fact(one)]
@@ -213,6 +257,6 @@ class Knowing(RuleBasedStateMachine):
 
 
 def test_whatever_happens_there_is_one_truth() -> None:
-    """S7, S2, V4, V6, V9, Q10: facts, timeline, `as_of`, the view of SQL and the search agree after
+    """S7, S2, R10, V4, V5, V6, V9, Q10: facts, timeline, the profile, `as_of`, the view of SQL and the search agree after
     every step, one value holds where one can, and what was taken back does not come again."""
     run_state_machine_as_test(Knowing, settings=SIZE)

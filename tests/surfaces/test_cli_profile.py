@@ -50,6 +50,24 @@ def test_the_profile_is_shown(filled: Call) -> None:
     assert filled("inspect", shown["evidence_ids"][0]).code == 0
 
 
+def test_what_the_facts_contradict_is_shown(call: Call) -> None:
+    """`profile show` has the instructions first, and says what the facts say otherwise; so does
+    `status` (H1, R10, S8)."""
+    call("remember", "I love opera.", "--layer", "episodic", "--speaker", "Ana")
+    evidence = call("list", "--json").json[0]["id"]
+    for key, value in (("ana.likes", '["opera"]'), ("instructions.language", "answer in German")):
+        call("profile", "propose", key, value, "--reason", "said so", "--evidence", evidence)
+    for one in call("review", "list", "--json").json:
+        call("review", "confirm", one["record"]["id"])
+    call("remember", "I hate opera.", "--layer", "episodic", "--speaker", "Ana")
+    call("sleep")
+    lines = [line.split() for line in call("profile", "show").out.splitlines()]
+    assert lines[0] == ["instructions.language", "answer", "in", "German"]
+    conflict = ["conflict", "ana.likes", "opera:", "Ana", "dislikes", "opera"]
+    assert conflict in lines
+    assert "1 value of the profile" in call("status").out
+
+
 def test_an_empty_profile_says_so(call: Call) -> None:
     """Where nothing is known, `profile show` says so, and --json has every field (H1, R10)."""
     assert "nothing is known yet" in call("profile", "show").out

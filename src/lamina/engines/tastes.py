@@ -81,8 +81,8 @@ class Topic(msgspec.Struct, frozen=True):
             if knowledge.excludes(fact, claim):
                 return fact, _sentence(fact)
         for fact in reversed(self.facts):
-            is_over = fact.state in (State.SUPERSEDED, State.TOMBSTONED)
-            if is_over and knowledge.says(fact, claim) and _rests_on(entry, fact):
+            is_believed = fact.state is State.ACTIVE
+            if not is_believed and knowledge.says(fact, claim) and _rests_on(entry, fact):
                 return fact, f"it holds no longer: {_sentence(fact)}"
         return None
 

@@ -140,3 +140,101 @@ def test_a_hundred_sources_are_enough() -> None:
         [],
     )
     assert made.evidence == ("same", *(f"t{number}" for number in range(1, 100)))
+
+
+# The profile follows the facts
+
+
+def test_what_the_facts_contradict_leaves_the_list() -> None:
+    """S3, R10: a value that was denied, that its opposite ended, or that rests on a fact which has
+    ended is left out of the next proposal; the reason names the record of the fact."""
+    known = profile(1, "likes", ["rain", "tea"], origin="sleep")
+    denied = fact(2, negated=True)
+    hated = fact(2, "dislikes")
+    over = fact(1, state=State.TOMBSTONED)
+    for against in (denied, hated, over):
+        (made,) = [one for one in tastes.plan([against], [known], []) if one.key == "likes"]
+        assert (made.value, made.ends) == (["rain"], ())
+        assert [(one.value, one.fact) for one in made.dropped] == [("tea", against.record)]
+
+
+def test_an_entry_of_which_nothing_is_left_is_to_go() -> None:
+    """S3, R10: it is named, and no empty value is proposed."""
+    (made,) = tastes.plan(
+        [fact(1, "diet", "vegan", state=State.SUPERSEDED)],
+        [profile(1, "diet", "vegan", origin="sleep")],
+        [],
+    )
+    assert (made.value, made.ends) == (None, (f"{1:026d}",))
+
+
+def test_what_a_person_said_does_not_rest_on_a_fact_that_only_agrees() -> None:
+    """R10, V7: an entry with other evidence stays when such a fact ends; one that cites what the
+    fact cites does not."""
+    over = fact(1, state=State.TOMBSTONED)
+    given = profile(1, "likes", ["tea"])
+    assert tastes.plan([over], [given], []) == []
+    citing = record(1, given.metadata, user="ana", evidence=over.evidence)
+    (made,) = tastes.plan([over], [citing], [])
+    assert made.ends == (citing.id,)
+
+
+def test_a_proposal_that_the_facts_overtook_is_withdrawn() -> None:
+    """V5, S3: ours alone; nothing takes its place if nothing is left to say."""
+    mine = profile(1, "likes", ["tea"], origin="sleep")
+    others = profile(2, "likes", ["tea"])
+    (made,) = tastes.plan([fact(1, state=State.SUPERSEDED)], [], [mine, others])
+    assert (made.value, made.replaces, made.ends) == (None, (mine.id,), ())
+
+
+def test_a_fact_that_holds_again_is_no_conflict() -> None:
+    """R10: of several facts that say it, one that holds is enough."""
+    known = profile(1, "likes", ["tea"], origin="sleep")
+    again = [fact(1, state=State.SUPERSEDED), fact(3)]
+    assert tastes.Topics(again, [known]).contradictions(known) == []
+
+
+# Whom it is about
+
+
+@pytest.mark.parametrize("speaker", ["user", "me", "Human"])
+def test_a_role_is_the_person_of_the_profile(speaker: str) -> None:
+    """R10, R12: who speaks as the user has plain keys; another person has a name in front."""
+    found = told(fact(1, user=None, subject=speaker), fact(2, user=None, value="jazz"))
+    assert found == {"likes": ["tea"], "ana.likes": ["jazz"]}
+
+
+def test_a_name_is_proposed() -> None:
+    """R10: the only name that was given is that of the profile; of several, each has its person's
+    name in front. Whoever gave the name of the profile has plain keys."""
+    bob = {"user": None, "subject": "Bob"}
+    named = fact(1, "name", "Bob Stone", **bob)
+    other = fact(2, "name", "Ana Lee", user=None)
+    assert told(named) == {"name": "Bob Stone"}
+    assert told(named, other) == {"bob.name": "Bob Stone", "ana.name": "Ana Lee"}
+    known = (profile(1, "name", "Bob Stone", user=None),)
+    assert told(named, fact(2, **bob), profiles=known) == {"likes": ["tea"]}
+
+
+# Instructions
+
+
+def test_instructions_have_keys_of_their_own() -> None:
+    """S8: one for each topic, in a project where one is named; the newest counts."""
+    found = told(
+        fact(1, "instruction:language", "answer in French"),
+        fact(2, "instruction:language", "answer in German"),
+        fact(3, "instruction:garden/commit messages", "keep them short"),
+    )
+    assert found == {
+        "instructions.language": "answer in German",
+        "instructions.garden.commit_messages": "keep them short",
+    }
+
+
+def test_an_instruction_that_is_taken_back_is_to_go() -> None:
+    """S8: when it is denied, as any other entry."""
+    known = profile(1, "instructions.language", "answer in German", origin="sleep")
+    taken_back = fact(2, "instruction:language", "answer in German", negated=True)
+    (made,) = tastes.plan([taken_back], [known], [])
+    assert (made.value, made.ends) == (None, (known.id,))

@@ -66,6 +66,8 @@ def problems(story: Mapping[str, Any], desk: Desk) -> Iterator[str]:
         known = [one for one in op.timeline(about) if one.attribute == attribute]
         held = [one for one in known if one.valid_to is not None or one.state == "active"]
         yield from differing(attribute, held, wanted, "timeline", ordered=True)
+    if "profile" in story:
+        yield from differing_profile(op, story["profile"])
     if not verified(op):
         yield "the trail does not hold"
 
@@ -83,9 +85,19 @@ def differing(
         yield f"{attribute} {when}: {found}, not {wanted}"
 
 
+def differing_profile(op: Operator, wanted: Mapping[str, list[str]]) -> Iterator[str]:
+    """Confirm what sleep proposes, and compare the profile."""
+    for one in op.proposals():
+        op.confirm(one.record.id)
+    profile = op.user_profile()
+    found = {key: sorted(value) for key, value in profile.preferences.items()}
+    if profile.conflicts or found != {key: sorted(value) for key, value in wanted.items()}:
+        yield f"profile: {found}, not {wanted}; {profile.conflicts}"
+
+
 @pytest.mark.parametrize("held_out", [False, True])
 def test_stories_end_as_they_should(held_out: bool) -> None:
-    """S2, S7, V6, V9, Q10: facts, `as_of` and timeline say what a reader of the story would; of
+    """S2, S7, R10, V6, V9, Q10: facts, `as_of`, timeline and profile say what a reader of the story would; of
     those that do not, each has a sentence that is not read."""
     failed = {}
     for story in STORIES:
