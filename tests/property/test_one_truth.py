@@ -23,6 +23,7 @@ from hypothesis.stateful import (
 
 from lamina.engines import facts
 from lamina.engines.claims import attributes
+from lamina.engines.review import Proposal
 from lamina.errors import Conflict, Refused
 from lamina.model import rejection
 from lamina.model.record import Record, State
@@ -145,12 +146,14 @@ class Knowing(RuleBasedStateMachine):
         self.op.reject(record.id, "no")
         self.barred[record.id] = set(rejection.fingerprints(record)) - held.keys()
 
+    def proposed(self) -> list[Proposal]:
+        return [one for one in self.op.proposals() if "profile_key" in one.record.metadata]
+
+    @precondition(lambda self: self.proposed())
     @rule(place=places, is_confirmed=st.booleans())
     def judge_profile(self, place: int, is_confirmed: bool) -> None:
         """V5: what the queue shows without a problem can be confirmed, and the rest cannot."""
-        waiting = [one for one in self.op.proposals() if "profile_key" in one.record.metadata]
-        if not waiting:
-            return
+        waiting = self.proposed()
         chosen = waiting[place % len(waiting)]
         if not is_confirmed:
             self.op.reject(chosen.record.id, "no")

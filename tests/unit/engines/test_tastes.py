@@ -207,7 +207,7 @@ def test_a_role_is_the_person_of_the_profile(speaker: str) -> None:
 def test_a_name_is_proposed() -> None:
     """R10: the only name that was given is that of the profile; of several, each has its person's
     name in front. Whoever gave the name of the profile has plain keys."""
-    bob = {"user": None, "subject": "Bob"}
+    bob: dict[str, Any] = {"user": None, "subject": "Bob"}
     named = fact(1, "name", "Bob Stone", **bob)
     other = fact(2, "name", "Ana Lee", user=None)
     assert told(named) == {"name": "Bob Stone"}

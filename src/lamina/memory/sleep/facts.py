@@ -175,7 +175,7 @@ class FactWriter:
             yield from found[record.id]
 
     def _is_sure(self, claim: Claim) -> bool:
-        return claim.confidence >= self._sure
+        return bool(claim.confidence >= self._sure)
 
     def _decided(self, known: KnownFacts, claim: Claim, source: Source, is_own: bool) -> Step:
         """Decide what a claim does; one that is only likely changes nothing by itself."""
