@@ -21,6 +21,7 @@ CORPORA: dict[str, str] = {
     "test_mcp": "MCP",
     "test_hooks": "hooks",
     "test_files": "paths",
+    "test_foreign_files": "paths",
     "test_paths": "paths",
     "test_unicode": "Unicode",
     "test_patterns": "time",
