@@ -83,6 +83,7 @@ class _Reader:
     def read(self, number: int, turn: Turn) -> list[Claim]:
         is_machine = people.is_machine(turn.speaker)
         plain = sentences.said(turn.text[-HEARD:] if is_machine else turn.text)
+        plain = plain if turn.speaker else sentences.noted(plain)
         said = Said(turn, plain, turn.speaker or "", number)
         clauses = self._clauses(said)
         claims = [] if is_machine else self._read(said, clauses)

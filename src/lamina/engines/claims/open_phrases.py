@@ -326,6 +326,9 @@ class Phrases:
         kind = self._kind(place)
         if kind in (SELF, THEY, OTHER, BE, HAVE, DO, MODAL, MARK, NOT, YOUR, CUT):
             return True
+        is_bare = kind == PLAIN and not self._text(place).endswith("s")
+        if is_bare and self._kind(place + 1) == PREPOSITION:
+            return True  # "… and play for the city team"
         if kind in (MY, ARTICLE, NAME, PLAIN, NUMBER):
             ahead = place + 1 if kind in (MY, ARTICLE) else place
             end = self._nouns(ahead) if kind != NAME else self._names(ahead)

@@ -88,6 +88,7 @@ SMALL = frozenset("a an the at in to into with from off back one".split())
 MODAL = frozenset("will would maybe can".split())
 MEANT = frozenset({"gonna", "wanna"})
 NOUNS = frozenset("love like work plan hope dream play study major aim drive ride stand".split())
+VERBAL = frozenset("as at for".split())  # behind a word that may be a noun, they make it a verb
 PARENTS = frozenset(
     "mum mom dad mother father grandma grandpa nan gran mama papa granny grandad granddad".split()
 )
@@ -196,7 +197,9 @@ def _is_joint(
     """Tell if another verb of the same subject begins here."""
     word, start, _ = listed[place]
     before = plain[max(first.after, start - NEAR) : start]
-    if start <= first.after or word in NOUNS or word in SMALL or not JOINED.search(before):
+    following = listed[place + 1].word if place + 1 < len(listed) else ""
+    is_noun = word in NOUNS and following not in VERBAL  # "and work", but not "and work at"
+    if start <= first.after or is_noun or word in SMALL or not JOINED.search(before):
         return False
     if first.subject.kind == "self" and word.endswith("s") and word not in AUXILIARIES:
         return False

@@ -137,6 +137,9 @@ OTHER_TONGUES = re.compile(
     re.I,
 )
 
+# Whom a note without a speaker is about, as agents write it.
+USER = re.compile(r"\b(?:the )?user\b(?='s\b|\s)", re.I)
+
 
 class Clause(NamedTuple):
     """A part of a turn with at most one subject, as a rule."""
@@ -162,6 +165,11 @@ def said(text: str) -> str:
         start, end = pasted.span("rest")
         plain = plain[:start] + MASK * (end - start) + plain[end:]
     return ENDLESS.sub(_masked, GAP.sub(lambda gap: "\n" * len(gap.group()), plain))
+
+
+def noted(plain: str) -> str:
+    """Read "the user" in a note as the name of a person; the length stays."""
+    return USER.sub(lambda found: "User".rjust(len(found.group())), plain)
 
 
 def is_english(plain: str) -> bool:

@@ -137,3 +137,32 @@ def test_a_turn_claims_the_same_thing_once() -> None:
     """S1: saying it twice in one breath is one claim."""
     found = claims("I love jazz. Jazz is my passion. I love jazz!")
     assert [(claim.attribute, claim.value) for claim in found] == [("likes", "jazz")]
+
+
+@every(
+    ("note", "attribute", "value"),
+    [
+        ("The user lives in Lisbon.", "lives_in", "Lisbon"),
+        ("user works at Acme", "employer", "Acme"),
+    ],
+)
+def test_a_note_about_the_user_names_a_person(note: str, attribute: str, value: str) -> None:
+    """S7: what an agent writes about the user is read like what is said of anybody by name."""
+    (found,) = extract([Turn(note, None, START)])
+    assert [(one.subject, one.attribute, one.value) for one in found] == [
+        ("User", attribute, value)
+    ]
+
+
+@every(
+    ("said", "attribute", "value"),
+    [
+        ("I live in Porto and work at Acme.", "employer", "Acme"),
+        ("We live in Rome and work for Initech.", "employer", "Initech"),
+    ],
+)
+def test_a_second_verb_is_read(said: str, attribute: str, value: str) -> None:
+    """S1: a word that may be a noun is a verb before at, as or for."""
+    (found,) = extract([Turn(said, "Ana", START)])
+    assert (attribute, value) in [(one.attribute, one.value) for one in found]
+    assert not any(one.attribute.startswith("does:live at") for one in found)
