@@ -260,12 +260,15 @@ def test_a_night_does_something_of_everything(base: Base) -> None:
     """S1, S2, S3, S4: what is broken below is a night in which facts come, change, are repeated,
     denied, taken back, refused and proposed, in many transactions; tastes and workflows are
     proposed, a long session is summed up, importance changes."""
+    former = {record.id for record in base.before.records}
+    new = [record for record in base.after.records if record.id not in former]
     made = Counter((record.layer, record.state) for record in base.after.records)
     made -= Counter((record.layer, record.state) for record in base.before.records)
+    proposed = [record for record in new if record.state is State.CONSTRAINED]
     assert made[Layer.SEMANTIC, State.ACTIVE] > 0
     assert made[Layer.SEMANTIC, State.SUPERSEDED] >= 6
     assert made[Layer.SEMANTIC, State.CONSTRAINED] >= 3
-    assert made[Layer.PROFILE, State.CONSTRAINED] > 0
+    assert any(record.layer is Layer.PROFILE for record in proposed)  # others were withdrawn
     assert made[Layer.PROFILE, State.TOMBSTONED] > 0  # what was proposed before gave way
     assert made[Layer.PROCEDURAL, State.CONSTRAINED] == 1
     assert sum(map(summary.is_summary, base.after.records)) == 1
@@ -319,7 +322,9 @@ def check_next_night(base: Base, home: Path) -> None:
         check_same(found, base.after)
         check_nothing_left(sleeper)
         path = sleeper.operator.home.agent_folder(AGENT) / "user_profile.json"
-        assert json.loads(path.read_bytes()) == sleeper.operator.user_profile().to_dict()
+        told = sleeper.operator.user_profile().to_dict()
+        del told["conflicts"]  # they change with the facts, and a file does not
+        assert json.loads(path.read_bytes()) == told
     assert list(home.rglob("*.tmp")) == []
 
 
