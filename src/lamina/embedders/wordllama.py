@@ -70,6 +70,14 @@ class WordLlama:
         vector: NDArray[np.float32] = unit(row[None, :])[0]
         return vector
 
+    def length(self, word: str) -> float:
+        """Return how long the vector of a word is: the more a word tells, the longer."""
+        import numpy as np
+
+        rows = self._matrix.take(np.frombuffer(self.tokens(word), np.uint16), axis=0)
+        total = np.add.reduce(rows, axis=0, dtype=np.float64)
+        return float(np.sqrt(np.vecdot(total, total)))
+
     def tokens(self, text: str) -> array[int]:
         """List the rows of the matrix that make up a text."""
         tokens = array("H")

@@ -1,6 +1,7 @@
-"""Decide whether there is an answer at all (Q7).
+"""Decide whether there is an answer at all (Q7, C8).
 
-It looks at raw values: scores are relative to the best record, even to the best of a bad lot.
+It looks at raw values, since scores are relative to the best record, even to the best of a bad lot.
+And it weighs words by fixed weights, since a store about one topic makes its own words common.
 """
 
 from __future__ import annotations
@@ -11,21 +12,25 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lamina.search import content
 from lamina.search.bm25 import Matches, held
 from lamina.search.question import Question
 from lamina.search.request import Column
 from lamina.store.index.catalogue import Mask, Rows
 
-BEST = 10  # so many of the best are looked at
-COVERED, AROUND, TIMELY = 0.6, 0.2, 0.6
-NAMED = 0.1  # a question that names a speaker of this store is not asked at random
-# The share of the likeness to all memories that is taken off: some questions are a little like
-# everything.
-USUAL = 0.5
-# The evidence that chance reaches in a store of one memory, and how it grows with their number.
-NOISE, GROWTH = 0.225, 0.037
+# What a candidate has for itself: the share of the topic that it holds, how much that is, the days
+# that are meant, and the whole topic. A long text holds more words by chance.
+COVERED, MASS, TIMELY, WHOLE = 0.28, 0.28, 0.30, 0.40
+LONG = 0.0154
+ENOUGH = 4.0  # more content than this proves no more
+LITTLE = 0.3  # a topic of less is no topic of which a share could be taken
+TELLING = 0.5  # less than this is held by chance, even as a whole
+NAMED = 0.25  # a question that names a speaker of this store is not asked at random
+POOR = 0.075  # for a question that says little about what it wants
+# What chance reaches in a store of one memory, and how that grows with their number.
+NOISE, GROWTH = 0.13, 0.051
+EQUAL = 0.05  # candidates as good as this beside the best are no accident
 UNLIKE = 0.2  # what likeness brings by chance; less is needed where there is no embedder
-WHOLE = 0.999
 # A memory must be as near in meaning as this when neither it nor its neighbours share a word.
 ALIKE = 0.25
 
@@ -35,19 +40,26 @@ class Crowd(NamedTuple):
 
     members: Mask  # the candidates that belong to it
     total: int
-    usual: float  # the mean likeness of all its records to the question
+    usual: float  # the likeness of ordinary texts to the question
 
 
 class Evidence:
     """The reasons why candidates could be answers to a question."""
 
-    def __init__(self, question: Question, words: Matches, rows: Rows, cosine: Column) -> None:
-        self._named = NAMED if question.names else 0.0
+    def __init__(
+        self, question: Question, words: Matches, rows: Rows, lengths: Column, cosine: Column
+    ) -> None:
+        self._question = question
         self._shared = words.score[rows] > 0
         self._cosine = cosine
-        self._covered = _covered(question.topic, words, rows)
-        around = words.score[rows] / max(sum(words.rarity(word) for word in question.topic), 1.0)
-        self._weight: Column = cosine + COVERED * self._covered + AROUND * np.minimum(1, around)
+        self._held, self._is_whole = _held(question.topic, words, rows)
+        self._is_whole &= question.content >= TELLING
+        self._weight: Column = (
+            cosine
+            + COVERED * self._held / max(question.content, LITTLE)
+            + MASS * np.minimum(self._held, ENOUGH) / ENOUGH
+            - LONG * np.log1p(lengths)
+        )
 
     def add_time(self, time: Column) -> None:
         """Count how well each candidate fits the days that the question means."""
@@ -57,25 +69,23 @@ class Evidence:
     def add_speaker(self, who: Column) -> None:
         """Count whose words each candidate is, for a question about nothing but a person."""
         self._shared |= who > 0
-        self._covered = np.maximum(self._covered, who)
+        self._is_whole |= who > 0
 
-    def confidence(self, score: Column, crowds: Sequence[Crowd]) -> float:
+    def confidence(self, crowds: Sequence[Crowd]) -> float:
         """Tell how far the best evidence is above chance, in the crowd where it stands out most."""
-        return round(max(self._confidence(score, crowd) for crowd in crowds), 6)
+        return round(max(map(self._confidence, crowds)), 6)
 
-    def _confidence(self, score: Column, crowd: Crowd) -> float:
-        """Compute the confidence in one crowd.
-
-        A candidate that holds every word of the question is always above chance.
-        """
-        unlike = 0.0 if self._cosine.any() else UNLIKE
-        chance = NOISE + GROWTH * math.log(max(1, crowd.total)) - unlike
-        members = np.flatnonzero(crowd.members)
-        if not len(members):
-            return -chance
-        best = members[np.argsort(-score[members], kind="stable")[:BEST]]
-        whole = 1.0 if (self._covered[members] > WHOLE).any() else 0.0
-        return float(self._weight[best].max()) - USUAL * crowd.usual + whole + self._named - chance
+    def _confidence(self, crowd: Crowd) -> float:
+        """Compute the confidence in one crowd."""
+        chance = NOISE + POOR * max(0.0, 1 - self._question.content)
+        chance -= NAMED if self._question.names else 0.0
+        chance -= 0.0 if self._cosine.any() else UNLIKE
+        weights = (self._weight + WHOLE * self._is_whole)[crowd.members]
+        if not len(weights):
+            return -chance - GROWTH * math.log(max(1, crowd.total))
+        best = float(weights.max())
+        equals = int((weights >= best - EQUAL).sum())
+        return best - crowd.usual - chance - GROWTH * math.log(max(1.0, crowd.total / equals))
 
     def is_related(self) -> Mask:
         """Mark the candidates worth showing: they share a word, the time or the meaning."""
@@ -83,12 +93,15 @@ class Evidence:
         return related
 
 
-def _covered(topic: Sequence[str], words: Matches, rows: Rows) -> Column:
-    """Compute the share of the topic's words that each row itself holds, weighted by rareness."""
-    worth = {word: words.rareness(word) for word in topic}
-    covered = np.zeros(len(rows))
-    for word, value in worth.items():
-        if word in words.holders:
-            covered += value * held(words.holders[word], rows)
-    total = sum(worth.values())
-    return covered / total if total else covered
+def _held(topic: Sequence[str], words: Matches, rows: Rows) -> tuple[Column, Mask]:
+    """Compute how much of the topic each row itself holds, and whether that is all of it."""
+    mass = np.zeros(len(rows))
+    is_whole = np.full(len(rows), bool(topic))
+    for word in topic:
+        if word not in words.holders:
+            is_whole[:] = False
+            continue
+        has_word = held(words.holders[word], rows)
+        mass += content.weight(word) * has_word
+        is_whole &= has_word
+    return mass, is_whole

@@ -7,7 +7,7 @@ conversations it is better (docs/decisions/0007).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -29,6 +29,9 @@ SPREAD = 20_000  # a word in more records than this tells too little to look at 
 # when the turn before asks a question, for an answer lives on what was asked.
 NEAR = (0.60, 0.45, 0.35)
 ASKED = (0.90, 0.60, 0.35)
+# What passes from one turn to the next when the same speaker goes on: a log of prompts alone is no
+# conversation, in which one turn explains the other.
+SAME_SPEAKER = 0.3
 
 
 class Matches(msgspec.Struct, frozen=True):
@@ -105,12 +108,20 @@ def match(request: Request) -> Matches:
     return matches
 
 
-def around(request: Request, words: Sequence[str]) -> Matches:
-    """Score like `match`, where words of neighbouring turns count too, if less."""
-    matches = _unscored(request, words)
+def around(
+    request: Request, words: Sequence[str], shares: Mapping[str, float] | None = None
+) -> Matches:
+    """Score like `match`, where words of neighbouring turns count too, if less.
+
+    Of words in `shares` only that share counts.
+    """
+    shares = shares or {}
+    matches = _unscored(request, [*words, *shares])
     best = np.zeros_like(matches.score)
     for word, rows in matches.telling().items():
         values = _values(request, matches, word, rows)
+        if word in shares:
+            values *= np.float32(shares[word])
         if len(rows) > SPREAD:
             matches.score[rows] += values
             continue
@@ -148,19 +159,27 @@ def _values(request: Request, matches: Matches, word: str, rows: Rows) -> Dense:
 def _spread(request: Request, best: Dense, rows: Rows, values: Dense) -> Iterator[Rows]:
     """Hand a word's worth on to the neighbours of its holders; yield the rows that got some."""
     catalogue = request.look.catalogue
+    speakers = catalogue["speaker"]
     for pointers, is_after in ((catalogue.after, True), (catalogue.before, False)):
         reached, worth = rows, values
         for near, asked in zip(NEAR, ASKED, strict=True):
-            reached = pointers[reached].astype(np.int64)
+            giver, reached = reached, pointers[reached].astype(np.int64)
             has_turn = reached > 0
             if not has_turn.any():
                 break
-            reached, worth = reached[has_turn], worth[has_turn]
+            giver, reached, worth = giver[has_turn], reached[has_turn], worth[has_turn]
+            worth = worth * passing(speakers[giver], speakers[reached])
             share = np.where(_is_answer(request, reached), asked, near) if is_after else near
             visible = request.allowed[reached]
             rows_seen = reached[visible]
             best[rows_seen] = np.maximum(best[rows_seen], (share * worth)[visible])
             yield rows_seen
+
+
+def passing(giver: NDArray[np.uint64], taker: NDArray[np.uint64]) -> Dense:
+    """Return what passes between neighbouring turns, by their speakers."""
+    share: Dense = np.where(giver == taker, np.float32(SAME_SPEAKER), np.float32(1))
+    return share
 
 
 def _is_answer(request: Request, rows: Rows) -> Mask:

@@ -20,6 +20,7 @@ from lamina.model.record import Record, Trust
 from lamina.search.bm25 import Matches, held
 from lamina.search.question import Question
 from lamina.search.request import Column, Request
+from lamina.search.segments import GREETING, HELPERS, WORDS
 from lamina.store.index.catalogue import Mask, Rows
 from lamina.text import cues, words
 from lamina.text.patterns import bounded
@@ -28,11 +29,6 @@ ABOUT = 0.5  # the share of the question's words that an echo in other words has
 LONGEST = 30  # words; a longer text tells something, too
 MOST = 1000  # characters of them
 BESIDE = 10  # more than the hits that are wanted: what comes after an echo may still move
-WORDS = "who|whom|whose|what|when|where|which|why|how"
-HELPERS = "do|does|did|is|are|was|were|can|could|should|would|will|have|has|had|am|must|may|might"
-# Words before the question itself: "hey, can you please tell me again".
-OPENERS = "hey|hi|hello|so|and|but|ok|okay|well|please|again|sorry|quick question"
-GREETING = rf"\W*(?:(?:{OPENERS})\b\W*)*"
 BEGGING = (
     r"(?:(?:can|could|would|will|do|did) (?:you|we|i|anyone|anybody|someone|somebody)"
     r" (?:please |still |even )*"

@@ -8,13 +8,15 @@ scored exactly. The weights were measured on conversations between people and wi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamina.embedders import Embedder
+from lamina.embedders.wordllama import WordLlama
 from lamina.model.record import Hits
-from lamina.search import bm25, echoes, hits, renewal, trust
+from lamina.search import bm25, content, echoes, hits, prompt, renewal, segments, trust
 from lamina.search.answerable import Crowd, Evidence
 from lamina.search.question import Question
 from lamina.search.request import MICROS_PER_DAY, Column, Request
@@ -39,36 +41,46 @@ SPOKEN_OF = 0.8  # for a text that speaks of the day, whenever it was said
 FULL_LENGTH = 60  # words
 LEAST_COSINE = 0.05  # what shares are taken of, at least
 LEAST_SCORE = 1e-9
+# Ordinary texts are known as vectors of one embedder. Elsewhere the store's own memories stand for
+# them, and count less: they may all be about what is asked.
+BACKGROUND_OF, ORDINARY, OTHERS = WordLlama.name, 1.5, 0.5
+NOTHING = -1.0  # the confidence where there is no candidate
 
 Views = Sequence[Similarity]
 
 
 def rank(request: Request, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
     """Return the records with the highest sum of all parts; none when nothing seems an answer."""
-    question = Question(request, boosts=boosts)
-    words = bm25.around(request, question.words)
-    views = [
-        view
-        for embedder in embedders
-        if (view := similarity(request, embedder, question.bare, words))
-    ]
-    time = _time(request, question) if question.spans else None
-    rows = _rows_to_score(request, question, words, views, time)
-    if not len(rows):
-        return Hits((), request.notes)
-    likenesses = [Likeness(request, view, rows) for view in views]
-    parts = _parts(request, question, words, likenesses, rows, time)
-    cosine = likenesses[0].own if likenesses else np.zeros(len(rows))
-    evidence = Evidence(question, words, rows, cosine)
-    if time is not None:
-        evidence.add_time(time[rows])
-    if "who" in parts and not question.topic:
-        evidence.add_speaker(parts["who"] / WHO)
-    crowds = _crowds(request, views, rows, parts["echo"] < 0)
-    confidence = evidence.confidence(_total(parts, rows), crowds)
+    pieces = segments.split(request.query)
+    if len(pieces) == 1:
+        return _ranked(Question(request, boosts=boosts), embedders)
+
+    def judge(question: Question) -> float:
+        # One embedder and no mirror: a guess at each segment has to be quick.
+        found = Candidates(question, embedders[:1], via_mirror=False)
+        return found.confidence() if len(found.rows) else NOTHING
+
+    question, confidence = prompt.read(request, pieces, judge, boosts=boosts)
     if confidence < 0:
         return Hits((), request.notes, confidence)
-    related = evidence.is_related()
+    return _ranked(question, embedders, confidence)
+
+
+def _ranked(
+    question: Question, embedders: Sequence[Embedder], confidence: float | None = None
+) -> Hits:
+    """Rank the candidates of one question; with the confidence in an answer, if it is known."""
+    request = question.request
+    found = Candidates(question, embedders)
+    rows, words = found.rows, found.words
+    if not len(rows):
+        return Hits((), request.notes)
+    parts = _parts(found)
+    if confidence is None:
+        confidence = found.confidence(parts["echo"] < 0)
+    if confidence < 0:
+        return Hits((), request.notes, confidence)
+    related = found.evidence.is_related()
     rows, parts = rows[related], {name: part[related] for name, part in parts.items()}
     parts["renewed"] = renewal.lifts(request, question, words, rows, _total(parts, rows))
     return hits.hits(request, rows, parts, confidence)
@@ -79,26 +91,87 @@ def _total(parts: dict[str, Column], rows: Rows) -> Column:
     return sum(parts.values(), np.zeros(len(rows)))
 
 
-def _crowds(request: Request, views: Views, rows: Rows, is_echo: Mask) -> list[Crowd]:
-    """Return all records, and those not from outside, so that a flood hides none of the latter.
+class Candidates:
+    """The rows that could answer a question, and what is known of them."""
 
-    An echo of the question that comes from outside is evidence for nothing.
-    """
+    def __init__(
+        self, question: Question, embedders: Sequence[Embedder], *, via_mirror: bool = True
+    ) -> None:
+        request = question.request
+        self.question = question
+        self.words = bm25.around(request, question.words, question.shares)
+        self.views = [
+            view
+            for embedder in embedders
+            if (view := similarity(request, embedder, question.bare, self.words, question.beside))
+        ]
+        self.time = _time(request, question) if question.spans else None
+        how = (request, question, self.words, self.views, self.time)
+        self.rows = _rows_to_score(*how) if via_mirror else _candidates(*how)
 
-    def crowd(members: Mask, records: Rows) -> Crowd:
-        usual = 0.0
-        if views and len(records):
-            usual = float(views[0].estimate[records].mean(dtype=np.float64))
-        return Crowd(members, len(records), usual)
+    @cached_property
+    def likenesses(self) -> list[Likeness]:
+        """How near each row is in meaning, for each embedder."""
+        return [Likeness(self.question.request, view, self.rows) for view in self.views]
 
-    if not request.has_outside:
-        return [crowd(np.ones(len(rows), np.bool_), request.rows)]
-    outside = request.is_outside(rows)
-    return [crowd(~(outside & is_echo), request.rows), crowd(~outside, request.own)]
+    @cached_property
+    def who(self) -> Column:
+        """Whether each row is of a speaker whom the question names."""
+        return _who(self.question.request, self.question, self.rows)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The reasons why the rows could be answers."""
+        question, rows = self.question, self.rows
+        cosine = self.views[0].exact(rows)[0] if self.views else np.zeros(len(rows))
+        lengths = question.request.look.catalogue["length"][rows].astype(np.float64)
+        evidence = Evidence(question, self.words, rows, lengths, cosine)
+        if self.time is not None:
+            evidence.add_time(self.time[rows])
+        if question.names and not question.topic:
+            evidence.add_speaker(self.who)
+        return evidence
+
+    def confidence(self, is_echo: Mask | None = None) -> float:
+        """Tell how far the best evidence is above chance.
+
+        Records that are not from outside are a crowd of their own, so that a flood hides none of
+        them. An echo of the question that comes from outside is evidence for nothing.
+        """
+        request, rows = self.question.request, self.rows
+        if not request.has_outside:
+            return self.evidence.confidence(
+                [self._crowd(np.ones(len(rows), np.bool_), request.rows)]
+            )
+        if is_echo is None:
+            relevance = self.words.score[rows].astype(np.float64)
+            is_echo = echoes.of(request, self.question, self.words, rows, relevance, -ECHO) > 0
+        outside = request.is_outside(rows)
+        return self.evidence.confidence(
+            [
+                self._crowd(~(outside & is_echo), request.rows),
+                self._crowd(~outside, request.own),
+            ]
+        )
+
+    def _crowd(self, members: Mask, records: Rows) -> Crowd:
+        return Crowd(members, len(records), self._usual(records))
+
+    def _usual(self, records: Rows) -> float:
+        """Return how like the question ordinary texts are; other records, if that is not known."""
+        if not self.views or not len(records):
+            return 0.0
+        view = self.views[0]
+        if view.name == BACKGROUND_OF:
+            return ORDINARY * float(np.vecdot(np.array(view.vector), content.background()))
+        return OTHERS * float(view.estimate[records].mean(dtype=np.float64))
 
 
 class Likeness:
-    """Exact cosines of rows, and of the turns before and after them; 0 where none is visible."""
+    """Exact cosines of rows, and of the turns before and after them; 0 where none is visible.
+
+    As with words, less passes between turns of the same speaker.
+    """
 
     def __init__(self, request: Request, view: Similarity, rows: Rows) -> None:
         catalogue = request.look.catalogue
@@ -106,7 +179,12 @@ class Likeness:
             np.where(request.allowed[near[rows]], near[rows], 0)
             for near in (catalogue.before, catalogue.after)
         ]
-        self.own, self.before, self.after = view.exact(rows, *sides)
+        self.own, *near = view.exact(rows, *sides)
+        speakers = catalogue["speaker"]
+        self.before, self.after = (
+            cosine * bm25.passing(speakers[side], speakers[rows])
+            for cosine, side in zip(near, sides, strict=True)
+        )
         self.sides = sum(((side > 0).astype(np.float64) for side in sides), np.zeros(len(rows)))
 
     def best(self) -> Column:
@@ -166,15 +244,10 @@ def _candidates(
     return np.sort(rows[best])
 
 
-def _parts(
-    request: Request,
-    question: Question,
-    words: bm25.Matches,
-    likenesses: Sequence[Likeness],
-    rows: Rows,
-    time: Column | None,
-) -> dict[str, Column]:
+def _parts(found: Candidates) -> dict[str, Column]:
     """Compute the named parts of the scores of some rows, in the order in which they add up."""
+    question, words, rows, time = found.question, found.words, found.rows, found.time
+    request, likenesses = question.request, found.likenesses
     catalogue = request.look.catalogue
     signs = catalogue["signs"][rows]
     matched = words.score[rows].astype(np.float64)
@@ -186,7 +259,7 @@ def _parts(
     if len(likenesses) > 1:
         parts["model"] = MODEL * likenesses[1].mean()
     if question.names:
-        parts["who"] = WHO * _who(request, question, rows)
+        parts["who"] = WHO * found.who
     if time is not None:
         parts["time"] = TIME * time[rows]
     fit = parts["words"] + parts.get("meaning", 0.0)

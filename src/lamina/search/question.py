@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from lamina.search import content
 from lamina.search.request import MICROS_PER_DAY, Request
 from lamina.store.index.catalogue import day_number, mark
 from lamina.text import cues, dates
@@ -30,11 +33,19 @@ class Span(msgspec.Struct, frozen=True):
     exact: bool
 
 
+class Beside(NamedTuple):
+    """Text of a prompt that stands beside its question, and what its words count, from 0 to 1."""
+
+    text: str
+    share: float
+
+
 class Question:
     """A question, read against the visible records."""
 
-    def __init__(self, request: Request, *, boosts: bool) -> None:
-        self._request = request
+    def __init__(self, request: Request, *, boosts: bool, beside: Sequence[Beside] = ()) -> None:
+        self.request = request
+        self.beside = beside
         self._boosts = boosts
 
     @cached_property
@@ -42,12 +53,12 @@ class Question:
         """The words that name a speaker of a visible record, in their order."""
         if not self._boosts:
             return ()
-        words = WORD.findall(self._request.query)
+        words = WORD.findall(self.request.query)
         if any(word[0].isupper() for word in words[1:]):  # the first one begins a sentence
             words = [word for word in words if word[0].isupper()]
-        picked = self._request.picked
-        speakers = self._request.look.catalogue["speaker"][picked]
-        allowed = self._request.allowed[picked]
+        picked = self.request.picked
+        speakers = self.request.look.catalogue["speaker"][picked]
+        allowed = self.request.allowed[picked]
 
         def speaks(name: str) -> bool:
             return bool((allowed & (speakers == np.uint64(mark(name)))).any())
@@ -58,7 +69,7 @@ class Question:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """The words to look for: without names and dates, unless there is nothing else."""
-        words, named = self._request.words, self._named
+        words, named = self.request.words, self._named
         undated = set(terms(self._undated)) if self.spans else set(words)
         return tuple(word for word in words if word not in named and word in undated) or words
 
@@ -72,18 +83,18 @@ class Question:
         """The question without its dates."""
         kept, place = [], 0
         for mention in self._mentions:
-            kept.append(self._request.query[place : mention.place])
+            kept.append(self.request.query[place : mention.place])
             place = mention.place + len(mention.phrase)
-        return " ".join([*kept, self._request.query[place:]])
+        return " ".join([*kept, self.request.query[place:]])
 
     @cached_property
     def bare(self) -> str:
         """The question without the names of speakers: their vectors would hide what it is about."""
         if not self.names:
-            return self._request.query
+            return self.request.query
         pattern = r"\b(?:" + "|".join(map(re.escape, self.names)) + r")(?:['’]s)?(?!\w)"
-        bare = re.sub(pattern, " ", self._request.query, flags=re.IGNORECASE)
-        return bare if WORD.search(bare) else self._request.query
+        bare = re.sub(pattern, " ", self.request.query, flags=re.IGNORECASE)
+        return bare if WORD.search(bare) else self.request.query
 
     @cached_property
     def topic(self) -> tuple[str, ...]:
@@ -92,9 +103,25 @@ class Question:
         return tuple(word for word in self.words if word not in ignored)
 
     @cached_property
+    def content(self) -> float:
+        """How much the topic's words tell, whatever the store."""
+        return sum(map(content.weight, self.topic))
+
+    @cached_property
+    def shares(self) -> dict[str, float]:
+        """What each word beside the question counts, if it is not among the question's own."""
+        own = frozenset(self.request.words)
+        shares: dict[str, float] = {}
+        for beside in self.beside:
+            for word in terms(beside.text):
+                if word not in own:
+                    shares[word] = max(beside.share, shares.get(word, 0.0))
+        return shares
+
+    @cached_property
     def spans(self) -> tuple[Span, ...]:
         """The days that the question means, as far as they have begun."""
-        today = self._request.now.date()
+        today = self.request.now.date()
         spans = dict.fromkeys(
             Span(day_number(mention.start), day_number(mention.end), not mention.relative)
             for mention in self._mentions
@@ -104,12 +131,12 @@ class Question:
 
     @cached_property
     def _mentions(self) -> tuple[dates.Mention, ...]:
-        return dates.find(self._request.query, self._request.now) if self._boosts else ()
+        return dates.find(self.request.query, self.request.now) if self._boosts else ()
 
     @cached_property
     def wanted(self) -> int:
         """The signs of an answer, such as a number or a date."""
-        return cues.wanted(self._request.query)
+        return cues.wanted(self.request.query)
 
     @cached_property
     def wrong_role(self) -> int:
@@ -117,7 +144,7 @@ class Question:
 
         The assistant's, or the user's when the question asks what the assistant said.
         """
-        return cues.USER if cues.about_assistant(self._request.query) else cues.ASSISTANT
+        return cues.USER if cues.about_assistant(self.request.query) else cues.ASSISTANT
 
     def days(self, occurred: NDArray[np.int64]) -> NDArray[np.int64]:
         """Turn times into numbers of days."""

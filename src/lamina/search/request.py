@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -48,6 +49,14 @@ class Request:
         self.limit = limit
         self.mirror = mirror  # where candidates come from, if not from the store
         self.notes: list[str] = []
+
+    def asking(self, query: str) -> Request:
+        """Return the same request for another query; both share what they know of the store."""
+        _ = self.rows, self.has_outside, self.usual_length  # found once, for all queries
+        other = copy.copy(self)
+        other.__dict__.pop("words", None)
+        other.query = query
+        return other
 
     @cached_property
     def words(self) -> tuple[str, ...]:

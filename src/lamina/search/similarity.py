@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from lamina.embedders import Embedder
 from lamina.embedders.wordllama import WordLlama
 from lamina.errors import EmbedderFailed
 from lamina.search.bm25 import Matches
+from lamina.search.question import Beside
 from lamina.search.request import Column, Request
 from lamina.store.index.catalogue import Mask, Rows
 from lamina.store.tables.vectors import Space
@@ -47,6 +49,11 @@ class Similarity:
         self.estimate[picked] = np.where(known & visible, cosines[distances], 0)
 
     @property
+    def name(self) -> str:
+        """The name of the embedder."""
+        return self._space.name
+
+    @property
     def vector(self) -> list[float]:
         """The vector of the question."""
         return [float(value) for value in self._vector]
@@ -69,11 +76,15 @@ class Similarity:
 
 
 def similarity(
-    request: Request, embedder: Embedder, question: str, words: Matches | None = None
+    request: Request,
+    embedder: Embedder,
+    question: str,
+    words: Matches | None = None,
+    beside: Sequence[Beside] = (),
 ) -> Similarity | None:
     """Place the question in an embedder's space; None, with a note, when the embedder fails."""
     try:
-        vector = _vector(embedder, question, words).astype(np.float16).astype(np.float32)
+        vector = _vector(embedder, question, words, beside).astype(np.float16).astype(np.float32)
         if not vector.any():
             return None
         space = request.look.space(embedder.name)
@@ -86,16 +97,24 @@ def similarity(
     return Similarity(request, space, vector)
 
 
-def _vector(embedder: Embedder, question: str, words: Matches | None) -> NDArray[np.float32]:
+def _vector(
+    embedder: Embedder, question: str, words: Matches | None, beside: Sequence[Beside]
+) -> NDArray[np.float32]:
     """Embed the question.
 
-    Where a vector is made of words alone, each counts by how rare it is in this store.
+    Where a vector is made of words alone, each counts by how rare it is in this store; so do those
+    beside the question, by their share.
     """
     if words is None or not isinstance(embedder, WordLlama):
         vector: NDArray[np.float32] = embedder.embed([question])[0]
         return vector
     spoken = SPOKEN.findall(question)
-    return embedder.embed_words(spoken, [_weight(word, words) for word in spoken])
+    weights = [_weight(word, words) for word in spoken]
+    for text, share in beside:
+        more = SPOKEN.findall(text)
+        spoken += more
+        weights += [share * _weight(word, words) for word in more]
+    return embedder.embed_words(spoken, weights)
 
 
 def _weight(word: str, words: Matches) -> float:

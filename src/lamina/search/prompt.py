@@ -1,0 +1,105 @@
+"""Read a prompt (C2): judge its segments, and make one question of those that count.
+
+The segment that asks for something counts in full. What stands beside it counts as far as memories
+speak for it: "I am looking back at our talk about the roof. What did it cost?" needs both, a
+greeting and a pasted log do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+import numpy as np
+
+from lamina.search import content
+from lamina.search.question import Beside, Question
+from lamina.search.request import Request
+from lamina.search.segments import Segment
+
+JUDGED = 8  # segments that are judged in full; which ones, their words alone say
+RICH = 1.0  # the content of a segment that says what it asks for
+EMPTY = 0.1  # less than this is a greeting
+ASIDE = 0.23  # what speaks against the evidence of a segment beside one that asks
+BESIDE = 0.9  # what the words of such a segment count at most
+SPREAD = 0.5  # the evidence between a segment that counts in full and one that does not count
+LEAST = 0.05
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """A segment as a question of its own, whether it is rich, and the confidence in an answer."""
+
+    question: Question
+    is_rich: bool
+    confidence: float
+
+
+def read(
+    request: Request,
+    segments: Sequence[Segment],
+    judge: Callable[[Question], float],
+    *,
+    boosts: bool,
+) -> tuple[Question, float]:
+    """Make one question of the segments of a prompt; return it with the confidence in an answer."""
+    questions = [Question(request.asking(one.text), boosts=boosts) for one in segments]
+    is_rich = [
+        segment.asks and question.content >= RICH
+        for segment, question in zip(segments, questions, strict=True)
+    ]
+    any_rich = any(is_rich)
+    judged = [
+        Judged(
+            questions[place],
+            is_rich[place],
+            judge(questions[place]) - ASIDE * (any_rich and not is_rich[place]),
+        )
+        for place in _chosen(questions, is_rich)
+    ]
+    best = max(one.confidence for one in judged)
+    shares = [_share(one, best, any_rich=any_rich) for one in judged]
+    main = " ".join(
+        one.question.request.query for one, share in zip(judged, shares, strict=True) if share >= 1
+    )
+    beside = [
+        Beside(one.question.request.query, share)
+        for one, share in zip(judged, shares, strict=True)
+        if LEAST <= share < 1
+    ]
+    return Question(request.asking(main), boosts=boosts, beside=beside), round(best, 6)
+
+
+def _share(one: Judged, best: float, *, any_rich: bool) -> float:
+    """Return what the words of a segment count, from 0 to 1."""
+    if one.is_rich:
+        return 1.0
+    if any_rich:
+        return BESIDE * min(1.0, max(0.0, (one.confidence + ASIDE) / SPREAD))
+    return min(1.0, max(0.0, 1 - (best - one.confidence) / SPREAD))
+
+
+def _chosen(questions: Sequence[Question], is_rich: Sequence[bool]) -> list[int]:
+    """Return the places of the segments to judge, in their order: those of which most is known."""
+    telling = [
+        place
+        for place, question in enumerate(questions)
+        if question.content >= EMPTY or question.names or question.spans
+    ]
+    telling = telling or [*range(len(questions))]
+    if len(telling) <= JUDGED:
+        return telling
+    best = sorted(telling, key=lambda place: (not is_rich[place], -_known(questions[place])))
+    return sorted(best[:JUDGED])
+
+
+def _known(question: Question) -> float:
+    """Return how much of a segment one visible memory holds at most."""
+    look, allowed = question.request.look, question.request.allowed
+    held = [(look.holding(word), content.weight(word)) for word in question.topic]
+    held = [(rows, weight) for rows, weight in held if len(rows)]
+    if not held:
+        return 0.0
+    rows = np.concatenate([rows for rows, _ in held])
+    weights = np.repeat([weight for _, weight in held], [len(rows) for rows, _ in held])
+    mass = np.bincount(rows, weights, len(allowed))
+    return round(float((mass * allowed).max()), 9)

@@ -1,0 +1,102 @@
+"""Split a prompt into segments (C2): its sentences and lines, and which of them ask. Pure.
+
+People greet, explain, paste a log and ask for a format; only some of that is the question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from lamina.text.patterns import bounded
+from lamina.text.words import WORD
+
+MOST = 24  # segments of a prompt that are looked at
+LONGEST = 400  # characters of a sentence; a longer one is cut at its commas
+PIECE = 200  # characters of what it is cut into
+# The end of a sentence: a sign with a space behind it, a sign of a script without spaces, a line.
+# The sign ; is a question mark behind a Greek letter.
+END = re.compile(
+    r"[.!?…؟۔।\u037e][\"'”’)\]]{0,3}(?=\s)|(?<=[\u0370-\u03ff\u1f00-\u1fff]);(?=\s)"
+    r"|[。！？｡\n]"
+)
+COMMA = re.compile(r"[,;:،、，；：](?=\s|[^\x00-\x7f])|\s[-–—]\s")
+# "Dr. Weiss", "J. Smith", "e.g. tea": a stop behind these ends nothing.
+SHORT = bounded(r"(?:\b[A-Z][a-z]{0,2}|\b\w|\.\w)\Z", longest=4)
+MARKS = bounded(r"[?？؟\u037e][\"'”’)\]\s]*\Z|[\u0370-\u03ff\u1f00-\u1fff];\s*\Z", longest=60)
+WORDS = "who|whom|whose|what|when|where|which|why|how"
+HELPERS = "do|does|did|is|are|was|were|can|could|should|would|will|have|has|had|am|must|may|might"
+BEGGING = "tell|remind|list|show|give|find|explain|summari[sz]e|walk|describe|recall"
+# Words before the question itself: "hey, can you please tell me again".
+OPENERS = "hey|hi|hello|so|and|but|ok|okay|well|please|again|sorry|quick question"
+GREETING = rf"\W*(?:(?:{OPENERS})\b\W*)*"
+ASKING = bounded(rf"{GREETING}(?:{WORDS}|{HELPERS}|{BEGGING})\b", re.IGNORECASE, 200)
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """A sentence or a line of a prompt."""
+
+    text: str
+    asks: bool
+
+
+def split(prompt: str) -> tuple[Segment, ...]:
+    """Return the segments of a prompt in their order; a prompt of one sentence as it is.
+
+    Of very many, those that ask come first, and then those nearest to the beginning or the end:
+    what is pasted stands between.
+    """
+    texts = [piece for sentence in _sentences(prompt) for piece in _pieces(sentence)]
+    if len(texts) < 2:
+        return (Segment(prompt, asks(prompt)),)
+    segments = [Segment(text, asks(text)) for text in texts]
+    if len(segments) <= MOST:
+        return tuple(segments)
+    last = len(segments) - 1
+    places = sorted(
+        range(len(segments)),
+        key=lambda place: (not segments[place].asks, min(place, last - place), -place),
+    )
+    return tuple(segments[place] for place in sorted(places[:MOST]))
+
+
+def asks(text: str) -> bool:
+    """Tell whether a segment asks: by a question mark at its end or by how it begins."""
+    return MARKS.search(text, max(0, len(text) - MARKS.longest)) is not None or (
+        ASKING.match(text, 0, ASKING.longest) is not None
+    )
+
+
+def _sentences(prompt: str) -> Iterator[str]:
+    start = 0
+    for end in END.finditer(prompt):
+        place = end.start()
+        if end.group() == "." and SHORT.search(prompt, max(start, place - SHORT.longest), place):
+            continue
+        yield from _spoken(prompt[start : end.end()])
+        start = end.end()
+    yield from _spoken(prompt[start:])
+
+
+def _pieces(sentence: str) -> Iterator[str]:
+    """Cut what is too long for a sentence at its commas, or anywhere."""
+    if len(sentence) <= LONGEST:
+        yield sentence
+        return
+    ends = [mark.end() for mark in COMMA.finditer(sentence)]
+    start = 0
+    while len(sentence) - start > PIECE:
+        fitting = [end for end in ends if start + PIECE // 2 <= end <= start + PIECE]
+        end = fitting[-1] if fitting else sentence.rfind(" ", start, start + PIECE) + 1
+        end = end if end > start else start + PIECE
+        yield from _spoken(sentence[start:end])
+        start = end
+    yield from _spoken(sentence[start:])
+
+
+def _spoken(text: str) -> Iterator[str]:
+    """Yield a text without the space around it, if it holds a word."""
+    if WORD.search(text):
+        yield text.strip()
