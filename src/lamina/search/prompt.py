@@ -15,7 +15,7 @@ import numpy as np
 from lamina.search import content
 from lamina.search.question import Beside, Question
 from lamina.search.request import Request
-from lamina.search.segments import Segment
+from lamina.search.segments import Asks, Segment
 
 JUDGED = 8  # segments that are judged in full; which ones, their words alone say
 RICH = 1.0  # the content of a segment that says what it asks for
@@ -43,10 +43,7 @@ def read(
 ) -> tuple[Question, float]:
     """Make one question of the segments of a prompt; return it with the confidence in an answer."""
     questions = [Question(request.asking(one.text), boosts=boosts) for one in segments]
-    is_rich = [
-        segment.asks and question.content >= RICH
-        for segment, question in zip(segments, questions, strict=True)
-    ]
+    is_rich = _are_rich(segments, questions)
     any_rich = any(is_rich)
     judged = [
         Judged(
@@ -67,6 +64,16 @@ def read(
         if LEAST <= share < 1
     ]
     return Question(request.asking(main), boosts=boosts, beside=beside), round(best, 6)
+
+
+def _are_rich(segments: Sequence[Segment], questions: Sequence[Question]) -> list[bool]:
+    """Mark the segments that ask for something; where some have a question mark, these alone."""
+    asking = [
+        segment.asks if question.content >= RICH or question.names else Asks.NOT
+        for segment, question in zip(segments, questions, strict=True)
+    ]
+    clearest = max(asking)
+    return [bool(asks) and asks == clearest for asks in asking]
 
 
 def _share(one: Judged, best: float, *, any_rich: bool) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from enum import IntEnum
 
 import msgspec
 
@@ -35,20 +36,28 @@ GREETING = rf"\W*(?:(?:{OPENERS})\b\W*)*"
 ASKING = bounded(rf"{GREETING}(?:{WORDS}|{HELPERS}|{BEGGING})\b", re.IGNORECASE, 200)
 
 
+class Asks(IntEnum):
+    """How clearly a segment asks."""
+
+    NOT = 0
+    BEGINS = 1  # like a question or a request: "tell me", but also "please find enclosed"
+    MARKED = 2  # with a question mark
+
+
 class Segment(msgspec.Struct, frozen=True):
     """A sentence or a line of a prompt."""
 
     text: str
-    asks: bool
+    asks: Asks
 
 
 def split(prompt: str) -> tuple[Segment, ...]:
     """Return the segments of a prompt in their order; a prompt of one sentence as it is.
 
-    Of very many, those that ask come first, and then those nearest to the beginning or the end:
-    what is pasted stands between.
+    What is said twice counts once. Of very many segments, those that ask come first, and then those
+    nearest to the beginning or the end: what is pasted stands between.
     """
-    texts = [piece for sentence in _sentences(prompt) for piece in _pieces(sentence)]
+    texts = dict.fromkeys(piece for one in _sentences(prompt) for piece in _pieces(one))
     if len(texts) < 2:
         return (Segment(prompt, asks(prompt)),)
     segments = [Segment(text, asks(text)) for text in texts]
@@ -57,16 +66,16 @@ def split(prompt: str) -> tuple[Segment, ...]:
     last = len(segments) - 1
     places = sorted(
         range(len(segments)),
-        key=lambda place: (not segments[place].asks, min(place, last - place), -place),
+        key=lambda place: (-segments[place].asks, min(place, last - place), -place),
     )
     return tuple(segments[place] for place in sorted(places[:MOST]))
 
 
-def asks(text: str) -> bool:
-    """Tell whether a segment asks: by a question mark at its end or by how it begins."""
-    return MARKS.search(text, max(0, len(text) - MARKS.longest)) is not None or (
-        ASKING.match(text, 0, ASKING.longest) is not None
-    )
+def asks(text: str) -> Asks:
+    """Tell how clearly a segment asks: by a question mark at its end, or by how it begins."""
+    if MARKS.search(text, max(0, len(text) - MARKS.longest)):
+        return Asks.MARKED
+    return Asks.BEGINS if ASKING.match(text, 0, ASKING.longest) else Asks.NOT
 
 
 def _sentences(prompt: str) -> Iterator[str]:
