@@ -20,15 +20,15 @@ from lamina.store.index.catalogue import Mask, Rows
 
 # What a candidate has for itself: the share of the topic that it holds, how much that is, the days
 # that are meant, and the whole topic. A long text holds more words by chance.
-COVERED, MASS, TIMELY, WHOLE = 0.28, 0.28, 0.30, 0.40
-LONG = 0.0154
+COVERED, MASS, TIMELY, WHOLE = 0.28, 0.28, 0.15, 0.20
+LONG = 0.012
 ENOUGH = 4.0  # more content than this proves no more
 LITTLE = 0.3  # a topic of less is no topic of which a share could be taken
 TELLING = 0.5  # less than this is held by chance, even as a whole
-NAMED = 0.25  # a question that names a speaker of this store is not asked at random
-POOR = 0.075  # for a question that says little about what it wants
+NAMED = 0.30  # a question that names a speaker of this store is not asked at random
+POOR = 0.15  # for a question that says little about what it wants
 # What chance reaches in a store of one memory, and how that grows with their number.
-NOISE, GROWTH = 0.13, 0.051
+NOISE, GROWTH = 0.17, 0.055
 EQUAL = 0.05  # candidates as good as this beside the best are no accident
 UNLIKE = 0.2  # what likeness brings by chance; less is needed where there is no embedder
 # A memory must be as near in meaning as this when neither it nor its neighbours share a word.

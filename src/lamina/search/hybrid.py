@@ -43,7 +43,7 @@ LEAST_COSINE = 0.05  # what shares are taken of, at least
 LEAST_SCORE = 1e-9
 # Ordinary texts are known as vectors of one embedder. Elsewhere the store's own memories stand for
 # them, and count less: they may all be about what is asked.
-BACKGROUND_OF, ORDINARY, OTHERS = WordLlama.name, 1.5, 0.5
+BACKGROUND_OF, ORDINARY, OTHERS = WordLlama.name, 0.35, 0.35
 NOTHING = -1.0  # the confidence where there is no candidate
 
 Views = Sequence[Similarity]

@@ -20,7 +20,7 @@ from lamina.search.segments import Asks, Segment
 JUDGED = 8  # segments that are judged in full; which ones, their words alone say
 RICH = 1.0  # the content of a segment that says what it asks for
 EMPTY = 0.1  # less than this is a greeting
-ASIDE = 0.23  # what speaks against the evidence of a segment beside one that asks
+ASIDE = 0.10  # what speaks against the evidence of a segment beside one that asks
 BESIDE = 0.9  # what the words of such a segment count at most
 SPREAD = 0.5  # the evidence between a segment that counts in full and one that does not count
 LEAST = 0.05

@@ -55,7 +55,7 @@ def split(prompt: str) -> tuple[Segment, ...]:
     """Return the segments of a prompt in their order; a prompt of one sentence as it is.
 
     What is said twice counts once. Of very many segments, those that ask come first, and then those
-    nearest to the beginning or the end: what is pasted stands between.
+    nearest to a question, to the beginning or to the end: what is pasted stands between.
     """
     texts = dict.fromkeys(piece for one in _sentences(prompt) for piece in _pieces(one))
     if len(texts) < 2:
@@ -63,10 +63,11 @@ def split(prompt: str) -> tuple[Segment, ...]:
     segments = [Segment(text, asks(text)) for text in texts]
     if len(segments) <= MOST:
         return tuple(segments)
-    last = len(segments) - 1
+    known = [0, len(segments) - 1]
+    known += [place for place, one in enumerate(segments) if one.asks is Asks.MARKED][:MOST]
     places = sorted(
         range(len(segments)),
-        key=lambda place: (-segments[place].asks, min(place, last - place), -place),
+        key=lambda place: (-segments[place].asks, min(abs(place - near) for near in known), place),
     )
     return tuple(segments[place] for place in sorted(places[:MOST]))
 
