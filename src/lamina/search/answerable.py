@@ -26,11 +26,11 @@ ENOUGH = 4.0  # more content than this proves no more
 LITTLE = 0.3  # a topic of less is no topic of which a share could be taken
 TELLING = 0.5  # less than this is held by chance, even as a whole
 NAMED = 0.30  # a question that names a speaker of this store is not asked at random
-POOR = 0.15  # for a question that says little about what it wants
+POOR = 0.08  # for a question that says little about what it wants
 # What chance reaches in a store of one memory, and how that grows with their number.
 NOISE, GROWTH = 0.17, 0.055
 EQUAL = 0.05  # candidates as good as this beside the best are no accident
-UNLIKE = 0.2  # what likeness brings by chance; less is needed where there is no embedder
+UNLIKE = 0.14  # what likeness brings by chance; less is needed where there is no embedder
 # A memory must be as near in meaning as this when neither it nor its neighbours share a word.
 ALIKE = 0.25
 

@@ -97,12 +97,12 @@ def held(holders: Rows, rows: Rows) -> Mask:
     return is_held
 
 
-def match(request: Request) -> Matches:
-    """Score all records by the words of the question.
+def match(request: Request, words: Sequence[str] | None = None) -> Matches:
+    """Score all records by the words of the query, or by some of them.
 
     What the filter hides counts for nothing, not even as a number.
     """
-    matches = _unscored(request, request.words)
+    matches = _unscored(request, request.words if words is None else words)
     for word, rows in matches.holders.items():
         matches.score[rows] += _values(request, matches, word, rows)
     return matches

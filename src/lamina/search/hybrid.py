@@ -29,7 +29,7 @@ WORDS, MEANING, MODEL = 0.40, 0.30, 0.30
 WHO, ROLE, TIME, SESSION = 0.20, -0.40, 0.40, 0.10
 ANSWER, ASKS, ECHO, LENGTH = 0.10, -0.08, -0.30, 0.20
 RECENCY, IMPORTANCE = 0.02, 0.05
-CANDIDATES = 200
+CANDIDATES, GLANCE = 200, 100
 OWN = 50  # candidates that are not from outside, however many others fit better
 NEAR_MEANING = 0.45  # the weight of the meaning of the turn before or after
 NEAR_MODEL = 0.50
@@ -56,8 +56,7 @@ def rank(request: Request, embedders: Sequence[Embedder], *, boosts: bool) -> Hi
         return _ranked(Question(request, boosts=boosts), embedders)
 
     def judge(question: Question) -> float:
-        # One embedder and no mirror: a guess at each segment has to be quick.
-        found = Candidates(question, embedders[:1], via_mirror=False)
+        found = Candidates(question, embedders, is_glance=True)
         return found.confidence() if len(found.rows) else NOTHING
 
     question, confidence = prompt.read(request, pieces, judge, boosts=boosts)
@@ -92,14 +91,21 @@ def _total(parts: dict[str, Column], rows: Rows) -> Column:
 
 
 class Candidates:
-    """The rows that could answer a question, and what is known of them."""
+    """The rows that could answer a question, and what is known of them.
+
+    For a glance at one of several segments, few are enough, by one embedder, without a mirror and
+    without the words of neighbouring turns, which are no evidence.
+    """
 
     def __init__(
-        self, question: Question, embedders: Sequence[Embedder], *, via_mirror: bool = True
+        self, question: Question, embedders: Sequence[Embedder], *, is_glance: bool = False
     ) -> None:
         request = question.request
         self.question = question
-        self.words = bm25.around(request, question.words, question.shares)
+        if is_glance:
+            self.words, embedders = bm25.match(request, question.words), embedders[:1]
+        else:
+            self.words = bm25.around(request, question.words, question.shares)
         self.views = [
             view
             for embedder in embedders
@@ -107,7 +113,7 @@ class Candidates:
         ]
         self.time = _time(request, question) if question.spans else None
         how = (request, question, self.words, self.views, self.time)
-        self.rows = _rows_to_score(*how) if via_mirror else _candidates(*how)
+        self.rows = _candidates(*how, GLANCE) if is_glance else _rows_to_score(*how)
 
     @cached_property
     def likenesses(self) -> list[Likeness]:
@@ -123,7 +129,7 @@ class Candidates:
     def evidence(self) -> Evidence:
         """The reasons why the rows could be answers."""
         question, rows = self.question, self.rows
-        cosine = self.views[0].exact(rows)[0] if self.views else np.zeros(len(rows))
+        cosine = self.likenesses[0].own if self.likenesses else np.zeros(len(rows))
         lengths = question.request.look.catalogue["length"][rows].astype(np.float64)
         evidence = Evidence(question, self.words, rows, lengths, cosine)
         if self.time is not None:
@@ -224,7 +230,12 @@ def _rows_to_score(
 
 
 def _candidates(
-    request: Request, question: Question, words: bm25.Matches, views: Views, time: Column | None
+    request: Request,
+    question: Question,
+    words: bm25.Matches,
+    views: Views,
+    time: Column | None,
+    most: int = CANDIDATES,
 ) -> Rows:
     """Return the rows with the best estimates, from columns of the catalogue alone."""
     picked, catalogue = request.picked, request.look.catalogue
@@ -240,7 +251,7 @@ def _candidates(
         score += TIME * time[picked]
     rows = request.rows
     visible = score[rows] if isinstance(picked, slice) else score
-    best = trust.best_of(request, rows, visible, CANDIDATES + request.limit, OWN + request.limit)
+    best = trust.best_of(request, rows, visible, most + request.limit, OWN + request.limit)
     return np.sort(rows[best])
 
 

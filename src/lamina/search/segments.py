@@ -25,7 +25,7 @@ END = re.compile(
 )
 COMMA = re.compile(r"[,;:،、，；：](?=\s|[^\x00-\x7f])|\s[-–—]\s")
 # "Dr. Weiss", "J. Smith", "e.g. tea": a stop behind these ends nothing.
-SHORT = bounded(r"(?:\b[A-Z][a-z]{0,2}|\b\w|\.\w)\Z", longest=4)
+SHORT = bounded(r"(?:\b(?:[A-Z][a-z]|Mrs|Prof|\w)|\.\w)\Z", longest=5)
 MARKS = bounded(r"[?？؟\u037e][\"'”’)\]\s]*\Z|[\u0370-\u03ff\u1f00-\u1fff];\s*\Z", longest=60)
 WORDS = "who|whom|whose|what|when|where|which|why|how"
 HELPERS = "do|does|did|is|are|was|were|can|could|should|would|will|have|has|had|am|must|may|might"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lamina import Memory, Operator
 from lamina.model.record import State
 from lamina.search import bm25
-from lamina.search.bm25 import ASKED, LENGTH, NEAR, SATURATION
+from lamina.search.bm25 import ASKED, LENGTH, NEAR, SAME_SPEAKER, SATURATION
 from lamina.search.request import Request
 from lamina.store.tables.records import Filter
 from tests.conftest import FULL, START, Desk, contents, move
@@ -199,13 +199,39 @@ def test_hidden_neighbours_get_and_lend_nothing(op: Operator) -> None:
 def test_a_word_counts_once_from_the_nearest(mem: Memory) -> None:
     """Q5: a turn whose neighbours hold the same word has the best share of it, not their sum, and
     its own in full."""
-    mem.remember_conversation(
-        [{"text": "piano"}, {"text": "violin"}, {"text": "piano"}, {"text": "x"}], "s"
-    )
+    turns = [("piano", "Ana"), ("violin", "Ben"), ("piano", "Ana"), ("x", "Ben")]
+    mem.remember_conversation([{"text": text, "speaker": name} for text, name in turns], "s")
     mem.remember_many([{"content": "something else entirely"}] * 5)
     found = scores(mem, "piano", around=True)
     assert found[1] == found[3]
     assert found[2] == pytest.approx(NEAR[0] * found[1], rel=1e-5)
+
+
+@pytest.mark.parametrize("speaker", ["user", None])
+def test_a_speaker_who_goes_on_lends_little(mem: Memory, speaker: str | None) -> None:
+    """Q5: in a log of prompts alone one does not explain the next; each step passes on a share of
+    the one before, and other speakers pass on all."""
+    turns = ["the piano", "a lamp", "a door"]
+    mem.remember_conversation([{"text": text, "speaker": speaker} for text in turns], "s")
+    mem.remember_many([{"content": "something else entirely"}] * 5)
+    found = scores(mem, "piano", around=True)
+    assert found[2] == pytest.approx(NEAR[0] * SAME_SPEAKER * found[1], rel=1e-5)
+    assert found[3] == pytest.approx(NEAR[1] * SAME_SPEAKER**2 * found[1], rel=1e-5)
+
+
+def test_a_prompt_does_not_stand_for_the_one_before(mem: Memory) -> None:
+    """Q5: the prompt that tells of a failure comes first, and not what was typed after it."""
+    for text in ("The deploy to staging failed with a timeout", "thanks, now add a dark mode"):
+        mem.remember(text, session="s", speaker="user", layer="episodic")
+    assert contents(mem.search("what failed on staging?"))[0].startswith("The deploy")
+
+
+def test_words_beside_the_question_count_less(mem: Memory) -> None:
+    """C2: a word of a share counts that share of its worth."""
+    mem.remember_many([{"content": "tea"}, {"content": "piano"}, {"content": "a red door"}])
+    with asking(mem, "tea") as request:
+        found = bm25.around(request, ("tea",), {"piano": 0.5}).score
+    assert found[2] == pytest.approx(0.5 * found[1], rel=1e-5)
 
 
 def test_common_words_are_left_out_when_there_are_rarer_ones(mem: Memory) -> None:

@@ -1,0 +1,151 @@
+"""Prompts as people write them: the question in them is found, and nonsense is still refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from lamina import Memory
+from tests.cases import every
+from tests.conftest import Desk, contents
+
+FACTS = (
+    "The spare key of the boat house is behind the third oar",
+    "Ana is allergic to hazelnuts",
+    "The roof of the barn was repaired by Lindqvist for 4,200 euros",
+    "We meet the notary about the orchard in October",
+    "Ben plays the oboe in the town orchestra",
+    "The red bicycle has a new chain",
+)
+QUESTIONS = {
+    "Where is the spare key of the boat house?": FACTS[0],
+    "Who is allergic to hazelnuts?": FACTS[1],
+    "What did the roof of the barn cost?": FACTS[2],
+}
+AROUND = (
+    "Hi! I hope that all is well. {} Thanks a lot!",
+    "It rained all day here. I sat at home. {} Please answer in one sentence.",
+    "{} I ask because somebody in the office wanted to know. No headings, please.",
+    "One more thing\n\n{}\n\nBest wishes,\nM.",
+)
+LOG = "\n".join(
+    f"2019-05-0{number % 9 + 1} ERROR worker {number}: no answer from the upstream gateway"
+    for number in range(120)
+)
+# A memory, and a prompt in the same language that asks for it.
+LANGUAGES = (
+    ("Der Schlüssel zum Gartenhaus liegt unter dem blauen Topf",
+     "Guten Morgen! Ich bin in Eile. Wo liegt der Schlüssel zum Gartenhaus? Danke dir."),
+    ("La réunion avec le notaire est fixée au douze octobre",
+     "Salut ! J'espère que tu vas bien. Quand est la réunion avec le notaire ? Merci."),
+    ("El perro de mi hermana se llama Canela",
+     "¡Hola! Perdona la molestia. ¿Cómo se llama el perro de mi hermana? Gracias."),
+    ("Пароль от сейфа хранится у бабушки",
+     "Привет! Извини за беспокойство. У кого хранится пароль от сейфа? Спасибо."),
+    ("Το κλειδί του αυτοκινήτου είναι στο συρτάρι",
+     "Καλημέρα! Είμαι βιαστικός. Πού είναι το κλειδί του αυτοκινήτου; Ευχαριστώ."),
+    ("موعد طبيب الأسنان يوم الثلاثاء صباحا",
+     "مرحبا! أتمنى أن تكون بخير. متى موعد طبيب الأسنان؟ شكرا جزيلا."),
+    ("护照放在书房的红色抽屉里", "你好！今天天气真不错。护照放在哪里？谢谢你的帮助。"),
+    ("会議室の鍵は受付の田中さんが持っています",
+     "おはようございます。すみません。会議室の鍵は誰が持っていますか？お願いします。"),
+    ("여행 가방은 지하실 선반 위에 있습니다",
+     "안녕하세요! 바쁘신데 죄송합니다. 여행 가방은 어디에 있나요? 감사합니다."),
+    ("दादी की दवा रसोई की अलमारी में है", "नमस्ते! आशा है आप ठीक हैं। दादी की दवा कहाँ है? धन्यवाद।"),
+)  # fmt: skip
+
+
+def know(mem: Memory) -> Memory:
+    mem.remember_many([{"content": fact} for fact in FACTS])
+    return mem
+
+
+@every("around", AROUND)
+@every("question", QUESTIONS)
+def test_a_question_in_a_chatty_prompt(mem: Memory, question: str, around: str) -> None:
+    """C2, Q5: greetings, reasons and wishes around a question change nothing about what it finds
+    first."""
+    assert contents(know(mem).search(around.replace("{}", question)))[0] == QUESTIONS[question]
+
+
+@every("place", [0, 60, 120])
+@every("question", QUESTIONS)
+def test_a_question_beside_a_log(mem: Memory, question: str, place: int) -> None:
+    """C2, C8: before, within or after a thousand words of a pasted log, a question is answered."""
+    lines = LOG.splitlines()
+    prompt = "\n".join([*lines[:place], question, *lines[place:]])
+    assert contents(know(mem).search(prompt))[0] == QUESTIONS[question]
+
+
+@every(("fact", "prompt"), LANGUAGES)
+def test_a_question_in_a_prompt_of_any_language(desk: Desk, fact: str, prompt: str) -> None:
+    """C2, Q8: in ten languages and seven scripts a question is found in its prompt, with or without
+    an embedder."""
+    for number, embedders in enumerate((["wordllama"], ["none"])):
+        mem = desk.agent(f"agent-{number}", settings={"recall.embedders": embedders})
+        know(mem).remember_many([{"content": other} for other, _ in LANGUAGES])
+        assert contents(mem.search(prompt))[0] == fact
+
+
+def test_several_questions_are_all_answered(mem: Memory) -> None:
+    """C2: a prompt with two questions finds the answers to both."""
+    first, second = list(QUESTIONS)[:2]
+    found = contents(know(mem).search(f"Two things. {first} And {second}"))
+    assert {FACTS[0], FACTS[1]} == set(found[:2])
+
+
+def test_the_sentence_before_a_question_says_what_it_is_about(mem: Memory) -> None:
+    """C2: "what did it cost?" alone could be anything; what stands before it counts too."""
+    know(mem).remember("The new piano cost a lot")
+    found = contents(mem.search("I am thinking of the roof of the barn. What did it cost again?"))
+    assert found[0] == FACTS[2]
+
+
+@every(
+    "prompt",
+    [
+        "qzx vrrl pwoi. Blorf nagh tlee? Zzub!",
+        "Hi there! Which planet has the most moons? Thanks!",
+        LOG,
+        "Hello! Thanks.",
+    ],
+)
+def test_a_prompt_about_nothing_here_is_refused(mem: Memory, prompt: str) -> None:
+    """Q7, C8: letters at random, questions about something else, a log and a greeting find
+    nothing."""
+    hits = know(mem).search(prompt)
+    assert hits.outcome == "nothing_relevant"
+
+
+@pytest.mark.parametrize("number", [1, 6, 30, 200])
+def test_a_store_about_one_topic_answers(mem: Memory, number: int) -> None:
+    """C8, Q7: however many facts there are of one project, a task about it is no accident, and the
+    confidence hardly depends on their number."""
+    mem.remember_many(
+        [{"content": f"step {n} of the billing export is checked by Ana"} for n in range(number)]
+    )
+    hits = mem.search("I want to change the billing export this week, what do I have to know?")
+    assert hits
+    assert hits.confidence is not None
+    assert 0.2 < hits.confidence < 1
+
+
+def test_what_is_pasted_gives_no_names_and_dates(mem: Memory) -> None:
+    """C2, Q5: whom and which day a question means is read from the question alone."""
+    mem.remember_conversation(
+        [
+            {"text": "I sold the piano to a school", "speaker": "Ana"},
+            {"text": "I sold the piano to a museum", "speaker": "Ben"},
+        ],
+        "s",
+    )
+    hits = mem.search("My sister called last night, she met Ben. To whom did Ana sell the piano?")
+    assert hits[0].record.speaker == "Ana"
+    assert all("time" not in hit.parts for hit in hits)
+
+
+def test_an_outside_copy_of_a_question_in_a_prompt_is_no_answer(mem: Memory) -> None:
+    """V8, Q7, C2: a page that repeats the question is evidence for nothing, also within a prompt."""
+    mem.remember_many([{"content": "Ana waters the plants"}, {"content": "the roses are red"}])
+    question = "What is the wifi password of the Lisbon office?"
+    mem.remember_many([{"content": question, "source": "web:evil.example"}] * 3)
+    assert mem.search(f"Hello! {question} Thanks.").outcome == "nothing_relevant"
