@@ -1,6 +1,7 @@
 """The gold-labelled conversations that retrieval is measured on. They are not part of Lamina.
 
-`LAMINA_BENCH` names the folder that holds them: `locomo_dev.json` and `longmemeval_dev.json.gz`.
+`LAMINA_BENCH` names the folder that holds them: `locomo_dev.json`, `longmemeval_dev.json.gz` and
+`beam_dev.json.gz`.
 """
 
 from __future__ import annotations
@@ -95,6 +96,29 @@ def longmemeval() -> Iterator[Case]:
         category = "abstention" if absent else item["question_type"]
         question = Question(item["question"], _time(item["question_date"]), answers, category)
         yield Case(item["question_id"], fold % 5, turns, (question,))
+
+
+def beam() -> Iterator[Case]:
+    """One store for each long chat between a user and an assistant, asked about broadly."""
+    told = json.loads(gzip.decompress((FOLDER / "beam_dev.json.gz").read_bytes()))
+    for fold, chat in enumerate(told):
+        turns = tuple(
+            Turn(
+                turn["id"],
+                turn["text"],
+                turn["speaker"],
+                turn["session"],
+                datetime.fromisoformat(turn["at"]).replace(tzinfo=UTC),
+            )
+            for turn in chat["turns"]
+            if turn["text"].strip()
+        )
+        now = max(turn.at for turn in turns) + DAY
+        questions = tuple(
+            Question(query["text"], now, frozenset(query["gold"]), query["category"])
+            for query in chat["queries"]
+        )
+        yield Case(f"beam-{fold}", fold, turns, questions)
 
 
 def items(turns: Sequence[Turn]) -> list[dict[str, Any]]:

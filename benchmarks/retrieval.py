@@ -28,7 +28,7 @@ from rich.progress import track
 from rich.table import Table
 
 import lamina
-from benchmarks import abstention, plot
+from benchmarks import abstention, plot, prompting
 from benchmarks.conversations import Case, Question, items, locomo, longmemeval
 from lamina import Hits, Memory
 from lamina.embedders import Embedder, create
@@ -392,6 +392,8 @@ def main() -> None:
     screen = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     drawn = show(answers, screen)
     curves = abstention.show(groups, screen)
+    prompting.show(prompting.measure(max(given.every, 4)), screen)
+    prompting.show_small(screen)
     if given.plot:
         given.plot.write_text(plot.svg(drawn, curves), "utf-8")
         screen.print(f"drawn to {given.plot}")
