@@ -98,8 +98,11 @@ def measure(every: int) -> Groups:
 def _found(memory: Memory, text: str, keys: Mapping[str, str], question: Question) -> Found:
     hits = memory.search(text)
     found = [keys[hit.record.id] for hit in hits]
-    shares = [len(question.gold.intersection(found[:cut])) / len(question.gold) for cut in (5, 10)]
-    return Found(*shares, abstention.NOTHING if hits.confidence is None else hits.confidence)
+    at_5, at_10 = (
+        len(question.gold.intersection(found[:cut])) / len(question.gold) for cut in (5, 10)
+    )
+    confidence = abstention.NOTHING if hits.confidence is None else hits.confidence
+    return Found(at_5, at_10, confidence)
 
 
 def _unanswerable(

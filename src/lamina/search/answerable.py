@@ -28,7 +28,7 @@ TELLING = 0.5  # less than this is held by chance, even as a whole
 NAMED = 0.30  # a question that names a speaker of this store is not asked at random
 POOR = 0.08  # for a question that says little about what it wants
 # What chance reaches in a store of one memory, and how that grows with their number.
-NOISE, GROWTH = 0.17, 0.055
+NOISE, GROWTH = 0.15, 0.055
 EQUAL = 0.05  # candidates as good as this beside the best are no accident
 UNLIKE = 0.14  # what likeness brings by chance; less is needed where there is no embedder
 # A memory must be as near in meaning as this when neither it nor its neighbours share a word.

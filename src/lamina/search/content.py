@@ -19,6 +19,7 @@ from lamina.errors import EmbedderFailed
 # words that tell much are long: 15 for "weather", 22 for "triangle".
 SHORTEST, RANGE = 5.0, 10.0
 LEAST, MOST = 0.02, 1.5
+NUMBER = 0.5  # at least: the vectors of digits are short, but a number tells one thing from another
 UNKNOWN = 0.8  # where there are no word vectors
 REMEMBERED = 16_384  # words
 # The mean vector of ordinary texts, one signed byte for each number (benchmarks/background.py).
@@ -38,7 +39,8 @@ def weight(word: str) -> float:
         length = shared().length(word)
     except EmbedderFailed:
         return UNKNOWN
-    return min(MOST, max(LEAST, (length - SHORTEST) / RANGE))
+    least = NUMBER if any(map(str.isdigit, word)) else LEAST
+    return min(MOST, max(least, (length - SHORTEST) / RANGE))
 
 
 @lru_cache(1)
