@@ -214,12 +214,14 @@ class Memory:
         all_tags: Collection[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
         session: str | None = None,
+        following: Sequence[str] = (),
     ) -> Hits:
         """Find the best matches with the parts of their scores, or nothing at all.
 
         `limit` is an upper bound. `tags` matches any of them, `all_tags` every one. `as_of` asks
         what was true at a time, `known_at` what the store knew then. `session` is one
-        conversation.
+        conversation. `following` are the texts before a query that may need them, the latest last:
+        "and what should I pack for him?".
         """
         return self._parts.read.search(
             query,
@@ -237,6 +239,7 @@ class Memory:
             all_tags,
             metadata,
             session,
+            following,
         )
 
     def query_relevant(self, text: str, limit: int = 10, recency_bias: float = 0.35) -> Hits:

@@ -99,12 +99,13 @@ class Read:
         all_tags: Collection[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
         session: str | None = None,
+        following: Sequence[str] = (),
     ) -> Hits:
         """Find the best matches with the parts of their scores, or nothing at all.
 
         `limit` is an upper bound. `tags` matches any of them, `all_tags` every one. `as_of` asks
         what was true at a time, `known_at` what the store knew then. `session` is one
-        conversation.
+        conversation. `following` are the texts before a query that may need them, the latest last.
         """
         if ranker not in RANKERS:
             raise InvalidInput(
@@ -122,7 +123,10 @@ class Read:
             as_of=optional_moment(as_of, "as_of"),
         )
         moment = optional_moment(known_at, "known_at")
-        return self._found("search", query, limit, chosen, ranker, known_at=moment)
+        before = tuple(map(rules.query, rules.several(following, "following")))
+        return self._found(
+            "search", query, limit, chosen, ranker, known_at=moment, following=before
+        )
 
     def query_relevant(self, text: str, limit: int = 10, recency_bias: float = 0.35) -> Hits:
         """Rank by shared words, recency and importance, in the formula of the Milton document."""
@@ -204,12 +208,15 @@ class Read:
         ranker: str,
         known_at: datetime | None = None,
         bias: float | None = None,
+        following: Sequence[str] = (),
     ) -> Hits:
         asked, most, granted = rules.query(query), rules.limit(limit), self._scope.granted(chosen)
         now = self._scope.clock()
 
         def search() -> Hits:
-            return self._scope.recall.search(asked, most, granted, ranker, now, known_at, bias)
+            return self._scope.recall.search(
+                asked, most, granted, ranker, now, known_at, bias, following
+            )
 
         hits = self._scope.resilient.found(search, asked, granted, known_at, most)
         self._scope.audit(action, tuple(hit.record.id for hit in hits), query=asked)

@@ -89,10 +89,11 @@ class SearchEngine:
         now: datetime,
         known_at: datetime | None = None,
         bias: float | None = None,
+        following: Sequence[str] = (),
     ) -> Hits:
         """Rank the records of the store as they are at one moment."""
         with self._store.index.snapshot(known_at) as look:
-            request = Request(look, query, chosen, now, limit, self.mirror)
+            request = Request(look, query, chosen, now, limit, self.mirror, following)
             boosts: bool = self._settings["recall.boosts"]
             if not request.words:
                 return Hits(())

@@ -52,6 +52,8 @@ Views = Sequence[Similarity]
 def rank(request: Request, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
     """Return the records with the highest sum of all parts; none when nothing seems an answer."""
     pieces = segments.split(request.query)
+    if request.following:
+        pieces += prompt.context(request, pieces)
     if len(pieces) == 1:
         return _ranked(Question(request, boosts=boosts), embedders)
 

@@ -15,7 +15,8 @@ import numpy as np
 from lamina.search import content
 from lamina.search.question import Beside, Question
 from lamina.search.request import Request
-from lamina.search.segments import Asks, Segment
+from lamina.search.segments import Asks, Segment, split
+from lamina.text.words import terms
 
 JUDGED = 8  # segments that are judged in full; which ones, their words alone say
 RICH = 1.0  # the content of a segment that says what it asks for
@@ -24,6 +25,10 @@ ASIDE = 0.10  # what speaks against the evidence of a segment beside one that as
 BESIDE = 0.9  # what the words of such a segment count at most
 SPREAD = 0.5  # the evidence between a segment that counts in full and one that does not count
 LEAST = 0.05
+# A prompt of less content than this may be a follow-up, which is read with some sentences of what
+# was said before.
+WHOLE = 2.0
+TURNS, SENTENCES = 3, 6
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -32,6 +37,19 @@ class Judged(msgspec.Struct, frozen=True):
     question: Question
     is_rich: bool
     confidence: float
+
+
+def context(request: Request, segments: Sequence[Segment]) -> tuple[Segment, ...]:
+    """Return the last sentences before a follow-up: "and what should I pack for him?".
+
+    None before a prompt that says itself what it is about.
+    """
+    told = max(sum(map(content.weight, terms(segment.text))) for segment in segments)
+    if told >= WHOLE:
+        return ()
+    before = [one for text in request.following[-TURNS:] for one in split(text)]
+    own = {segment.text for segment in segments}
+    return tuple(Segment(one.text, Asks.NOT) for one in before[-SENTENCES:] if one.text not in own)
 
 
 def read(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -41,6 +42,7 @@ class Request:
         now: datetime,
         limit: int,
         mirror: MirrorSearch | None = None,
+        following: Sequence[str] = (),
     ) -> None:
         self.look = look
         self.query = query
@@ -48,6 +50,7 @@ class Request:
         self.now = now
         self.limit = limit
         self.mirror = mirror  # where candidates come from, if not from the store
+        self.following = following  # what was said before the query, the latest last
         self.notes: list[str] = []
 
     def asking(self, query: str) -> Request:

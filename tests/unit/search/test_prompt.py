@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from lamina import Memory
+from lamina import InvalidInput, Memory
 from tests.cases import every
 from tests.conftest import Desk, contents
 
@@ -149,3 +151,33 @@ def test_an_outside_copy_of_a_question_in_a_prompt_is_no_answer(mem: Memory) -> 
     question = "What is the wifi password of the Lisbon office?"
     mem.remember_many([{"content": question, "source": "web:evil.example"}] * 3)
     assert mem.search(f"Hello! {question} Thanks.").outcome == "nothing_relevant"
+
+
+TRIP = "We drive to Ljubljana with Leo on Friday"
+LEO = "Leo gets car sick and needs his ginger sweets on every drive"
+
+
+def test_a_follow_up_is_read_with_what_was_said_before(mem: Memory) -> None:
+    """C2, Q5: a question without content of its own finds what the last turns are about, also when
+    it alone finds nothing."""
+    know(mem).remember(LEO)
+    asked = "and what should I take along for him?"
+    assert LEO not in contents(mem.search(asked))
+    assert contents(mem.search(asked, following=["Hello!", TRIP]))[0] == LEO
+    assert contents(mem.search("And him?", following=[TRIP]))[0] == LEO
+
+
+def test_a_question_of_its_own_needs_nothing_before_it(mem: Memory) -> None:
+    """C2, Q6: a question that says what it is about gives the same bytes, whatever was said."""
+    know(mem).remember(LEO)
+    question = next(iter(QUESTIONS))
+    alone, after = (mem.search(question, following=before) for before in ((), (TRIP,)))
+    assert [hit.record.id for hit in alone] == [hit.record.id for hit in after]
+    assert alone.confidence == after.confidence
+
+
+@every("following", ["a bare text", [1], 5])
+def test_what_was_said_before_is_a_list_of_texts(mem: Memory, following: Any) -> None:
+    """Q7: anything else is an error that says so."""
+    with pytest.raises(InvalidInput):
+        mem.search("tea", following=following)
