@@ -143,6 +143,7 @@ class Attack(NamedTuple):
                 "source",
                 "name",
             ): FISHING[:9],
+            ("following",): [[], [WORD], FISHING[:9]],
             ("layers", "layer"): LAYERS,
             ("states", "state", "status"): STATES,
             ("kinds", "kind", "tags", "all_tags", "tag", "all_tag", "names"): LISTS,

@@ -194,12 +194,12 @@ def test_a_crashed_run_is_closed_later(desk: Desk) -> None:
 def test_several_open_runs_are_told_apart(desk: Desk, mem: Memory) -> None:
     """L10: runs are listed in the order in which they began, each with its own notes."""
     first, second = mem.run("first"), mem.run("second")
-    second.note("of second")
-    first.note("of first")
+    second.note("kettle of second")
+    first.note("kettle of first")
     found = desk.agent().runs()
     assert [(run.task, run.note_count) for run in found] == [("first", 1), ("second", 1)]
     found[0].close()
-    assert contents(second.search("of")) == ["of second"]
+    assert contents(second.search("kettle")) == ["kettle of second"]
 
 
 def test_without_episodes_a_run_leaves_nothing_but_its_summary(desk: Desk) -> None:
