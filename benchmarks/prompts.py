@@ -1,6 +1,6 @@
 """Prompts as people write them: questions inside chat, beside pasted text, and in ten languages.
 
-Wrappings, pastes and facts are our own. Every second wrapping is only measured, never tuned with.
+Wrappings, pastes and facts are our own. To every second wrapping no weight was fitted.
 """
 
 from __future__ import annotations
