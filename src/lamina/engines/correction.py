@@ -30,7 +30,7 @@ def read(fact: Fact, given: str) -> Claim:
 
 def _templated(fact: Fact, text: str) -> tuple[str, str, bool] | None:
     """Read a sentence in the words that facts are written in."""
-    for subject in (fact.subject, _first(fact)):
+    for subject in (fact.subject, _first(fact), f"the {fact.subject}"):
         for negated in (fact.negated, not fact.negated):
             sentence = attributes.sentence(subject, fact.attribute, MARK, negated=negated)
             before, _, after = sentence.partition(MARK)

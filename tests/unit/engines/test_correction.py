@@ -26,6 +26,7 @@ def known(attribute: str, value: str, *, negated: bool = False, subject: str = "
         (known("lives_in", "Porto"), "I live in Braga.", "Braga"),
         (known("lives_in", "Porto"), "I moved to Braga", "Braga"),
         (known("lives_in", "Porto", subject="Ana Silva"), "Ana lives in Braga", "Braga"),
+        (known("lives_in", "Porto", subject="User"), "The user lives in Braga", "Braga"),
         (known("likes", "tea"), "green tea", "green tea"),
         (known("likes", "tea"), "Ana likes green tea", "green tea"),
         (known("did", "went to Rome"), "went to Milan with my sister Mia", None),
