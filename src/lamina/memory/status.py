@@ -16,12 +16,11 @@ from lamina.model.clock import to_micros
 from lamina.model.record import Role
 from lamina.store.core.store import FILE_NAME
 from lamina.store.tables import archived, grounds, model_use, records, sources
+from lamina.text.words import counted
 
 if TYPE_CHECKING:
     from lamina.memory.jobs import Outlook
     from lamina.memory.scope import Scope
-
-MONTH = timedelta(days=30)
 
 
 class Status:
@@ -104,7 +103,7 @@ class Status:
     def _model_use(self) -> dict[str, Any]:
         """Say what the language model has used in the last night, and in the last 30 days."""
         with self._scope.store.read() as db:
-            nights = model_use.nights(db, to_micros(self._scope.clock() - MONTH))
+            nights = model_use.nights(db, to_micros(self._scope.clock() - LATELY))
         return {
             "name": self._scope.settings["sleep.model"],
             "last_night": usage.summed(nights[:1]),
@@ -175,7 +174,7 @@ class Status:
 
 
 def _of_groundless(number: int) -> str:
-    told = "1 fact rests" if number == 1 else f"{number:,} facts rest"
+    told = counted(number, "fact rests", "facts rest")
     return (
         f"{told} only on what was forgotten, superseded or erased; `lamina facts` marks them,"
         " `lamina review reject ID --reason …` keeps one out"
@@ -183,7 +182,7 @@ def _of_groundless(number: int) -> str:
 
 
 def _of_conflicts(number: int) -> str:
-    told = "1 value" if number == 1 else f"{number:,} values"
+    told = counted(number, "value")
     return (
         f"the facts say otherwise about {told} of the profile; `lamina profile show` says which,"
         " `lamina sleep` proposes a change"
