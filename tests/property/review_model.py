@@ -14,7 +14,7 @@ from tests.property.states import ACTIVE, CONSTRAINED, SUPERSEDED, TOMBSTONED
 # The layers that are believed, so that what was rejected stays out of them.
 GUARDED = (Layer.PROFILE, Layer.SEMANTIC)
 # What an operator can take back.
-UNDONE = ("confirm", "rollback", "forget", "correct", "revoke")
+UNDONE = ("confirm", "reject", "rollback", "forget", "correct", "revoke")
 Sayings = set[tuple[Any, ...]]
 
 

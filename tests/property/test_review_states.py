@@ -233,12 +233,14 @@ class Reviewing(RuleBasedStateMachine):
         self.decide(data.draw(st.sampled_from(self.known(CONSTRAINED))), "confirm", "", None)
 
     @precondition(lambda self: self.known(CONSTRAINED))
-    @rule(data=st.data(), regret=st.booleans())
-    def reject(self, data: st.DataObject, regret: bool) -> None:
+    @rule(data=st.data(), regret=st.sampled_from(("", "lift", "undo")))
+    def reject(self, data: st.DataObject, regret: str) -> None:
         one = data.draw(st.sampled_from(self.known(CONSTRAINED)))
         self.decide(one, "reject", "", None)
-        if regret:
+        if regret == "lift":
             self.decide(one, "lift", "", None)
+        elif regret == "undo":
+            self.undo(max(self.model.deeds), None)
 
     @precondition(lambda self: self.model.rejected)
     @rule(data=st.data())
@@ -307,6 +309,8 @@ class Reviewing(RuleBasedStateMachine):
         )
         if moves:
             self.taken["undo of", self.model.deeds[event].action] += 1
+            for one in moves:  # what it kept out may come again
+                self.model.rejected.pop(one, None)
 
     @rule(source=st.sampled_from(SOURCES), who=people, regret=st.booleans())
     def revoke(self, source: str, who: str | None, regret: bool) -> None:

@@ -22,8 +22,8 @@ SIMILAR = 0.5
 MOST_RIVALS = 100
 MOST_SIMILAR = 20
 # Events that an operator can take back.
-UNDONE = ("confirm", "rollback", "forget", "correct", "revoke")
 REJECT = "reject"
+UNDONE = ("confirm", REJECT, "rollback", "forget", "correct", "revoke")
 # Words for the states in which evidence no longer says what rests on it.
 GONE = {State.TOMBSTONED: "forgotten", State.SUPERSEDED: "superseded"}
 OVERTAKEN = "the facts say otherwise by now"
@@ -165,12 +165,6 @@ def says_one_of(record: Record, barred: Collection[bytes]) -> bool:
     return not frozenset(barred).isdisjoint(rejection.fingerprints(record))
 
 
-def is_undoable(event: Event) -> bool:
-    """Tell if an operator can take an event back; a rejected proposal is proposed anew instead."""
-    is_of_active = all(change.before.get("state") == State.ACTIVE for change in event.changes)
-    return event.action in UNDONE or (event.action == REJECT and is_of_active)
-
-
 def check_grounded(record: Record, grounds: Mapping[str, State | None]) -> None:
     """Raise when all that a proposal rests on is gone; None stands for an erased record."""
     if grounds and not any(state in rejection.BELIEVABLE for state in grounds.values()):
@@ -191,7 +185,7 @@ def check_supported(record: Record, outdated: Mapping[str, str]) -> None:
 
 def check_undoable(event: Event, last_events: Mapping[str, int], role: Role) -> tuple[Change, ...]:
     """Return the changes of an event, or raise if one of its records has changed since."""
-    if not is_undoable(event):
+    if event.action not in UNDONE:
         known = ", ".join(UNDONE)
         raise Refused(f"event {event.seq} is {event.action!r}; what can be undone is {known}")
     for change in event.changes:

@@ -28,12 +28,15 @@ class Operator(Memory):
 
     # Review
 
-    def confirm(self, record_id: str, reason: str | None = None) -> Record:
+    def confirm(
+        self, record_id: str, reason: str | None = None, content: str | None = None
+    ) -> Record:
         """Activate a proposal, and supersede what it replaces.
 
-        If that has changed meanwhile, nothing happens.
+        If that has changed meanwhile, nothing happens. `content` is the text to confirm in its
+        place: a whole text, the value of a profile entry, or for a fact a sentence or its value.
         """
-        return self._decided(self._parts.reviews.confirm(record_id, reason))
+        return self._decided(self._parts.reviews.confirm(record_id, reason, content))
 
     def reject(self, record_id: str, reason: str | None = None) -> Record:
         """Put a proposal aside or take an active fact back, and keep its value out."""
@@ -76,8 +79,8 @@ class Operator(Memory):
     def undo(self, event_id: int, reason: str | None = None) -> list[Record]:
         """Take back a decision that nothing has followed.
 
-        That is a confirmation, rollback, revocation, forgetting or correction, or the rejection of
-        an active fact. What it kept out may come again.
+        That is a confirmation, rejection, rollback, revocation, forgetting or correction. What it
+        kept out may come again.
         """
         records = self._parts.reviews.undo(event_id, reason)
         self._parts.derived.decided(records)

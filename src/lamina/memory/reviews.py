@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import structs
 
@@ -23,38 +23,44 @@ from lamina.store.tables.grounds import grounds
 from lamina.store.tables.records import COLUMN, Filter, Row
 from lamina.text import words
 
-if TYPE_CHECKING:
-    pass
-
-Visible = Callable[[str, object], Record]
+EDITED = "edited before it was confirmed"
 
 
 class Reviews(Part):
     """Apply the decisions of an operator within a scope."""
 
-    def confirm(self, record_id: str, reason: str | None = None) -> Record:
-        """Activate a proposal and supersede what it replaces, unless that has changed since."""
+    def confirm(
+        self, record_id: str, reason: str | None = None, content: str | None = None
+    ) -> Record:
+        """Activate a proposal and supersede what it replaces, unless that has changed since.
+
+        With a content the person says it in other words: what was proposed is superseded at once.
+        """
         self._scope.visible("confirm", record_id)
         with self._change("confirm", reason) as transaction:
-            row = self._row(transaction, record_id)
-            entry = self._entry(row)
-            review.check_pending(entry.record)
-            review.check_no_request(entry.record)
-            self._check_world(entry.record)
-            replaced = self._replaced(transaction, entry.record)
-            review.check_fresh(entry, replaced)
-            review.check_grounded(entry.record, grounds(transaction.db, entry.record))
-            review.check_supported(
-                entry.record, profile_facts.outdated(self._store, [entry.record])
-            )
-            statements = self._scope.parts.statements
-            stated = statements.confirm(transaction, entry.record)
-            if stated is None:
-                return self._activated(transaction, row, replaced)
-            statements.become(transaction, row, stated)
-            ended = {fact.record for fact, _ in stated.step.changed}
-            left = [other for other in replaced if other.record.id not in ended]
-            return self._activated(transaction, self._row(transaction, record_id), left)
+            confirmed = self._confirmed(transaction, record_id)
+            if content is None:
+                return confirmed
+            return self._corrected(transaction, confirmed, content, reason or EDITED)
+
+    def _confirmed(self, transaction: Transaction, record_id: str) -> Record:
+        row = self._row(transaction, record_id)
+        entry = self._entry(row)
+        review.check_pending(entry.record)
+        review.check_no_request(entry.record)
+        self._check_world(entry.record)
+        replaced = self._replaced(transaction, entry.record)
+        review.check_fresh(entry, replaced)
+        review.check_grounded(entry.record, grounds(transaction.db, entry.record))
+        review.check_supported(entry.record, profile_facts.outdated(self._store, [entry.record]))
+        statements = self._scope.parts.statements
+        stated = statements.confirm(transaction, entry.record)
+        if stated is None:
+            return self._activated(transaction, row, replaced)
+        statements.become(transaction, row, stated)
+        ended = {fact.record for fact, _ in stated.step.changed}
+        left = [other for other in replaced if other.record.id not in ended]
+        return self._activated(transaction, self._row(transaction, record_id), left)
 
     def _activated(
         self, transaction: Transaction, row: Row, replaced: Sequence[VersionedRecord]
@@ -223,48 +229,51 @@ class Reviews(Part):
             review.check_active(record, "forgotten")
             gone = transaction.update(row, state=State.TOMBSTONED)
             self._keep_out(transaction, record)
-        self._close_requests(gone)
-        return gone
+            self._close_requests(transaction, gone)
+            return gone
 
-    def _close_requests(self, gone: Record) -> None:
-        """Close the requests to forget a record: it is done. Undoing asks for nothing again."""
+    def _close_requests(self, transaction: Transaction, gone: Record) -> None:
+        """Close the requests to forget a record: it is done. Undoing it asks for it again."""
         chosen = Filter(
             gone.user,
             (Layer.EPISODIC,),
             (State.CONSTRAINED,),
             metadata=rules.facets({review.FORGET: gone.id}),
         )
-        if not self._store.listed(chosen, 1):
-            return
-        with self._change("forget.done") as transaction:
-            for row in transaction.listed(chosen):
-                if review.to_forget(self._store.record(row)) == gone.id:
-                    transaction.update(row, state=State.TOMBSTONED)
+        for row in transaction.listed(chosen):
+            if review.to_forget(self._store.record(row)) == gone.id:
+                transaction.update(row, state=State.TOMBSTONED)
 
     def correct(self, record_id: str, content: str, reason: str) -> Record:
         """Replace the text of a record by the right one; the old text stays in its lineage."""
         self._scope.visible("correct", record_id)
         with self._change("correct", rules.reason(reason)) as transaction:
-            row = self._row(transaction, record_id)
-            record = self._store.record(row)
-            review.check_active(record, "corrected")
-            if profile.project_name(record) is not None:
-                raise Refused(
-                    f"the record {record.id} sums up a project; roll it back, or remember what is"
-                    " so and compress"
-                )
-            if facts.is_fact(record):
-                return self._corrected_fact(transaction, record, content)
-            said, metadata = review.corrected(record, content, rules.reason(reason))
-            made = self._drafted_like(record, said, metadata)
-            if record.layer is not Layer.SEMANTIC:
-                return transaction.replace([row], made, never_true=record.valid_from is not None)
-            right = self._scope.parts.statements.insert(
-                transaction, structs.replace(made, supersedes=(record.id,))
+            record = self._store.record(self._row(transaction, record_id))
+            return self._corrected(transaction, record, content, rules.reason(reason))
+
+    def _corrected(
+        self, transaction: Transaction, record: Record, content: str, reason: str
+    ) -> Record:
+        """Replace a record by one with another text, within a decision."""
+        review.check_active(record, "corrected")
+        if profile.project_name(record) is not None:
+            raise Refused(
+                f"the record {record.id} sums up a project; roll it back, or remember what is"
+                " so and compress"
             )
-            gone = {"superseded_by": right.id, "valid_to": transaction.now}
-            transaction.update(row, state=State.SUPERSEDED, **gone)
-            return right
+        if facts.is_fact(record):
+            return self._corrected_fact(transaction, record, content)
+        said, metadata = review.corrected(record, content, reason)
+        row = self._row(transaction, record.id)
+        made = self._drafted_like(record, said, metadata)
+        if record.layer is not Layer.SEMANTIC:
+            return transaction.replace([row], made, never_true=record.valid_from is not None)
+        right = self._scope.parts.statements.insert(
+            transaction, structs.replace(made, supersedes=(record.id,))
+        )
+        gone = {"superseded_by": right.id, "valid_to": transaction.now}
+        transaction.update(row, state=State.SUPERSEDED, **gone)
+        return right
 
     def _corrected_fact(self, transaction: Transaction, record: Record, content: str) -> Record:
         """Replace a fact by the right one, given as a sentence or as its value."""
@@ -383,7 +392,7 @@ def _check_takes_back(
             f"event {number} took event {undone} back, which cannot be undone; do again what event"
             f" {undone} did"
         )
-    if not review.is_undoable(event):
+    if event.action not in review.UNDONE:
         if made and len(made) == len(event.changes):
             more = f", and so for {len(made) - 1} more" if made[1:] else ""
             raise Refused(

@@ -34,9 +34,10 @@ MOVES = (  # in the order in which an error names them
     (State.ACTIVE, State.TOMBSTONED),  # rollback, forget, or the end of a run
     (State.SUPERSEDED, State.ACTIVE),  # restore by a rollback
     (State.TOMBSTONED, State.ACTIVE),  # undo
+    (State.TOMBSTONED, State.CONSTRAINED),  # undo of a rejection
     (State.ACTIVE, State.CONSTRAINED),  # quarantine
 )
-OPERATOR_MOVES = frozenset({(State.TOMBSTONED, State.ACTIVE)})
+OPERATOR_MOVES = frozenset(move for move in MOVES if move[0] is State.TOMBSTONED)
 
 # What these kinds say holds beyond its occasion, so they are promoted to semantic memory; all
 # others to episodic memory.

@@ -120,7 +120,7 @@ def test_a_rollback_restores_what_was_superseded_by_it_alone() -> None:
     assert review.restored(record(9, {}, layer=Layer.EPISODIC), [mine, *others]) == []
 
 
-@pytest.mark.parametrize("action", ["confirm", "rollback", "forget", "correct", "revoke"])
+@pytest.mark.parametrize("action", review.UNDONE)
 def test_a_decision_can_be_undone_while_it_is_the_last(action: str) -> None:
     """V4, V9: the changes come back; once one of the records has changed again,
     nothing is undone."""
@@ -135,7 +135,7 @@ def test_a_decision_can_be_undone_while_it_is_the_last(action: str) -> None:
 def test_what_cannot_be_undone_says_what_can() -> None:
     """V4, R3: other events are refused, and so is a move that is not legal for who asks."""
     with pytest.raises(
-        Refused, match=r"what can be undone is confirm, rollback, forget, correct, revoke$"
+        Refused, match=r"what can be undone is confirm, reject, rollback, forget, correct, revoke$"
     ):
         review.check_undoable(event("remember"), {}, Role.OPERATOR)
     hidden = event("forget", a=(State.ACTIVE, State.TOMBSTONED))

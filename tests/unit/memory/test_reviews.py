@@ -357,3 +357,33 @@ def test_evidence_out_of_reach_is_noted(desk: Desk) -> None:
     with pytest.raises(NotFound):
         ben.propose_profile("drink", "tea", "saw it", [hers.id])
     assert len(desk.violations()) == 1
+
+
+def test_a_proposal_can_be_edited_while_it_is_confirmed(mem: Memory, op: Operator) -> None:
+    """V9, V10: what is active is the person's text, on the same evidence; the proposal stays in
+    its lineage, and one undo brings everything back."""
+    first = op.confirm(proposed(mem, "tea"))
+    waiting = proposed(mem, "cofee")
+    before, queue = size(op), op.proposals()
+    edited = op.confirm(waiting, "a slip", content="coffee")
+    assert drinks(op) == "coffee"
+    assert (edited.evidence, edited.supersedes) == (op.get(waiting).evidence, (waiting,))
+    assert edited.trust is Trust.OPERATOR
+    assert op.get(waiting).superseded_by == edited.id
+    assert op.get(first.id).superseded_by == waiting
+    assert size(op)[1] == before[1] + 1
+    op.undo(last(op, "confirm"))
+    assert drinks(op) == "tea"
+    assert [one.record.id for one in op.proposals()] == [one.record.id for one in queue]
+    assert verified(op)
+
+
+def test_an_edited_text_that_makes_no_sense_changes_nothing(mem: Memory, op: Operator) -> None:
+    """V5, V10: neither the proposal nor the edited text becomes active."""
+    waiting = proposed(mem, "tea")
+    before = size(op)
+    for text in ("", " \t"):
+        with pytest.raises(InvalidInput):
+            op.confirm(waiting, content=text)
+    assert size(op) == before
+    assert op.get(waiting).state is State.CONSTRAINED

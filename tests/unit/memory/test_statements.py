@@ -128,12 +128,14 @@ def test_undo_lets_it_in_again(op: Operator, verb: str) -> None:
     assert verified(op)
 
 
-def test_the_rejection_of_a_proposal_is_lifted_not_undone(op: Operator) -> None:
-    """V4: a proposal has no way back into the queue; the error says what can be done."""
+def test_the_rejection_of_a_proposal_can_be_undone(op: Operator) -> None:
+    """V6, V10: the proposal waits again, and its value is not kept out any more."""
     waiting = op.propose_profile("drink", "tea", "so it seems")
     op.reject(waiting.id, "no")
-    with pytest.raises(Refused, match="what can be undone"):
-        op.undo(last(op, "reject"))
+    op.undo(last(op, "reject"))
+    assert [one.record.id for one in op.proposals()] == [waiting.id]
+    assert op.confirm(waiting.id).state is State.ACTIVE
+    assert verified(op)
 
 
 def test_only_facts_that_are_active_are_rejected_without_waiting(op: Operator) -> None:

@@ -31,6 +31,7 @@ LEGAL = {
     (ACTIVE, TOMBSTONED),
     (SUPERSEDED, ACTIVE),
     (TOMBSTONED, ACTIVE),
+    (TOMBSTONED, CONSTRAINED),
     (ACTIVE, CONSTRAINED),
 }
 PAIRS = list(itertools.product(State, State))
@@ -49,7 +50,7 @@ OPERATOR = Actor(Role.OPERATOR, "ana", "test")
 
 @every(("before", "after"), PAIRS)
 def test_an_operator_may_make_exactly_the_legal_moves(before: State, after: State) -> None:
-    """R3: of the 16 pairs of states, seven are legal moves; the others are a typed error that says
+    """R3, V10: of the 16 pairs of states, eight are legal moves; the others are a typed error that says
     what is possible."""
     if (before, after) in LEGAL:
         rules.check_move(before, after, Role.OPERATOR)
@@ -63,9 +64,9 @@ def test_an_operator_may_make_exactly_the_legal_moves(before: State, after: Stat
 @every("role", [Role.AGENT, Role.SYSTEM])
 @every(("before", "after"), PAIRS)
 def test_only_an_operator_undoes(before: State, after: State, role: Role) -> None:
-    """R3: tombstoned→active is for operators alone, whatever else is legal for agents
+    """R3, V10: what is tombstoned comes back by operators alone, whatever else is legal for agents
     and the system."""
-    if (before, after) in LEGAL - {(TOMBSTONED, ACTIVE)}:
+    if (before, after) in LEGAL - {(TOMBSTONED, ACTIVE), (TOMBSTONED, CONSTRAINED)}:
         rules.check_move(before, after, role)
     else:
         with pytest.raises(Refused):
