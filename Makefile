@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DEMO   := $(VENV)/.demo
-SLOW   := tests/faults tests/property tests/security tests/surfaces/test_console_browser.py
+SLOW   := tests/faults tests/property tests/security tests/surfaces/test_console_browser.py tests/surfaces/test_reviewer.py
 
 .PHONY: help demo test test-slow test-console servers test-servers check faults soak security mutants bench limits bench-search bench-large bench-retrieval bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-importance docs format clean
 help:    ## this list
@@ -98,8 +98,9 @@ bench-backends: $(READY)   ## PostgreSQL, Chroma and Weaviate beside SQLite, rea
 bench-updates: $(READY)    ## whether the newest comes first when something has changed, before and after sleep
 	$(BIN)/python -m benchmarks.updating
 
-docs: $(READY)    ## docs/reference.md from the program itself
+docs: $(READY)    ## docs/reference.md and docs/review.svg from the program itself
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/generate_review.py
 
 format: $(READY)  ## put the code into shape
 	$(BIN)/ruff check --fix .

@@ -28,13 +28,14 @@ yes_to_several = click.option("--yes", is_flag=True, help="do not ask when there
 
 
 @click.group(invoke_without_command=True, epilog="Example:  lamina review")
+@click.option("--plain", is_flag=True, help="ask question by question, without a full screen")
 @click.pass_context
-def review(context: click.Context) -> None:
+def review(context: click.Context, plain: bool) -> None:
     """Proposals that wait for a person; without a command, go through them one by one."""
     if context.invoked_subcommand is None:
         from lamina.surfaces.cli.reviewer import start
 
-        start(context.obj)
+        start(context.obj, plain=plain)
 
 
 @command("list", "lamina review list --limit 20", under=review, needs_known_agent=True)

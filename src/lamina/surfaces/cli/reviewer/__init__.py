@@ -1,10 +1,49 @@
-"""The full-screen reviewer of `lamina review`.
-
-It shows the queue, and each proposal beside what it would replace; confirmations can be undone.
-"""
+"""`lamina review`: a full screen where Textual is installed, questions one by one elsewhere."""
 
 from __future__ import annotations
 
-from lamina.surfaces.cli.reviewer.reviewer import Reviewer, start
+import importlib.util
+import os
+import sys
 
-__all__ = ["Reviewer", "start"]
+import click
+
+from lamina.errors import InvalidInput
+from lamina.home.extras import remedy
+from lamina.surfaces.cli.invocation import Invocation
+
+EXTRA = "review"
+
+
+def start(invocation: Invocation, *, plain: bool = False) -> None:
+    """Let the person at this terminal go through what waits."""
+    invocation.check_operator("review")
+    if invocation.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise InvalidInput(
+            "`lamina review` alone needs a terminal;"
+            " `lamina review list` prints what waits, also with --json"
+        )
+    operator = invocation.operator("review")
+    if not operator.proposals(1):
+        click.echo("nothing waits for review")
+        return
+    if not plain and os.environ.get("TERM") != "dumb" and _has_screen():
+        from lamina.surfaces.cli.reviewer.app import ReviewApp
+
+        app = ReviewApp(operator)
+        app.run()
+        click.echo(app.summary())
+        if app.return_code:
+            raise KeyboardInterrupt
+        return
+    from lamina.surfaces.cli.reviewer.plain import Questions
+
+    click.echo(Questions(operator).run())
+
+
+def _has_screen() -> bool:
+    """Tell if Textual is here; if not, say once how to get the full screen."""
+    if importlib.util.find_spec("textual") is not None:
+        return True
+    click.echo(f"for a full screen, {remedy(EXTRA)}", err=True)
+    return False

@@ -8,51 +8,47 @@ from typing import NamedTuple
 
 from rich.text import Text
 
+from lamina.engines import review
 from lamina.engines.review import Proposal
 from lamina.model import slots
 from lamina.model.slots import Slot
 from lamina.surfaces.cli.reviewer.texts import indented, line, safe
 from lamina.surfaces.cli.reviewer.wording import TRUSTS, brief, mark, more, origin, place, saying
+from lamina.surfaces.review.decisions import Decision, Outcome, Verb, agreeing
 
-CONFIRM, REJECT = "confirm", "reject"
 DEEPER = "      "
-DONE = {CONFIRM: "confirmed", REJECT: "rejected"}
 
 
 class Step(NamedTuple):
     """The effect of a decision about many on one of them."""
 
-    proposal: Proposal
+    decision: Decision
     effect: str
     possible: bool = True
     supersedes: bool = False
 
 
-class Outcome(NamedTuple):
-    """The outcome of one decision; `error` says why it failed."""
-
-    proposal: Proposal
-    done: str
-    error: str | None = None
-
-
-def plan(chosen: Sequence[Proposal], verb: str) -> list[Step]:
+def plan(chosen: Sequence[Proposal], verb: Verb) -> list[Step]:
     """Plan each step; of several that exclude each other the first is taken."""
-    if verb == REJECT:
-        return [Step(one, "is put aside; what it says is kept out from now on") for one in chosen]
+    if verb is Verb.REJECT:
+        put_aside = "is put aside; what it says is kept out from now on"
+        return [Step(Decision(verb, one), put_aside) for one in chosen]
     steps: list[Step] = []
     taken: set[str | Slot] = set()  # slots and records that an earlier step has taken
     for one in chosen:
         replaced, here = [other.id for other in one.replaces], slots.slot(one.record)
         wanted: list[str | Slot] = [*replaced, *([here] if here is not None else ())]
-        if one.problem is not None:
-            steps.append(Step(one, f"is left out: {one.problem}", possible=False))
+        decision = agreeing(one)
+        if decision.verb is Verb.FORGET:
+            steps.append(Step(decision, f"forgets {review.to_forget(one.record)}"))
+        elif one.problem is not None:
+            steps.append(Step(decision, f"is left out: {one.problem}", possible=False))
         elif taken.intersection(wanted):
-            steps.append(Step(one, "is left out: one above takes its place", possible=False))
+            steps.append(Step(decision, "is left out: one above takes its place", possible=False))
         else:
             taken.update(wanted)
             effect = "supersedes" if replaced else "replaces nothing"
-            steps.append(Step(one, f"becomes active, and {effect}", supersedes=bool(replaced)))
+            steps.append(Step(decision, f"becomes active, and {effect}", supersedes=bool(replaced)))
     return steps
 
 
@@ -60,10 +56,11 @@ def preview(steps: Sequence[Step], width: int) -> list[Text]:
     """Show exactly what would happen, one after the other."""
     made: list[Text] = []
     for number, step in enumerate(steps, 1):
-        record = step.proposal.record
+        proposal = step.decision.proposal
+        record = proposal.record
         trust = Text(record.trust.value, TRUSTS[record.trust])
-        where, source = line(place(record), "bold"), line(origin(step.proposal))
-        head = Text.assemble(mark(step.proposal), " ", where, " · ", trust, " · ", source)
+        where, source = line(place(record), "bold"), line(origin(proposal))
+        head = Text.assemble(mark(proposal), " ", where, " · ", trust, " · ", source)
         made += indented(head, width, f"{number:>3} ")
         for sentence in saying(record):
             made += indented(safe(sentence), width, DEEPER)
@@ -71,19 +68,18 @@ def preview(steps: Sequence[Step], width: int) -> list[Text]:
             made += indented(safe(sentence, "dim"), width, DEEPER)
         made += indented(line(step.effect, "green" if step.possible else "red"), width, "    → ")
         if step.supersedes:
-            for other in step.proposal.replaces:
+            for other in proposal.replaces:
                 superseded = Text.assemble(other.id, " ", brief(other, style="red"))
                 made += indented(superseded, width, DEEPER)
     return made
 
 
-def summary(outcomes: Sequence[Outcome], untried: int, width: int) -> list[Text]:
+def summary(outcomes: Sequence[Outcome], width: int) -> list[Text]:
     """Say how many were decided, and why others were not."""
     failed = [one for one in outcomes if one.error is not None]
     done = Counter(one.done for one in outcomes if one.error is None)
     made = [Text(f"{name:<10} {number}", "green") for name, number in done.items()]
     made += [Text(f"{'failed':<10} {len(failed)}", "red")] if failed else []
-    made += [Text(f"{'not tried':<10} {untried}", "yellow")] if untried else []
     for one in failed:
         made += [
             Text(),

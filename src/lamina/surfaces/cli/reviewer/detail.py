@@ -22,11 +22,10 @@ from lamina.surfaces.cli.reviewer.wording import (
     because,
     more,
     obstacles,
-    origin,
-    place,
     plain,
     saying,
 )
+from lamina.surfaces.review.evidence import Evidence
 
 NAMES = 10  # columns for the names of facts
 
@@ -38,21 +37,18 @@ class Opened(NamedTuple):
     history: Sequence[Event]
     rivals: Sequence[Proposal]
     refusals: Mapping[str, Event]  # how the similar ones were rejected, by their ids
+    evidence: Sequence[Evidence] = ()
 
 
-def title(opened: Opened, number: int, total: int) -> str:
-    proposal, record = opened.proposal, opened.proposal.record
-    return f"{number} of {total}: {place(record)} · {origin(proposal)} · {record.trust.value}"
+def change(opened: Opened, width: int) -> list[Text]:
+    """Show cautions, and what would change: what a person has to see before confirming it."""
+    return [*_cautions(opened, width), *_difference(opened.proposal, width)]
 
 
-def lines(opened: Opened, now: datetime, width: int) -> list[Text]:
-    """Show cautions, what would change, and the facts."""
-    return [
-        *_cautions(opened, width),
-        *_difference(opened.proposal, width),
-        Text(),
-        *_facts(opened, now, width),
-    ]
+def about(opened: Opened, now: datetime, width: int) -> list[Text]:
+    """Show what a proposal rests on, then the facts about it."""
+    rests_on = evidence(opened.evidence, width)
+    return [*rests_on, rule("about", width), *_facts(opened, now, width)]
 
 
 def _cautions(opened: Opened, width: int) -> list[Text]:
@@ -121,20 +117,31 @@ def _facts(opened: Opened, now: datetime, width: int) -> list[Text]:
     ]
 
 
-def evidence(found: Sequence[tuple[str, Record | None]], width: int) -> list[Text]:
-    """Show each piece of evidence in full; say so where it is not in this store."""
+def evidence(found: Sequence[Evidence], width: int) -> list[Text]:
+    """Show each piece of evidence in full, between its neighbours; say so where it is missing."""
     if not found:
-        return [Text("it names no evidence")]
+        return [Text("it names no evidence", CARE), Text()]
     made: list[Text] = []
-    for reference, record in found:
-        made.append(rule(line(reference).plain, width))
-        if record is None:
+    for one in found:
+        made.append(rule(f"evidence {line(one.reference).plain}", width))
+        if one.record is None:
             missing = "not in the store; look there yourself"
-            what = "there is no such record any more" if is_id(reference) else missing
+            what = "there is no such record any more" if is_id(one.reference) else missing
             made += [*wrapped(Text(what, CARE), width), Text()]
-        else:
-            made += [*_described(record, width), *wrapped(safe(record.content), width), Text()]
+            continue
+        made += _described(one.record, width)
+        made += _neighbour(one.before, width)
+        made += indented(safe(one.record.content), width, "▸ ", "bold cyan")
+        made += [*_neighbour(one.after, width), Text()]
     return made
+
+
+def _neighbour(turn: Record | None, width: int) -> list[Text]:
+    """Show the turn before or after, on one line."""
+    if turn is None:
+        return []
+    said = f"{turn.speaker}: {turn.content}" if turn.speaker else turn.content
+    return [Text.assemble("  ", line(said, "dim", width=max(10, width - 2)))]
 
 
 def _described(record: Record, width: int) -> list[Text]:

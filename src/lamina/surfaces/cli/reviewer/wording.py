@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from rich.text import Text
 
-from lamina.engines import profile
+from lamina.engines import profile, review
 from lamina.engines.review import DIFFERENCES, MOST_RIVALS, Proposal
 from lamina.memory.proposals import QUARANTINE
 from lamina.model.record import Layer, Record, Trust
@@ -27,7 +27,7 @@ ACTIONS = {
     "semantic.compact": "compaction",
     "procedural.dedup": "dedup",
     QUARANTINE: "revoked",
-    "undo": "taken back",
+    "undo": "undone",
 }
 # Metadata that is shown in words of its own.
 SHOWN = frozenset({"profile_key", "value", "reason", "project", DIFFERENCES, *REPLACES.values()})
@@ -127,7 +127,7 @@ def hidden(record: Record) -> int:
 def mark(proposal: Proposal) -> Text:
     """Choose the one character that says to look twice."""
     reasons = (
-        proposal.problem is not None,
+        proposal.problem is not None and review.to_forget(proposal.record) is None,
         hidden(proposal.record) > 0,
         bool(proposal.similar or proposal.rivals),
     )
@@ -140,7 +140,9 @@ def mark(proposal: Proposal) -> Text:
 def obstacles(proposal: Proposal) -> list[Text]:
     """List what is wrong with a proposal itself."""
     found = []
-    if proposal.problem is not None:
+    if review.to_forget(proposal.record) is not None:
+        found.append(Text("it asks to forget the record below", CARE))
+    elif proposal.problem is not None:
         found.append(safe(f"! it cannot be confirmed: {proposal.problem}", PROBLEM))
     if number := hidden(proposal.record):
         what = "1 hidden character is" if number == 1 else f"{number} hidden characters are"
