@@ -1,4 +1,4 @@
-"""Draw docs/review.svg: `lamina review` with a few proposals, by the program itself; `make docs` runs it."""
+"""Draw docs/review.svg by the program itself: `lamina review` with a few proposals."""
 
 from __future__ import annotations
 
