@@ -47,8 +47,13 @@ class Event(msgspec.Struct, frozen=True):
     reply: str | None = None
     task: str | None = None
     session: str | None = None
-    folder: str = ""
+    cwd: str = ""
     transcript: str | None = None
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder that the agent works in."""
+        return PurePath(self.cwd).name
 
 
 def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
@@ -73,7 +78,7 @@ def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
         reply=_text(given, REPLIES),
         task=_text(given, TASKS) or (_text(spawned, TASKS) if isinstance(spawned, dict) else None),
         session=one_line(session, WIDTH) if session else None,
-        folder=PurePath(_text(given, ("cwd",)) or "").name,
+        cwd=_text(given, ("cwd",)) or _first_root(given),
         transcript=_text(given, ("agent_transcript_path", "transcript_path")),
     )
 
@@ -104,6 +109,13 @@ def _object(data: bytes) -> dict[str, Any]:
             f"standard input is JSON of the type {type(given).__name__}, not an object"
         )
     return given
+
+
+def _first_root(given: Mapping[str, Any]) -> str:
+    """Get the first of the folders that are open, which some programs name instead of one."""
+    roots = given.get("workspace_roots")
+    first = roots[0] if isinstance(roots, list) and roots else ""
+    return first if isinstance(first, str) else ""
 
 
 def _text(given: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
