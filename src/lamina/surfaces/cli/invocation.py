@@ -154,6 +154,21 @@ class Invocation:
         self.check_operator(verb)
         return cast(Operator, self.memory())
 
+    def reviewer(self, surface: str) -> Operator:
+        """Open a handle for a person who decides elsewhere than in this terminal."""
+        self.check_operator("review")
+        options = (Role.OPERATOR, self._agent, self._user, self._home)
+        return cast(Operator, connect(*options, surface=surface, key=self._key))
+
+    def refusals(self, surface: str) -> Callable[[str, str], None]:
+        """Return what leaves a refusal of a surface in the trail, without anybody's name."""
+        actor = Actor(Role.AGENT, "nobody", surface)
+
+        def leave(asked: str, lacks: str) -> None:
+            refuse(self.home, self.agent, None, Refusal(system_clock(), actor, asked, lacks))
+
+        return leave
+
     def before_restore(self, folder: Path) -> Outlook:
         """Say what restoring a backup would mean."""
         return before_restore(folder, self.agent, self._home, surface=SURFACE, key=self._key)

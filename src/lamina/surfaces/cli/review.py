@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import webbrowser
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
@@ -10,6 +12,7 @@ import click
 
 from lamina.engines.review import Proposal
 from lamina.errors import LaminaError, NotFound, Refused
+from lamina.home import extras
 from lamina.memory.operator import Operator
 from lamina.memory.reviews import what_stays
 from lamina.model.clock import is_id, system_clock
@@ -29,13 +32,40 @@ yes_to_several = click.option("--yes", is_flag=True, help="do not ask when there
 
 @click.group(invoke_without_command=True, epilog="Example:  lamina review")
 @click.option("--plain", is_flag=True, help="ask question by question, without a full screen")
+@click.option("--browser", is_flag=True, help="decide on a page of this machine, for one browser")
+@click.option("--port", type=int, default=0, help="with --browser: the port; 0 takes a free one")
 @click.pass_context
-def review(context: click.Context, plain: bool) -> None:
+def review(context: click.Context, plain: bool, browser: bool, port: int) -> None:
     """Proposals that wait for a person; without a command, go through them one by one."""
-    if context.invoked_subcommand is None:
+    if context.invoked_subcommand is not None:
+        return
+    if browser:
+        _browse(context.obj, port)
+    else:
         from lamina.surfaces.cli.reviewer import start
 
         start(context.obj, plain=plain)
+
+
+def _browse(invocation: Invocation, port: int) -> None:
+    """Serve the page to one browser until the person finishes there, or Ctrl-C."""
+    try:
+        from lamina.surfaces.review.browser.serving import Serving
+    except ModuleNotFoundError as error:
+        raise Refused(f"--browser needs {error.name}; {extras.remedy('http')}") from None
+    operator = invocation.reviewer("browser")
+    serving = Serving(operator, invocation.refusals("browser"), port)
+    if invocation.json:
+        output.show_json({"url": serving.url, "link": serving.link})
+    else:
+        click.echo(f"open this link, which works once: {serving.link}")
+        click.echo("Ctrl-C or the button Finish ends it")
+        if sys.stdin.isatty():
+            webbrowser.open(serving.link)
+    try:
+        serving.run()
+    finally:
+        operator.close()
 
 
 @command("list", "lamina review list --limit 20", under=review, needs_known_agent=True)

@@ -45,6 +45,7 @@ class Limits(msgspec.Struct, frozen=True):
 
     url_bytes: int = 16 * 1024
     header_bytes: int = 32 * 1024
+    body_bytes: int = 0  # what only reads takes none
     arrival_seconds: float = 5.0  # until the head of a request is here
     answer_seconds: float = 20.0  # until the memory has answered
     request_seconds: float = 30.0  # until the answer has been taken
@@ -71,12 +72,14 @@ class Guard:
         origins: Iterable[bytes],
         limits: Limits,
         note: Callable[[str, str], None],
+        methods: tuple[str, ...] = METHODS,
     ) -> None:
         self._app = app
         self._hosts = frozenset(hosts)
         self._origins = frozenset(origins)
         self._limits = limits
         self._note = note  # takes what was asked for, and what is missing for that
+        self._methods = methods
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -101,7 +104,7 @@ class Guard:
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         return (
             self._foreign(headers)
-            or _unknown_method(scope["method"])
+            or self._unknown_method(scope["method"])
             or self._oversized(scope, headers)
         )
 
@@ -127,13 +130,30 @@ class Guard:
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > limits.url_bytes:
             problem = f"an address has at most {limits.url_bytes:,} bytes; ask for less at once"
             return Refusal(414, InvalidInput(problem), (CLOSE,))
+        sizes = [*_values(headers, b"content-length")]
         if sum(len(name) + len(value) for name, value in headers) > limits.header_bytes:
             problem = f"headers have at most {limits.header_bytes:,} bytes"
             return Refusal(431, InvalidInput(problem), (CLOSE,))
-        has_size = any(size != b"0" for size in _values(headers, b"content-length"))
-        if has_size or any(_values(headers, b"transfer-encoding")):
-            return Refusal(413, InvalidInput("a request to read has no body"), (CLOSE,))
+        if any(_values(headers, b"transfer-encoding")) or not all(map(self._fits, sizes)):
+            return Refusal(413, InvalidInput(self._too_much), (CLOSE,))
         return None
+
+    def _fits(self, size: bytes) -> bool:
+        return size.isdigit() and int(size[:20]) <= self._limits.body_bytes
+
+    @property
+    def _too_much(self) -> str:
+        most = self._limits.body_bytes
+        return f"a form has at most {most:,} bytes" if most else "a request to read has no body"
+
+    def _unknown_method(self, method: str) -> Refusal | None:
+        if method in self._methods:
+            return None
+        error = Forbidden(
+            "this server only reads: use GET or HEAD; decisions are made with the command `lamina`",
+            lacks="operator",
+        )
+        return Refusal(405, error, ((b"allow", ", ".join(self._methods).encode()), CLOSE))
 
 
 def own_names(port: int, remote: Iterable[str] = ()) -> tuple[set[bytes], set[bytes]]:
@@ -165,16 +185,6 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def _unknown_method(method: str) -> Refusal | None:
-    if method in METHODS:
-        return None
-    error = Forbidden(
-        "this server only reads: use GET or HEAD; decisions are made with the command `lamina`",
-        lacks="operator",
-    )
-    return Refusal(405, error, ((b"allow", ", ".join(METHODS).encode()), CLOSE))
 
 
 def _values(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> Iterator[bytes]:

@@ -12,6 +12,11 @@ from lamina.surfaces.cli.reviewer.wording import origin, place
 from lamina.text.words import normalise
 
 ASKED = frozenset({"profile.propose", "forget.request", "semantic.compact", "procedural.dedup"})
+OTHERS = {
+    "sleep": "sleep proposed it",
+    "undo": "a decision was undone",
+    "revoke": "its source was revoked",
+}
 TRUSTS = tuple(Trust)
 
 
@@ -73,7 +78,7 @@ def key(record: Record) -> str:
 def asked_by(proposal: Proposal) -> str:
     """Say who wants it: a person, an agent, or Lamina itself."""
     if proposal.by not in ASKED:
-        return "sleep proposed it" if proposal.by.startswith("sleep") else f"by {proposal.by}"
+        return OTHERS.get(proposal.by, f"by {proposal.by}")
     if review.to_forget(proposal.record) is not None:
         return "an agent asks to forget"
     by_person = proposal.record.trust is Trust.OPERATOR

@@ -82,7 +82,7 @@ class Console:
             loader=PackageLoader(__package__ or "", "templates"),
             autoescape=True,
             undefined=StrictUndefined,
-            finalize=_visible,
+            finalize=visible,
             trim_blocks=True,
             lstrip_blocks=True,
         )
@@ -186,6 +186,6 @@ def _address(path: str, query: list[tuple[str, Any]]) -> str:
     return f"{path}?{urlencode(filled, doseq=True, errors='replace')}" if filled else path
 
 
-def _visible(value: Any) -> Any:
+def visible(value: Any) -> Any:
     """Reveal hidden characters in whatever a template shows; escaping comes after this."""
     return reveal(value) if isinstance(value, str) and not isinstance(value, Markup) else value
