@@ -13,9 +13,11 @@ from typing import Any
 import msgspec
 
 from lamina.errors import InvalidInput
+from lamina.surfaces.hooks import tools
 from lamina.text.words import one_line, shown
 
 START, PROMPT, STOP, SPAWN = "session-start", "user-prompt", "stop", "subagent-start"
+TOOL, COMPACTED = "tool-use", "post-compact"
 # Our name of each event, and its names in the programs that we know.
 EVENTS: Mapping[str, tuple[str, ...]] = {
     START: ("SessionStart", "sessionStart"),
@@ -23,7 +25,13 @@ EVENTS: Mapping[str, tuple[str, ...]] = {
     STOP: ("Stop", "AfterAgent", "afterAgentResponse"),
     SPAWN: ("SubagentStart", "subagentStart"),
     "subagent-stop": ("SubagentStop", "subagentStop"),
+    TOOL: (
+        *("PostToolUse", "PostToolUseFailure", "AfterTool", "postToolUse", "postToolUseFailure"),
+        *("afterShellExecution", "afterFileEdit"),
+    ),
     "pre-compact": ("PreCompact", "PreCompress", "preCompact"),
+    COMPACTED: ("PostCompact", "postCompact"),
+    "notification": ("Notification", "notification"),
     "session-end": ("SessionEnd", "sessionEnd"),
 }
 NAMES = {name: event for event, names in EVENTS.items() for name in (event, *names)}
@@ -49,6 +57,8 @@ class Event(msgspec.Struct, frozen=True):
     session: str | None = None
     cwd: str = ""
     transcript: str | None = None
+    tool: dict[str, Any] | None = None  # what it was used for and what came out, of a tool
+    compacted: bool = False  # the agent has just lost what it was told before
 
     @property
     def folder(self) -> str:
@@ -71,8 +81,10 @@ def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
             f" known are {', '.join(EVENTS)}"
         )
     spawned, session = given.get("tool_input"), _text(given, SESSIONS)
+    event = NAMES.get(kind or name)
+    is_compacted = event == START and _text(given, ("source", "trigger")) == "compact"
     return Event(
-        NAMES.get(kind or name),
+        event,
         name,
         message=_text(given, MESSAGES),
         reply=_text(given, REPLIES),
@@ -80,6 +92,8 @@ def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
         session=one_line(session, WIDTH) if session else None,
         cwd=_text(given, ("cwd",)) or _first_root(given),
         transcript=_text(given, ("agent_transcript_path", "transcript_path")),
+        tool=tools.read(given, name) if event == TOOL else None,
+        compacted=is_compacted or event == COMPACTED,
     )
 
 
