@@ -287,6 +287,7 @@ class Night:
             "importance": one.importance,
             "at": one.occurred_at,
             "session": one.session,
+            "project": one.project,
         }
         made = self._scope.draft(item)
         return structs.replace(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from lamina.engines.claims import Claim, Turn, sentences
+from lamina.engines.claims import Claim, Turn, projects, sentences
 from lamina.engines.claims.extraction import LONG_TURNS, MOST_CLAIMS, STRETCHES, TALKATIVE, extract
 from lamina.errors import InvalidInput, ModelFailed
 from lamina.home.settings import Settings
@@ -63,6 +63,16 @@ class Listener:
         Rules alone read external text: it may be written to mislead a model. `check` is called
         between texts, and may raise to end the reading.
         """
+        read = self._read(turns, known, trusted, check)
+        return [projects.scoped(found, turn) for found, turn in zip(read, turns, strict=True)]
+
+    def _read(
+        self,
+        turns: Sequence[Turn],
+        known: Sequence[Claim],
+        trusted: bool,
+        check: Callable[[], None],
+    ) -> list[list[Claim]]:
         check()
         if self._model is not None and trusted:
             try:
