@@ -6,9 +6,11 @@ stands for an order.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -35,6 +37,8 @@ OPEN = bounded(
 )
 SENTENCE = re.compile(r"[.!?](?=\s)|\n")
 READ = 4000  # characters of a turn
+FIELD = "recap"  # of the metadata, where a recap says what it sums up
+FIRST, TURN, ASKED = 3, 600, 12_000  # turns at the beginning, and characters that a model is asked
 
 
 class Recap(msgspec.Struct, frozen=True):
@@ -71,8 +75,14 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 def recap(records: Sequence[Record]) -> Recap | None:
-    """Sum up a session by its records; None if it has nothing to tell."""
-    said = sorted(records, key=lambda one: (one.occurred_at, one.seq))
+    """Sum up a session by its records; None if it has nothing to tell.
+
+    What a model has summed up, and nothing has happened since, goes before what rules find.
+    """
+    said = without_recaps(records)
+    if (made := stored(records)) is not None:
+        told = lines_of(made.content)
+        return Recap(made.session or "", said[-1].occurred_at, told, (made.id,), made.project)
     lines = [line for line in _lines(said) if line.text]
     chosen = sorted(_fitting(lines), key=lambda line: line.place)
     if not chosen:
@@ -85,6 +95,54 @@ def recap(records: Sequence[Record]) -> Recap | None:
         tuple(dict.fromkeys(line.record for line in chosen)),
         last.project,
     )
+
+
+def without_recaps(records: Iterable[Record]) -> list[Record]:
+    """Sort the records of a session by time, without what sums them up."""
+    own = (one for one in records if FIELD not in one.metadata)
+    return sorted(own, key=lambda one: (one.occurred_at, one.seq))
+
+
+def stored(records: Sequence[Record]) -> Record | None:
+    """Find the recap that was made of all these records."""
+    wanted = mark(without_recaps(records))[FIELD]
+    return next((one for one in records if one.metadata.get(FIELD) == wanted), None)
+
+
+def mark(said: Sequence[Record]) -> dict[str, Any]:
+    """Name the last record of a session, up to which a recap sums it up."""
+    return {FIELD: {"until": said[-1].id if said else ""}}
+
+
+def question(records: Sequence[Record]) -> str:
+    """Write the records of a session for a model: its first turns and its last."""
+    from lamina.text.secrets import detection  # rules do without it
+
+    lines = [
+        json.dumps(
+            {"who": one.speaker or one.kind, "text": detection.redacted(one.content)[:TURN]},
+            ensure_ascii=False,
+        )
+        for one in without_recaps(records)
+    ]
+    first, room, last = lines[:FIRST], ASKED, []
+    for line in reversed(lines[FIRST:]):
+        room -= len(line)
+        if room < 0:
+            break
+        last.append(line)
+    return "\n".join([*first, *reversed(last)])
+
+
+def lines_of(text: str | None) -> tuple[str, ...]:
+    """Read the lines of a recap that somebody wrote: each plain, and all within the limit."""
+    found, room = [], LONGEST
+    for line in filter(words.is_visible, (text or "").splitlines()):
+        plain = words.one_line(fence.tamed(words.reveal(line)), min(QUOTED, room))
+        if len(plain) < room:
+            found.append(plain)
+            room -= len(plain) + 1
+    return tuple(found)
 
 
 def _fitting(lines: Iterable[_Line]) -> Iterator[_Line]:

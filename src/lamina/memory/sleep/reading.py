@@ -48,6 +48,7 @@ class Listener:
         self._model, self._alone = model, alone
         self._prices, self._night = prices, night
         self._problems: dict[str, int] = {}
+        self._untold: dict[str, int] = {}
         self._unread: Counter[str] = Counter()
 
     def claims(
@@ -84,6 +85,20 @@ class Listener:
         return extract(turns, known, check, self._unread)
 
     @property
+    def has_model(self) -> bool:
+        return self._model is not None and not self._alone
+
+    def told(self, system: str, question: str) -> str | None:
+        """Ask the model for a text; None if it fails, which the notes say."""
+        if self._model is None:
+            return None
+        try:
+            return self._model.tell(system, question)
+        except ModelFailed as error:
+            self._untold[error.message] = self._untold.get(error.message, 0) + 1
+            return None
+
+    @property
     def used(self) -> dict[str, Any]:
         """What the model of this night has used so far, for a report; empty without one."""
         if self._model is None:
@@ -108,6 +123,10 @@ class Listener:
         told = [
             f"{unread} {counted(number, 'session')}: {problem}"
             for problem, number in self._problems.items()
+        ]
+        told += [
+            f"rules sum up {counted(number, 'session')}: {problem}"
+            for problem, number in self._untold.items()
         ]
         told += [
             f"{note}: {self._unread[kind]:,}" for kind, note in UNREAD.items() if self._unread[kind]
