@@ -3,7 +3,10 @@ it."""
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,7 @@ from lamina.surfaces.hooks import Hooks, Switches, protocol, tools
 from lamina.text import fence
 from tests.cases import check_all
 from tests.conftest import Desk, contents
-from tests.surfaces.test_hooks import Call, call, troubles
+from tests.surfaces.test_hooks import PROGRAM, Call, call, troubles
 
 __all__ = ["call"]  # a fixture
 SESSION = Path(__file__).parents[1] / "golden" / "coding_session.jsonl"
@@ -174,6 +177,14 @@ def test_tools_of_other_agents(call: Call, mem: Memory) -> None:
             },
             {"path": "a", "is_new": True},
         ),
+        (
+            "AfterTool",
+            {
+                "tool_input": {"command": "make"},
+                "tool_response": {"llmContent": "Output: no rule\nExit Code: 2\nSignal: (none)"},
+            },
+            {"failed": True, "command": "make"},
+        ),
         ("afterShellExecution", {"command": "make", "output": "fine"}, {"failed": None}),
         (
             "afterFileEdit",
@@ -233,6 +244,27 @@ def test_a_broken_store_blocks_no_tool(desk: Desk, call: Call, mem: Memory) -> N
         answer = call("hook", event=event, **ALL)
         assert (answer.code, answer.context) == (0, "")
     assert troubles(desk)
+
+
+def test_a_slow_store_holds_up_no_tool(desk: Desk, mem: Memory, op: Operator) -> None:
+    """H4: a hook returns in time from a store that is held, and another process keeps what
+    matters."""
+    adopt = ctypes.CDLL(None).prctl
+    command = [*PROGRAM, "--home", str(desk.home), "--agent", "sky", "hook"]
+    environment = {**os.environ, **ALL, "LAMINA_MEMORY_TIMEOUT_MS": "3000"}
+    event = json.dumps(used("make", "a.c:1:2: error", failed=True)).encode()
+    assert adopt(36, 1) == 0  # the children of our children become ours when these end
+    try:
+        with op._scope.store.database.atomic():
+            done = subprocess.run(
+                command, input=event, env=environment, capture_output=True, check=False
+            )
+        assert (done.returncode, json.loads(done.stdout)) == (0, {})
+        while not mem.list():
+            os.wait()
+    finally:
+        adopt(36, 0)
+    assert contents(mem.list()) == ["`make` failed: a.c:1:2: error"]
 
 
 def test_the_recap_of_a_session_is_shown(call: Call, mem: Memory) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -24,8 +25,8 @@ def server() -> Iterator[ModelServer]:
 def asleep(desk: Desk, server: ModelServer) -> tuple[Memory, Operator]:
     """A memory with a session that hooks have kept, and an operator whose nights ask a model."""
     mem = desk.agent()
-    fields = {"session": "s1", "source": "hook", "speaker": "user", "project": "importer"}
-    mem.remember("why does the import lose rows?", layer="episodic", **fields)
+    fields: dict[str, Any] = {"session": "s1", "source": "hook", "project": "importer"}
+    mem.remember("why does the import lose rows?", layer="episodic", speaker="user", **fields)
     use = {"command": "pytest", "output": "ValueError: no row", "failed": True}
     mem.remember_tool_use(use, "s1", "importer")
     settings = {"sleep.model": "qwen3:8b", "sleep.endpoint": server.address}

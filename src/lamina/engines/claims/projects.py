@@ -14,7 +14,7 @@ from msgspec import structs
 
 from lamina.engines.claims import Claim, Turn
 from lamina.engines.claims.attributes import DOES, HAS, INSTRUCTION
-from lamina.engines.claims.topics import TOOLS, slug
+from lamina.engines.claims.topics import TOOL_TOPIC, slug
 from lamina.text.words import normalise
 
 HABIT = "habit"
@@ -35,7 +35,7 @@ def scoped(claims: Sequence[Claim], turn: Turn) -> list[Claim]:
 def _scoped(claim: Claim, turn: Turn, project: str) -> Claim:
     topic = claim.attribute.removeprefix(INSTRUCTION)
     if topic != claim.attribute:
-        is_tool = topic.startswith(TOOLS) and bool(slug(project))
+        is_tool = topic.startswith(TOOL_TOPIC) and bool(slug(project))
         named = f"{INSTRUCTION}{slug(project)}/{topic}"
         return structs.replace(claim, attribute=named, project=project) if is_tool else claim
     if normalise(claim.subject) == normalise(project):

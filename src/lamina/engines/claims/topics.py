@@ -94,7 +94,7 @@ END = re.compile(
     r"\s(?:when|whenever|if|unless|in|on|at|for|with|to|before|after|because|from|of|by|than|and"
     r"|or)\s|[,;:(]"
 )
-TOOLS = "tool-"  # how a topic begins that says which tool to use
+TOOL_TOPIC = "tool-"  # how a topic begins that says which tool to use
 UNSAFE = re.compile(r"[^\w+#-]+")
 
 
@@ -107,7 +107,7 @@ def topic(order: str, project: str = "") -> str:
 def _known(order: str) -> str:
     words = [word.lower() for word in WORD.findall(order)]
     if purpose := next((TOOL[word] for word in words if word in TOOL), ""):
-        return f"{TOOLS}{purpose}"
+        return f"{TOOL_TOPIC}{purpose}"
     for name, pattern in KNOWN.items():
         if pattern.search(order):
             return _when(order) if name == "booking" else name

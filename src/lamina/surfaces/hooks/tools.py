@@ -32,6 +32,7 @@ CODE = bounded(
     r"(?:Error: )?(?:process )?exit(?:ed with)? (?:code|status):? (\d{1,5})\b.*", re.IGNORECASE
 )
 CREATED = bounded(r"\bcreated?\b", re.IGNORECASE)
+NEAR = 200  # characters from either end of an output in which it may name its code
 DEEP = 4  # levels of a response that are looked into
 
 
@@ -95,7 +96,8 @@ def _failed(given: Mapping[str, Any], answered: object, output: str, name: str) 
             return True
         if isinstance(place.get("error"), (str, dict)) and place["error"]:
             return True
-    found = CODE.match(output[:200].partition("\n")[0])
+    lines = (line.strip() for line in (output[:NEAR] + "\n" + output[-NEAR:]).splitlines())
+    found = next((code for line in lines if (code := CODE.fullmatch(line))), None)
     if found:
         return found[1] != "0"
     return False if name in ("PostToolUse", "postToolUse") else None
