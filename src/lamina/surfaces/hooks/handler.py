@@ -11,12 +11,13 @@ from lamina.errors import InvalidInput, LaminaError
 from lamina.failsafe.spool import OUTAGES
 from lamina.memory.agent import Memory
 from lamina.surfaces import project
-from lamina.surfaces.hooks import capture, context, protocol, transcript
+from lamina.surfaces.hooks import capture, protocol, transcript
 from lamina.surfaces.hooks.protocol import Event
 from lamina.surfaces.hooks.switches import Switches
 
 MOST_BYTES = 4 * 1024 * 1024
 PIECE = 64 * 1024
+TOLD = (protocol.START, protocol.PROMPT, protocol.SPAWN)
 ALL, PROMPTS = "all", "prompts"  # values of the setting hooks.capture
 # Events of which there is nothing to tell, and nothing to keep but the use of a tool.
 IGNORED = (None, protocol.TOOL, "notification")
@@ -120,6 +121,10 @@ class HookCall:
         return self.wanted.key
 
     def _context(self, memory: Memory, event: Event) -> str:
+        if event.kind not in TOLD:
+            return ""
+        from lamina.surfaces.hooks import context  # a search loads much that capture does not need
+
         if event.kind == protocol.START:
             return context.at_start(memory, event.folder, self._switches)
         if event.kind == protocol.PROMPT and event.message:

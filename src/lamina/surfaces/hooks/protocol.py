@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from lamina.errors import InvalidInput
-from lamina.surfaces.hooks import tools
 from lamina.text.words import one_line, shown
 
 START, PROMPT, STOP, SPAWN = "session-start", "user-prompt", "stop", "subagent-start"
@@ -92,7 +91,7 @@ def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
         session=one_line(session, WIDTH) if session else None,
         cwd=_text(given, ("cwd",)) or _first_root(given),
         transcript=_text(given, ("agent_transcript_path", "transcript_path")),
-        tool=tools.read(given, name) if event == TOOL else None,
+        tool=_tool(given, name) if event == TOOL else None,
         compacted=is_compacted or event == COMPACTED,
     )
 
@@ -123,6 +122,12 @@ def _object(data: bytes) -> dict[str, Any]:
             f"standard input is JSON of the type {type(given).__name__}, not an object"
         )
     return given
+
+
+def _tool(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    from lamina.surfaces.hooks import tools  # most events are about no tool
+
+    return tools.read(given, name)
 
 
 def _first_root(given: Mapping[str, Any]) -> str:
