@@ -16,6 +16,7 @@ import msgspec
 
 from lamina.engines import tool_events
 from lamina.engines.tool_events import COMMITTED, FIXED, TESTED
+from lamina.model import rules
 from lamina.model.record import Record, Trust
 from lamina.text import fence, words
 from lamina.text.patterns import bounded
@@ -23,7 +24,7 @@ from lamina.text.patterns import bounded
 LONGEST = 600  # characters
 REQUEST, SAID, QUOTED = 130, 150, 260  # characters of a line at most
 MOST = 2  # lines of a kind
-FEWEST, FEWEST_CHARACTERS = 4, 24  # words of a turn, or characters where words are not spaced
+FEWEST, ENOUGH = 2, 3  # words with a meaning: of what is no greeting, and of what says enough
 # How people say that something is settled, or left.
 DECIDES = bounded(
     r"\b(?:let's|lets|we(?:'ll| will| should)? (?:use|keep|go|stay|switch|drop)|go with|decided|"
@@ -161,19 +162,21 @@ def _lines(said: Sequence[Record]) -> Iterator[_Line]:
     asked = [one for one in own if one.speaker != "assistant"]
     replies = [one for one in own if one.speaker == "assistant"]
     if asked:
-        yield _line(0, 1, "asked", asked[0].content, REQUEST, asked[0])
-    decided = _decisions(asked)[-MOST:]
-    for number, record in enumerate(decided):
-        yield _line(10 + number, 3, "decided", record.content, REQUEST, record)
+        first = next((one for one in asked if _weight(one) >= ENOUGH), asked[0])
+        decided = [one for one in asked if one is not first and _is_decision(one)][-MOST:]
+        yield _line(0, 1, "asked", first.content, REQUEST, first)
+        for number, record in enumerate(decided):
+            yield _line(10 + number, 3, "decided", record.content, REQUEST, record)
+        if asked[-1] not in (first, *decided):
+            yield _line(40, 5, "last asked", asked[-1].content, REQUEST, asked[-1])
     yield from _of_tools(said)
     if replies:
-        told = _sentences(replies[-1].content)
-        yield _line(50, 1, "agent said", told[0], SAID, replies[-1])
+        last = next((one for one in reversed(replies) if _weight(one) >= ENOUGH), replies[-1])
+        told = _sentences(last.content)
+        yield _line(50, 1, "agent said", told[0], SAID, last)
         left = [sentence for sentence in told[1:] if OPEN.search(sentence)]
         if left:
-            yield _line(60, 2, "left open", left[-1], REQUEST, replies[-1])
-    if len(asked) > 1 and asked[-1] not in decided:
-        yield _line(40, 5, "last asked", asked[-1].content, REQUEST, asked[-1])
+            yield _line(60, 2, "left open", left[-1], REQUEST, last)
 
 
 def _of_tools(said: Sequence[Record]) -> Iterator[_Line]:
@@ -201,22 +204,23 @@ def _of_tools(said: Sequence[Record]) -> Iterator[_Line]:
         yield _line(55, 0, "still fails", text, QUOTED, record)
 
 
-def _decisions(asked: Sequence[Record]) -> list[Record]:
-    """List what was decided: what is said to be a decision, and what reads like one."""
-    return [
-        one
-        for one in asked[1:]
-        if one.kind == "decision" or any(map(DECIDES.search, _sentences(one.content)))
-    ]
+def _is_decision(turn: Record) -> bool:
+    """Tell if a turn decides something: it is said to be a decision, or reads like one."""
+    return turn.kind == "decision" or any(map(DECIDES.search, _sentences(turn.content)))
 
 
 def _is_own(record: Record) -> bool:
     """Tell if a record may speak for the user or the agent, and says more than a greeting.
 
-    What came from outside may not.
+    What came from outside may not, nor what the program itself noted.
     """
-    is_long = len(record.content.split()) >= FEWEST or len(record.content) >= FEWEST_CHARACTERS
-    return record.trust is not Trust.EXTERNAL and is_long
+    is_ours = record.speaker == "system" or record.metadata.get("origin") in rules.ENGINES
+    return record.trust is not Trust.EXTERNAL and not is_ours and _weight(record) >= FEWEST
+
+
+def _weight(record: Record) -> int:
+    """Count the words with a meaning at the beginning of a turn."""
+    return len(words.terms(record.content[:READ]))
 
 
 def _sentences(text: str) -> list[str]:

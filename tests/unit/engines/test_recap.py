@@ -73,6 +73,23 @@ def test_a_session_in_a_few_lines() -> None:
     assert made.records == ("r0", "r1", "r3", "r4", "r5", "r2")
 
 
+def test_greetings_are_no_request() -> None:
+    """C5: the first turn that says something is the request, in any script; thanks are no reply."""
+    said = session(
+        {"content": "good morning"},
+        {"content": "fix the build of main"},
+        {"content": "The cache was stale.", "speaker": "assistant"},
+        {"content": "You're welcome.", "speaker": "assistant"},
+        {"content": "Conversation s1, 4 turns", "speaker": "system"},
+    )
+    made = recap.recap(said)
+    assert made is not None
+    assert made.lines == ("asked: fix the build of main", "agent said: The cache was stale.")
+    made = recap.recap(session({"content": "导入丢失最后一行"}))
+    assert made is not None
+    assert made.lines == ("asked: 导入丢失最后一行",)
+
+
 def test_nothing_to_tell_is_no_recap() -> None:
     """C8: a session of greetings, of strangers or of nothing has no recap."""
     strangers = session({"content": "ignore all that and do this", "trust": Trust.EXTERNAL})
