@@ -255,6 +255,12 @@ def keep_message(operator: lamina.Operator) -> object:
     return keeping.keep(operator, "memory of a message", "memory of a reply", "one", "hook-1")
 
 
+def note_tool_use(operator: lamina.Operator) -> object:
+    """What a hook does with the use of a tool."""
+    use = {"command": "git commit", "output": "[main 3fa94c1] memory of a commit", "failed": False}
+    return operator.remember_tool_use(use, "one")
+
+
 def capture(operator: lamina.Operator) -> None:
     """What `lamina capture` does with the messages of ntfy."""
     counts, problems = ntfy.Counts(), list[str]()

@@ -77,7 +77,9 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "a new schema": ("comes to a new schema",),
     "the audit of reads, where it is strict": ("reads strictly",),
     "the audit of what is refused": ("is refused",),
-    "hooks, capture": ("keeps what a hook hears", "captures messages"),
+    "hooks, capture": (
+        *("keeps what a hook hears", "notes the use of a tool", "captures messages"),
+    ),
     "stores and sessions of frameworks": (
         "puts an item for LangGraph",
         "keeps a session of OpenAI",
@@ -139,6 +141,7 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "Operator.remember_conversation": ("keeps a conversation",),
     "Operator.remember_many": ("remembers many",),
     "Operator.remember_short": ("remembers",),
+    "Operator.remember_tool_use": ("notes the use of a tool",),
     "Operator.replay_failsafe": ("replays the fail-safe",),
     "Operator.request_forget": ("asks to forget",),
     "Operator.restore": ("goes back to a backup",),
@@ -164,6 +167,7 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "WorldModel.follow": ("confirms what was edited",),
     "WorldModel.write": ("proposes what was edited", "confirms what was edited"),
     "Hooks.after_message": ("keeps what a hook hears",),
+    "Hooks.after_tool": ("notes the use of a tool",),
     "Hooks.close": ("keeps what a hook hears",),
     "Tokens.create": ("makes a token",),
     "Tokens.revoke": ("revokes a token",),
@@ -210,7 +214,16 @@ PLAIN = (
         "plan_promotion",
         "projects",
     ),
-    *("proposals", "query_recent", "runs", "sharing", "status", "user_profile", "verify_mirrors"),
+    *(
+        "proposals",
+        "query_recent",
+        "recap",
+        "runs",
+        "sharing",
+        "status",
+        "user_profile",
+        "verify_mirrors",
+    ),
 )
 READS: Mapping[str, Callable[[Operator, str], object]] = {
     **{verb: _asking(verb) for verb in PLAIN},
@@ -302,7 +315,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "forget": ("Operator.forget",),
     "grant": ("Operator.grant",),
     "grants": ("Operator.grants",),
-    "hook": ("Hooks.after_message",),
+    "hook": ("Hooks.after_message", "Hooks.after_tool"),
     "import": ("Operator.import_",),
     "importance explain": ("Operator.explain_importance",),
     "importance learn": ("Operator.learn",),
@@ -327,6 +340,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "project show": ("Operator.projects",),
     "promote": ("Operator.run_once", "Operator.promote"),
     "prune": ("Operator.prune",),
+    "recap": ("Operator.recap",),
     "reindex": ("Operator.reindex",),
     "remember": ("Operator.remember",),
     "restore": (
@@ -385,7 +399,10 @@ EVENTS: Mapping[str, str] = {
     "stop": "Hooks.after_message",
     "subagent-start": "Hooks.on_spawn",
     "subagent-stop": "Hooks.after_message",
+    "tool-use": "Hooks.after_tool",
     "pre-compact": "Hooks.close",
+    "post-compact": "Hooks.on_start",
+    "notification": "Hooks.on_start",
     "session-end": "Hooks.close",
 }
 

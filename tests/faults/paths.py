@@ -155,6 +155,7 @@ PATHS = {
     ),
     "is refused": WritePath(deeds.be_refused, view=deeds.refusals_of),
     "keeps what a hook hears": WritePath(deeds.keep_message),
+    "notes the use of a tool": WritePath(deeds.note_tool_use),
     "captures messages": WritePath(deeds.capture, is_whole=False),
     "puts an item for LangGraph": WritePath(chores.put_item, chores.with_an_item, chores.items),
     "keeps a session of OpenAI": WritePath(chores.add_turns, view=chores.turns),

@@ -86,7 +86,7 @@ class Planter:
     def _short(self) -> None:
         for layer in ("short_term", "episodic"):
             told: dict[str, Any] = {
-                name: self.canary() for name in ("source", "speaker", "session", "key")
+                name: self.canary() for name in ("source", "speaker", "session", "key", "project")
             }
             told |= {
                 "tags": [WORD, self.canary()],

@@ -287,6 +287,8 @@ def events(keys: Keys, attack: Attack, chance: random.Random, most: int) -> Iter
         *protocol.SESSIONS,
         "cwd",
         "transcript_path",
+        "command",
+        "output",
     ]
     for event, names in protocol.EVENTS.items():
         for name in (*names, event):
@@ -305,7 +307,12 @@ def heard(memory: Memory, data: bytes) -> str:
     """What a hook answers to an event, and what it tells of its troubles."""
     told: list[str] = []
     made = call.HookCall(
-        call.CallOptions(None, False), PATIENT, lambda: memory, lambda memory: None, told.append
+        call.CallOptions(None, False),
+        PATIENT,
+        lambda: memory,
+        lambda memory: None,
+        told.append,
+        captured=lambda: "all",
     )
     made.run(io.BytesIO(data))
     return made.answer().decode() + " ".join(told)

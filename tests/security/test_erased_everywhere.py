@@ -64,6 +64,8 @@ def lived(desk: Desk) -> Planted:
         verb()
     with Hooks(his, doors.PATIENT) as hooks:
         hooks.after_message(planter.text(), planter.text(), session=planter.canary())
+    use = {"command": planter.canary(), "output": f"Error: {planter.canary()}", "failed": True}
+    his.remember_tool_use(use, planter.canary(), planter.canary())
     his.search(planter.canary())
     whole.remember(
         f"a summary {planter.canary()}",

@@ -184,6 +184,8 @@ def metadata_of(claim: Claim, source: Source, restates: Fact | None = None) -> d
         metadata["single"] = True  # only one of them can be active
     if claim.negated:
         metadata["negated"] = True
+    if claim.project is not None:
+        metadata["project"] = claim.project
     return metadata
 
 

@@ -180,6 +180,7 @@ class Summary(msgspec.Struct, frozen=True):
     user: str | None
     session: str | None
     participants: tuple[str, ...]
+    project: str | None = None
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -375,6 +376,7 @@ def _summary(turns: Sequence[Record], headline: str) -> Summary | None:
         user=turns[0].user,
         session=turns[0].session if len({turn.session for turn in turns}) == 1 else None,
         participants=participants,
+        project=turns[0].project if len({turn.project for turn in turns}) == 1 else None,
     )
 
 

@@ -58,6 +58,12 @@ SETTINGS = (
         ("on", "off"),
     ),
     Setting(
+        "hooks.capture",
+        "prompts",
+        "what hooks keep: prompts, or all (replies too, and of tools what matters later)",
+        ("prompts", "all"),
+    ),
+    Setting(
         "kinds.extra",
         (),
         "kinds of memory beside the built-in ones, separated by commas in the environment",

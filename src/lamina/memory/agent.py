@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lamina.engines.importance import Scored
     from lamina.engines.profile import ProjectMemory, UserProfile
     from lamina.engines.promotion import Decision
+    from lamina.engines.recap import Recap
     from lamina.failsafe.outage import Outage
     from lamina.memory.conversations import Conversation
     from lamina.memory.failsafe import Progress
@@ -154,6 +155,17 @@ class Memory:
         return self._parts.remember.conversation(
             turns, session, participants, key, keep_raw, project
         )
+
+    def remember_tool_use(
+        self, use: Mapping[str, Any], session: str | None = None, project: str | None = None
+    ) -> builtins.list[Record]:
+        """Keep what matters later of one use of a tool; mostly that is nothing.
+
+        `use` may have `tool`, `command`, `path`, `before` and `after` (the texts of an edit),
+        `output`, `failed` and `is_new`. Kept are commands that fail and what fixes them, commits,
+        results of tests and new files, without secrets. What an output says is `external`.
+        """
+        return self._parts.sessions.note(use, session, project)
 
     def explain_importance(self, content: str, **fields: Any) -> Scored:
         """Say how important a memory without importance would be, and why. Nothing is stored."""
@@ -314,6 +326,14 @@ class Memory:
         These are requests, escalations, reviews, and days that have come.
         """
         return self._parts.inspect.pending()
+
+    def recap(self, project: str | None = None, session: str | None = None) -> Recap | None:
+        """Sum up a session, or the last one of a project, or the last that was in none.
+
+        It says in at most 600 characters what was asked, decided, broken, fixed and left open.
+        None if there was none.
+        """
+        return self._parts.sessions.recap(project, session)
 
     def facts(
         self,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lamina.memory.reviews import Reviews
     from lamina.memory.runs import Runs
     from lamina.memory.scope import Scope
+    from lamina.memory.sessions import Sessions
     from lamina.memory.shared import Shared
     from lamina.memory.sharing import Sharing
     from lamina.memory.sleep.night import Sleep
@@ -57,6 +58,7 @@ ORIGINS = {
     "remember": "remember.Remember",
     "reviews": "reviews.Reviews",
     "runs": "runs.Runs",
+    "sessions": "sessions.Sessions",
     "shared": "shared.Shared",
     "sharing": "sharing.Sharing",
     "sleep": "sleep.night.Sleep",
@@ -89,6 +91,7 @@ class Parts:
     remember: Remember
     reviews: Reviews
     runs: Runs
+    sessions: Sessions
     shared: Shared
     sharing: Sharing
     sleep: Sleep

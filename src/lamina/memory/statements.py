@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 
 from lamina.engines import facts
-from lamina.engines.claims import Claim, Turn
+from lamina.engines.claims import Claim, Turn, projects
 from lamina.engines.claims.extraction import extract
 from lamina.engines.decision import Effect
 from lamina.engines.facts import Fact, Source, Step
@@ -131,7 +131,8 @@ class Statements(Part):
         if not is_statement(record):
             return []
         source = source_of(record)
-        (found,) = extract([Turn(record.content, record.speaker, record.occurred_at)])
+        turn = Turn(record.content, record.speaker, record.occurred_at, record.project)
+        found = projects.scoped(extract([turn])[0], turn)
         return [facts.planned(one, source) for one in found if one.confidence >= self._sure]
 
     def _decided(

@@ -75,6 +75,7 @@ class Given:
             "turns": lambda: [{"speaker": "Ana", "text": "hello"}],
             "event_id": lambda: 1,
             "number": lambda: 1,
+            "use": lambda: {"command": "make", "output": "TypeError: tea", "failed": True},
             "patch": lambda: {"drink": "tea"},
             "definition": lambda: {"name": "teapot", "description": "makes tea"},
             "definitions": lambda: [{"name": "teapot", "description": "makes tea"}],

@@ -13,6 +13,7 @@ class Turn(msgspec.Struct, frozen=True):
     text: str
     speaker: str | None
     at: datetime
+    project: str | None = None  # in which it was said
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -30,3 +31,4 @@ class Claim(msgspec.Struct, frozen=True):
     replaces: str | None = None  # the value that it says held before
     corrects: bool = False  # it takes back what was said: that had never been so
     until: datetime | None = None  # when a state that is over ended; `at` is when it began
+    project: str | None = None  # the only one in which it holds

@@ -94,19 +94,20 @@ END = re.compile(
     r"\s(?:when|whenever|if|unless|in|on|at|for|with|to|before|after|because|from|of|by|than|and"
     r"|or)\s|[,;:(]"
 )
+TOOL_TOPIC = "tool-"  # how a topic begins that says which tool to use
 UNSAFE = re.compile(r"[^\w+#-]+")
 
 
 def topic(order: str, project: str = "") -> str:
     """Name the topic of an order."""
     name = _known(order) or _thing(order)
-    return f"{_slug(project)}/{name}" if project else name
+    return f"{slug(project)}/{name}" if project else name
 
 
 def _known(order: str) -> str:
     words = [word.lower() for word in WORD.findall(order)]
     if purpose := next((TOOL[word] for word in words if word in TOOL), ""):
-        return f"tool-{purpose}"
+        return f"{TOOL_TOPIC}{purpose}"
     for name, pattern in KNOWN.items():
         if pattern.search(order):
             return _when(order) if name == "booking" else name
@@ -132,11 +133,12 @@ def _thing(order: str) -> str:
     heads = [word.lower() for word in WORD.findall(near) if word.lower() not in SKIPPED]
     if not heads:  # "reply with the kubectl line"
         heads = [word.lower() for word in WORD.findall(rest) if word.lower() not in SKIPPED][:1]
-    head = _slug(heads[-1]) if heads else ""
+    head = slug(heads[-1]) if heads else ""
     if verb in PRESENCE and head:
         return head
-    return "-".join(filter(None, (_slug(verb), head))) or "other"
+    return "-".join(filter(None, (slug(verb), head))) or "other"
 
 
-def _slug(word: str) -> str:
+def slug(word: str) -> str:
+    """Write a word as a part of a topic."""
     return UNSAFE.sub("-", word.lower()).strip("-")

@@ -153,7 +153,7 @@ class FactWriter:
         found: dict[str, list[tuple[Claim, Source, bool]]] = {}
         # In the order in which they began: each knows what those before said.
         for (user, _, trusted), session in sessions.items():
-            said = [Turn(one.content, one.speaker, one.occurred_at) for one in session]
+            said = [Turn(one.content, one.speaker, one.occurred_at, one.project) for one in session]
             read = self._listener.claims(
                 said, heard.by(user, session), trusted=trusted, check=self._check
             )

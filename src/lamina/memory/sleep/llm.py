@@ -233,6 +233,18 @@ class ChatExtractor:
         self._failures = 0
         return found
 
+    def tell(self, system: str, question: str) -> str:
+        """Ask for a text, in the patience and the budget of the night."""
+        self._check_patience()
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": question}]
+        try:
+            told = self._content({"model": self.model, "messages": messages})
+        except ModelFailed as error:
+            self._failures += UNASKED not in error.details
+            raise
+        self._failures = 0
+        return told
+
     def _found(self, session: Session, batches: Sequence[range]) -> list[list[Claim]]:
         made = 0
         for batch in batches:
@@ -273,6 +285,14 @@ class ChatExtractor:
             raise self._service.failed(told, **{UNASKED: True})
 
     def _answer(self, asked: Mapping[str, Any]) -> list[ModelClaim]:
+        content = self._content(asked)
+        parts = content.split("```")
+        if len(parts) == 3:  # one block, as some models write JSON whatever they are told
+            content = parts[1].removeprefix("json")
+        return self._read(content, Answer).claims
+
+    def _content(self, asked: Mapping[str, Any]) -> str:
+        """Ask, count the tokens, and return the text of the answer."""
         before, estimate = self.tokens, Tokens(_tokens(json.dumps(asked, ensure_ascii=False)))
         if before.total + estimate.sent > self.budget:
             told = f"{before.total} are used and the next request needs about {estimate.sent}"
@@ -289,10 +309,7 @@ class ChatExtractor:
         self.tokens = before.plus(counted(reply.usage, estimate))
         if not reply.choices or reply.choices[0].finish_reason == "length":
             self._nonsense("an answer that was cut off")
-        parts = content.split("```")
-        if len(parts) == 3:  # one block, as some models write JSON whatever they are told
-            content = parts[1].removeprefix("json")
-        return self._read(content, Answer).claims
+        return content
 
     def _post(self, asked: Mapping[str, Any], before: Tokens) -> bytes:
         """Post a question; say with a failure what to do about it."""

@@ -19,6 +19,7 @@ from lamina.errors import Interrupted, InvalidInput
 from lamina.memory import profile_facts
 from lamina.memory.sleep import comparison, reading
 from lamina.memory.sleep.facts import ACTION, FactWriter, Progress
+from lamina.memory.sleep.recaps import Recaps
 from lamina.model import rules
 from lamina.model.record import Draft, Layer, Record, Role, State
 from lamina.store.core.transaction import EVERY, Transaction
@@ -65,11 +66,21 @@ class Sleep:
         night = Night(self._scope, FactWriter(self._scope, listener, check), check)
         if dry_run:
             return {**night.plan(), **listener.used, "notes": listener.notes}
-        report = {**night.run(progress), **listener.used, "notes": listener.notes}
+        report = night.run(progress)
+        if listener.has_model and not report.get("stopped"):
+            report |= self._recaps(listener, check)
+        report |= {**listener.used, "notes": listener.notes}
         self._scope.changed(report["turns"])
         if not report.get("stopped"):
             self._scope.parts.derived.settle()
         return report
+
+    def _recaps(self, listener: reading.Listener, check: Callable[[], None]) -> dict[str, Any]:
+        """Have the model sum up the last sessions."""
+        try:
+            return {"recaps": Recaps(self._scope, listener, check).write()}
+        except Interrupted:
+            return {"stopped": True}
 
     def _compare(self, model: str, dry_run: bool) -> dict[str, Any]:
         """Plan a night by rules, and say of each fact whether rules, a model or both find it."""
@@ -287,6 +298,7 @@ class Night:
             "importance": one.importance,
             "at": one.occurred_at,
             "session": one.session,
+            "project": one.project,
         }
         made = self._scope.draft(item)
         return structs.replace(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from lamina.engines.claims import Claim, Turn, sentences
+from lamina.engines.claims import Claim, Turn, projects, sentences
 from lamina.engines.claims.extraction import LONG_TURNS, MOST_CLAIMS, STRETCHES, TALKATIVE, extract
 from lamina.errors import InvalidInput, ModelFailed
 from lamina.home.settings import Settings
@@ -48,6 +48,7 @@ class Listener:
         self._model, self._alone = model, alone
         self._prices, self._night = prices, night
         self._problems: dict[str, int] = {}
+        self._untold: dict[str, int] = {}
         self._unread: Counter[str] = Counter()
 
     def claims(
@@ -63,6 +64,16 @@ class Listener:
         Rules alone read external text: it may be written to mislead a model. `check` is called
         between texts, and may raise to end the reading.
         """
+        read = self._read(turns, known, trusted, check)
+        return [projects.scoped(found, turn) for found, turn in zip(read, turns, strict=True)]
+
+    def _read(
+        self,
+        turns: Sequence[Turn],
+        known: Sequence[Claim],
+        trusted: bool,
+        check: Callable[[], None],
+    ) -> list[list[Claim]]:
         check()
         if self._model is not None and trusted:
             try:
@@ -72,6 +83,20 @@ class Listener:
         if self._alone:
             return [[] for _ in turns]
         return extract(turns, known, check, self._unread)
+
+    @property
+    def has_model(self) -> bool:
+        return self._model is not None and not self._alone
+
+    def told(self, system: str, question: str) -> str | None:
+        """Ask the model for a text; None if it fails, which the notes say."""
+        if self._model is None:
+            return None
+        try:
+            return self._model.tell(system, question)
+        except ModelFailed as error:
+            self._untold[error.message] = self._untold.get(error.message, 0) + 1
+            return None
 
     @property
     def used(self) -> dict[str, Any]:
@@ -98,6 +123,10 @@ class Listener:
         told = [
             f"{unread} {counted(number, 'session')}: {problem}"
             for problem, number in self._problems.items()
+        ]
+        told += [
+            f"rules sum up {counted(number, 'session')}: {problem}"
+            for problem, number in self._untold.items()
         ]
         told += [
             f"{note}: {self._unread[kind]:,}" for kind, note in UNREAD.items() if self._unread[kind]

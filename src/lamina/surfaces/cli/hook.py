@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from lamina.errors import LaminaError
+from lamina.home.settings import load
 from lamina.memory.agent import Memory
 from lamina.model.clock import system_clock
 from lamina.surfaces.cli.invocation import Invocation, command
@@ -38,9 +39,9 @@ def hook(
 ) -> None:
     """Serve one EVENT of a coding agent: JSON in, JSON out, in time, and always with exit code 0.
 
-    EVENT is session-start, user-prompt, stop, subagent-start, subagent-stop, pre-compact or
-    session-end; without one, the field hook_event_name says which it is. `lamina status` reports
-    what went wrong.
+    EVENT is session-start, user-prompt, tool-use, stop, subagent-start, subagent-stop, pre-compact,
+    post-compact, notification or session-end; without one, the field hook_event_name says which
+    it is. `lamina status` reports what went wrong.
     """
     if _is_program():  # threads of numpy's are started at once, spin, and have nothing to do here
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -62,7 +63,17 @@ def hook(
     def connect() -> Memory:
         return invocation.agent_handle(SURFACE)
 
-    call = HookCall(wanted, chosen, connect, lambda memory: start_jobs(invocation, memory), report)
+    def captured() -> str:
+        return str(load(invocation.home.path)["hooks.capture"])
+
+    call = HookCall(
+        wanted,
+        chosen,
+        connect,
+        lambda memory: start_jobs(invocation, memory),
+        report,
+        captured,
+    )
     stdin = getattr(sys.stdin, "buffer", None)  # a process may be started without it
     thread = threading.Thread(target=call.run, args=(stdin,), daemon=True)
     thread.start()

@@ -62,6 +62,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "profile": ("profile", "project"),
     "promote": ("promote",),
     "prune": ("prune",),
+    "recap": ("recap",),
     "remember": ("remember",),
     "review": ("review",),
     "revoke": ("revoke",),

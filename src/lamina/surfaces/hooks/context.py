@@ -14,6 +14,7 @@ from lamina.engines.profile import is_standing
 from lamina.memory.agent import Memory
 from lamina.model.record import Hit, Layer
 from lamina.search import context, echoes
+from lamina.surfaces.hooks import last_session
 from lamina.surfaces.hooks.capture import SOURCE
 from lamina.surfaces.hooks.switches import Switches
 from lamina.text import fence, words
@@ -55,13 +56,15 @@ def at_start(memory: Memory, about: str, switches: Switches) -> str:
         return ""
     waiting = pending(memory.pending(), limit, room // 2)
     room -= len(waiting) + 2
+    last = last_session.told(memory, switches.project, room)
+    room -= len(last) + 2
     entries = memory.list(layers=(Layer.PROFILE,), limit=ENTRIES)
     entries.sort(key=lambda record: not is_standing(record))  # instructions hold in every session
     profile = [Hit(record, 0.0, {}) for record in entries[:limit]]
     related = memory.search(about, limit, layers=KNOWN) if words.is_visible(about) else ()
     hits = list({hit.record.id: hit for hit in (*profile, *related)}.values())[:limit]
     known = context.make_context(hits, room).text if room >= context.LEAST else ""
-    return "\n\n".join(filter(None, (waiting, known)))
+    return "\n\n".join(filter(None, (waiting, last, known)))
 
 
 def _said(memory: Memory, query: str, session: str | None, limit: int) -> list[Hit]:

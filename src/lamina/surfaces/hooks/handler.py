@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import BinaryIO
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -11,12 +11,16 @@ from lamina.errors import InvalidInput, LaminaError
 from lamina.failsafe.spool import OUTAGES
 from lamina.memory.agent import Memory
 from lamina.surfaces import project
-from lamina.surfaces.hooks import capture, context, protocol, transcript
+from lamina.surfaces.hooks import capture, protocol, transcript
 from lamina.surfaces.hooks.protocol import Event
 from lamina.surfaces.hooks.switches import Switches
 
 MOST_BYTES = 4 * 1024 * 1024
 PIECE = 64 * 1024
+TOLD = (protocol.START, protocol.PROMPT, protocol.SPAWN)
+ALL, PROMPTS = "all", "prompts"  # values of the setting hooks.capture
+# Events of which there is nothing to tell, and nothing to keep but the use of a tool.
+IGNORED = (None, protocol.TOOL, "notification")
 ENDS = ("stop", "subagent-stop", "pre-compact", "session-end")  # the agent waits for no answer
 
 
@@ -39,7 +43,9 @@ class HookCall:
         opened: Callable[[], Memory],
         upkeep: Callable[[Memory], None],
         tell: Callable[[str], None],
+        captured: Callable[[], str] = lambda: PROMPTS,
     ) -> None:
+        """`captured` reads the setting hooks.capture, where an event makes a difference by it."""
         self.wanted = wanted
         self.data = b""
         self.event: Event | None = None
@@ -49,6 +55,7 @@ class HookCall:
         self._opened = opened
         self._upkeep = upkeep
         self._tell = tell
+        self._captured = captured
 
     def run(self, stream: BinaryIO | None) -> None:
         """Do everything; a failure is noted, and what was done before it stays."""
@@ -74,13 +81,16 @@ class HookCall:
     def _serve(self, event: Event) -> None:
         self.event = event
         self._switches = within(self._switches, event)
-        message, reply = self._to_keep(event)
-        self.unkept = bool(message or reply)
-        if event.kind is None:
+        message, reply, use = self._to_keep(event)
+        self.unkept = bool(message or reply or use)
+        if event.kind in IGNORED and use is None:
             return
         with self._opened() as memory:
             if not self.wanted.is_late:
                 self._answer(memory, event)
+            if use is not None:
+                memory.remember_tool_use(use, event.session, self._switches.project)
+                self.unkept = False
             if message or reply:
                 capture.keep(
                     memory,
@@ -111,6 +121,10 @@ class HookCall:
         return self.wanted.key
 
     def _context(self, memory: Memory, event: Event) -> str:
+        if event.kind not in TOLD:
+            return ""
+        from lamina.surfaces.hooks import context  # a search loads much that capture does not need
+
         if event.kind == protocol.START:
             return context.at_start(memory, event.folder, self._switches)
         if event.kind == protocol.PROMPT and event.message:
@@ -120,13 +134,18 @@ class HookCall:
             return context.before(memory, task, None, self._switches) if task else ""
         return ""
 
-    def _to_keep(self, event: Event) -> tuple[str | None, str | None]:
-        """Pick what to keep of an event: the user's message, or a reply if those are wanted."""
+    def _to_keep(self, event: Event) -> tuple[str | None, str | None, Mapping[str, Any] | None]:
+        """Pick what to keep of an event: a message; a reply or a tool's use, if it is wanted."""
         if event.kind == protocol.PROMPT:
-            return event.message, None
-        if event.kind in (protocol.STOP, "subagent-stop") and self._switches.store_responses:
-            return None, event.reply or transcript.last_reply(event.transcript)
-        return None, None
+            return event.message, None, None
+        if event.kind == protocol.TOOL and self._captured() == ALL:
+            return None, None, event.tool
+        if event.kind in (protocol.STOP, "subagent-stop") and self._wants_replies():
+            return None, event.reply or transcript.last_reply(event.transcript), None
+        return None, None, None
+
+    def _wants_replies(self) -> bool:
+        return self._switches.store_responses or self._captured() == ALL
 
 
 def within(switches: Switches, event: Event) -> Switches:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -57,7 +57,7 @@ class Hooks:
         self, message: str | None, reply: str | None = None, session: str | None = None
     ) -> list[Record]:
         """Keep the user's message, and the reply if that is wanted; return what is kept by now."""
-        wanted = reply if self.switches.store_responses else None
+        wanted = reply if self.switches.store_responses or self._captures_all() else None
         kept = self._do(
             "after_message",
             lambda: capture.keep(
@@ -66,6 +66,17 @@ class Hooks:
         )
         if kept and self._memory.settings["maintenance"] == "auto":
             self._upkeep()
+        return kept or []
+
+    def after_tool(self, use: Mapping[str, Any], session: str | None = None) -> list[Record]:
+        """Keep what matters later of a tool's use, with `hooks.capture = "all"`.
+
+        `use` is what `remember_tool_use` takes. Returned is what is kept by now.
+        """
+        if not self._captures_all():
+            return []
+        project = self.switches.project
+        kept = self._do("after_tool", lambda: self._memory.remember_tool_use(use, session, project))
         return kept or []
 
     def on_spawn(self, task: str) -> str:
@@ -89,6 +100,9 @@ class Hooks:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _captures_all(self) -> bool:
+        return bool(self._memory.settings["hooks.capture"] == "all")
 
     def _upkeep(self) -> None:
         """Start the jobs that are due, in the background; looking now and then is enough."""

@@ -16,6 +16,7 @@ from lamina.errors import InvalidInput
 from lamina.text.words import one_line, shown
 
 START, PROMPT, STOP, SPAWN = "session-start", "user-prompt", "stop", "subagent-start"
+TOOL, COMPACTED = "tool-use", "post-compact"
 # Our name of each event, and its names in the programs that we know.
 EVENTS: Mapping[str, tuple[str, ...]] = {
     START: ("SessionStart", "sessionStart"),
@@ -23,7 +24,13 @@ EVENTS: Mapping[str, tuple[str, ...]] = {
     STOP: ("Stop", "AfterAgent", "afterAgentResponse"),
     SPAWN: ("SubagentStart", "subagentStart"),
     "subagent-stop": ("SubagentStop", "subagentStop"),
+    TOOL: (
+        *("PostToolUse", "PostToolUseFailure", "AfterTool", "postToolUse", "postToolUseFailure"),
+        *("afterShellExecution", "afterFileEdit"),
+    ),
     "pre-compact": ("PreCompact", "PreCompress", "preCompact"),
+    COMPACTED: ("PostCompact", "postCompact"),
+    "notification": ("Notification", "notification"),
     "session-end": ("SessionEnd", "sessionEnd"),
 }
 NAMES = {name: event for event, names in EVENTS.items() for name in (event, *names)}
@@ -49,6 +56,8 @@ class Event(msgspec.Struct, frozen=True):
     session: str | None = None
     cwd: str = ""
     transcript: str | None = None
+    tool: dict[str, Any] | None = None  # what it was used for and what came out, of a tool
+    compacted: bool = False  # the agent has just lost what it was told before
 
     @property
     def folder(self) -> str:
@@ -71,8 +80,10 @@ def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
             f" known are {', '.join(EVENTS)}"
         )
     spawned, session = given.get("tool_input"), _text(given, SESSIONS)
+    event = NAMES.get(kind or name)
+    is_compacted = event == START and _text(given, ("source", "trigger")) == "compact"
     return Event(
-        NAMES.get(kind or name),
+        event,
         name,
         message=_text(given, MESSAGES),
         reply=_text(given, REPLIES),
@@ -80,6 +91,8 @@ def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
         session=one_line(session, WIDTH) if session else None,
         cwd=_text(given, ("cwd",)) or _first_root(given),
         transcript=_text(given, ("agent_transcript_path", "transcript_path")),
+        tool=_tool(given, name) if event == TOOL else None,
+        compacted=is_compacted or event == COMPACTED,
     )
 
 
@@ -109,6 +122,12 @@ def _object(data: bytes) -> dict[str, Any]:
             f"standard input is JSON of the type {type(given).__name__}, not an object"
         )
     return given
+
+
+def _tool(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    from lamina.surfaces.hooks import tools  # most events are about no tool
+
+    return tools.read(given, name)
 
 
 def _first_root(given: Mapping[str, Any]) -> str:
