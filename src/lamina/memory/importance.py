@@ -32,7 +32,7 @@ READS = {
     "search": 0.2,
     "query_relevant": 0.2,
     "recall_similar": 0.2,
-    "memory_context": 0.2,
+    "helpful": 2.0,
 }
 WANTED = Decided(True, 0.5)
 Fields = Mapping[str, Any]

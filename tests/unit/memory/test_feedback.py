@@ -1,0 +1,67 @@
+"""Feedback: what an agent says of a memory, and what became of what contexts gave."""
+
+from __future__ import annotations
+
+import pytest
+
+from lamina import InvalidInput, Memory, NotFound, Operator, Refused
+from lamina.engines.feedback import Served
+from lamina.model.record import State
+from tests.conftest import size, verified
+
+
+def test_helpful_counts_as_used_and_changes_nothing_else(mem: Memory, op: Operator) -> None:
+    """S4, Q6: it leaves a read in the trail, and the memory comes back as it is."""
+    record = mem.remember("The staging server is eu-2")
+    before = size(op)
+    assert mem.feedback(record.id, "helpful") == record
+    assert size(op) == before
+    ((number, _),) = mem._scope.parts.importance.accesses().values()
+    assert number >= 1
+
+
+@pytest.mark.parametrize("verdict", ["wrong", "outdated"])
+def test_wrong_and_outdated_wait_for_a_person(mem: Memory, op: Operator, verdict: str) -> None:
+    """V7: an agent's word puts a request into the queue, once, and forgets nothing."""
+    record = mem.remember("Ana lives in Lisbon")
+    request = mem.feedback(record.id, verdict)
+    assert (request.state, request.evidence) == (State.CONSTRAINED, (record.id,))
+    assert verdict in request.content
+    assert mem.feedback(record.id, verdict).id == request.id
+    assert [one.record.id for one in op.proposals()] == [request.id]
+    assert mem.get(record.id).state is State.ACTIVE
+    assert verified(op)
+
+
+def test_a_declined_request_is_not_made_again(mem: Memory, op: Operator) -> None:
+    """V6: who has said no is not asked again."""
+    record = mem.remember("Ana lives in Lisbon")
+    op.reject(mem.feedback(record.id, "wrong").id, "it is right")
+    with pytest.raises(Refused, match="declined"):
+        mem.feedback(record.id, "wrong")
+
+
+def test_bad_feedback_leaves_no_trace(mem: Memory, op: Operator) -> None:
+    """V7: an unknown verdict or record is an error, and nothing is stored."""
+    record = mem.remember("Ana lives in Lisbon")
+    before = size(op)
+    with pytest.raises(InvalidInput, match="helpful, wrong, outdated"):
+        mem.feedback(record.id, "great")
+    with pytest.raises(NotFound):
+        mem.feedback("nonsense", "helpful")
+    assert size(op) == before
+
+
+def test_what_a_context_gave_is_used_when_a_turn_says_it(mem: Memory, op: Operator) -> None:
+    """S4: the answer of the agent has the words of the memory that the prompt had not."""
+    record = op.remember(
+        "The staging server is eu-2 behind the Frankfurt gateway",
+        layer="semantic",
+        metadata={"origin": "test", "topic_tags": []},
+    )
+    mem.memory_context("which staging server do we have?")
+    assert mem._scope.parts.feedback.served()[record.id] == Served(1, 0, 1)
+    turn = {"text": "It is eu-2, behind the Frankfurt gateway.", "speaker": "assistant"}
+    mem.remember_conversation([turn], session="s")
+    served = mem._scope.parts.feedback.served()[record.id]
+    assert (served.given, served.used, served.ignored) == (1, 1, 0)
