@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from lamina.engines import feedback
@@ -12,9 +12,9 @@ from lamina.model.record import Layer, Record
 from lamina.store.tables.reads import Read
 from lamina.store.tables.records import Filter
 
-LATELY = timedelta(days=30)
-MOST_READS = 5_000
-MOST_TURNS = 5_000
+LEARNED_FROM = timedelta(days=180)  # what sleep looks at
+MOST_READS = 50_000
+MOST_TURNS = 20_000
 GIVING = frozenset({"context", "memory_context"})  # the reads that give memories to a model
 ASKING = frozenset({"get", "history", Verdict.HELPFUL.value})
 # Instructions and profile are given with every prompt, whatever it is about: they do not count.
@@ -43,13 +43,11 @@ class Feedback(Part):
         self._scope.changed(1)
         return request
 
-    def served(self, since: datetime | None = None) -> dict[str, Served]:
+    def served(self, span: timedelta) -> dict[str, Served]:
         """Count for each memory how often contexts gave it of late, and how often it was used."""
-        begin = self._scope.clock() - LATELY if since is None else since
+        since = self._scope.clock() - span
         reads = [
-            read
-            for read in self._store.reads.latest(MOST_READS)
-            if read.at >= begin and self._is_ours(read)
+            read for read in self._store.reads.latest(MOST_READS, since) if self._is_ours(read)
         ]
         given = [_given(read) for read in reads if read.action in GIVING and read.records]
         if not given:

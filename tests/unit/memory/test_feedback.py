@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from lamina import InvalidInput, Memory, NotFound, Operator, Refused
 from lamina.engines.feedback import Served
 from lamina.model.record import State
 from tests.conftest import size, verified
+
+DAY = timedelta(days=1)
 
 
 def test_helpful_counts_as_used_and_changes_nothing_else(mem: Memory, op: Operator) -> None:
@@ -60,8 +64,36 @@ def test_what_a_context_gave_is_used_when_a_turn_says_it(mem: Memory, op: Operat
         metadata={"origin": "test", "topic_tags": []},
     )
     mem.memory_context("which staging server do we have?")
-    assert mem._scope.parts.feedback.served()[record.id] == Served(1, 0, 1)
+    assert mem._scope.parts.feedback.served(DAY)[record.id] == Served(1, 0, 1)
     turn = {"text": "It is eu-2, behind the Frankfurt gateway.", "speaker": "assistant"}
     mem.remember_conversation([turn], session="s")
-    served = mem._scope.parts.feedback.served()[record.id]
+    served = mem._scope.parts.feedback.served(DAY)[record.id]
     assert (served.given, served.used, served.ignored) == (1, 1, 0)
+
+
+def test_what_contexts_give_in_vain_sinks_and_what_is_used_rises(op: Operator) -> None:
+    """S4, Q6: sleep does it, from the trail; a context changes nothing, and a second night no
+    more; `status` has the rate."""
+    contract = {"origin": "test", "topic_tags": []}
+    used, ignored = (
+        op.remember(text, layer="semantic", kind="insight", metadata=contract)
+        for text in (
+            "The staging server is eu-2 behind the Frankfurt gateway",
+            "The staging server has a blue sticker",
+        )
+    )
+    for number in range(16):
+        op.memory_context("which staging server do we have?")
+        turn = {"text": f"{number}: eu-2, behind the Frankfurt gateway", "speaker": "assistant"}
+        op.remember_conversation([turn], session=f"s{number}")
+
+    def importance() -> dict[str, float]:
+        return {one.id: one.importance for one in op.list(layers=["semantic"])}
+
+    assert importance() == {used.id: 0.75, ignored.id: 0.75}
+    told = op.status()["given"]
+    assert (told["given"], told["used"], told["rate"]) == (32, 16, 0.5)
+    op.sleep()
+    assert importance()[used.id] > 0.75 > importance()[ignored.id]
+    assert op.sleep()["adjusted"] == 0
+    assert verified(op)
