@@ -79,11 +79,9 @@ def _show(invocation: Invocation, report: dict[str, Any]) -> None:
 
 def _waiting(waiting: dict[str, Any]) -> str:
     """Say how many facts, preferences and decisions wait in short-term memory, and why."""
-    number = counted(
-        waiting["count"], "fact, preference or decision", "facts, preferences, decisions"
-    )
     return (
-        f"in short-term memory (`lamina promote --dry-run`): {number}, {waiting['why']};"
+        f"waiting in short-term memory (`lamina promote --dry-run`): {waiting['count']:,} of the"
+        f" kinds fact, preference and decision ({waiting['why']}),"
         f" the oldest since {waiting['oldest'][:10]}"
     )
 
