@@ -25,15 +25,19 @@ SHARED = {"dislikes": "likes"}
 NAMES = frozenset({"lives_in", "employer", "origin", "visited", "name", "partner"})
 ARTICLES = frozenset("a an the my our his her their some".split())
 UNNAMED = frozenset("wife husband partner girlfriend boyfriend fiancé fiancée spouse".split())
+NAMED = frozenset({"sibling", "child", "partner", "pet"})
 # A distinct source takes away this share of the doubt, times how sure it is itself.
 CORROBORATION = 0.5
 MOST_SAID = 50
 # What the metadata of a fact says about it; all else is its author's.
 FIELDS = frozenset(
-    "source_episode subject attribute value voices said span rule when single negated ends".split()
+    "source_episode subject attribute value voices said span rule when single negated ends"
+    " reason".split()
 )
+# Attributes whose values are the same only word by word.
+EXACT = frozenset({"did", "plan", "goal", "decision", "age", "birthday"})
 # Attributes that speak of a day to come without being true only then.
-TIMELESS = frozenset({"plan", "goal", "did", "visited", "birthday"})
+TIMELESS = frozenset({"plan", "goal", "decision", "did", "visited", "birthday"})
 Slot = tuple[str | None, str, str]
 
 
@@ -68,6 +72,7 @@ class Fact(msgspec.Struct, frozen=True):
     voices: tuple[str, ...]
     said: tuple[datetime, ...]  # the latest times at which it was said
     groundless: bool = False  # all that it rests on was forgotten, superseded or erased
+    reason: str = ""  # why it was decided
 
     @property
     def slot(self) -> Slot:
@@ -86,6 +91,8 @@ class Fact(msgspec.Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         fields = structs.asdict(self)
         del fields["said"]
+        if not self.reason:
+            del fields["reason"]
         for name in ("valid_from", "valid_to", "last_verified"):
             fields[name] = None if fields[name] is None else iso(fields[name])
         return {
@@ -152,6 +159,7 @@ def fact_of(record: Record) -> Fact:
         record.evidence,
         tuple(voices) if isinstance(voices, (list, tuple)) else (),
         _times(metadata.get("said")) or (since, record.last_verified or since),
+        reason=reason if isinstance(reason := metadata.get("reason"), str) else "",
     )
 
 
@@ -184,6 +192,8 @@ def metadata_of(claim: Claim, source: Source, restates: Fact | None = None) -> d
         metadata["single"] = True  # only one of them can be active
     if claim.negated:
         metadata["negated"] = True
+    if claim.reason:
+        metadata["reason"] = claim.reason
     return metadata
 
 
@@ -246,7 +256,7 @@ def _held(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     # By id: a fact is slow to compare, and these are the very facts of `known`.
     others = {id(fact) for fact in facts} - {id(fact) for fact in same}
     rivals = [fact for fact in facts if id(fact) in others and excludes(fact, claim)]
-    ends = [fact for fact in rivals if fact.holds(at)]
+    ends = [fact for fact in rivals if fact.holds(at)] or _only(facts, claim, at)
     taken_back = others - {id(fact) for fact in ends}
     ends += [fact for fact in _taken_back(facts, claim, at) if id(fact) in taken_back]
     following = _following(same, rivals, ends, at)
@@ -462,6 +472,7 @@ def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
         tuple(dict.fromkeys((*(old.evidence if old else ()), source.record))),
         _voices(source, old),
         tuple(sorted({since(claim, source), *(old.said if old else ())})[-MOST_SAID:]),
+        reason=claim.reason,
     )
 
 
@@ -495,7 +506,7 @@ def same_value(attribute: str, one: str, other: str) -> bool:
         return mine == others
     if attribute in NAMES:
         return long[: len(short)] == short
-    return set(short) <= set(long) and attribute not in ("did", "plan", "goal", "age", "birthday")
+    return set(short) <= set(long) and attribute not in EXACT
 
 
 def says(fact: Fact, claim: Claim) -> bool:
@@ -505,6 +516,19 @@ def says(fact: Fact, claim: Claim) -> bool:
     if claim.attribute == "partner" and normalise(claim.value) in UNNAMED:
         return True  # "my wife" is the one who was named before
     return same_value(claim.attribute, fact.value, claim.value)
+
+
+def _only(known: Sequence[Fact], claim: Claim, at: datetime) -> list[Fact]:
+    """Find whom a denial without a name means: "I have no sister", where one sibling is known."""
+    if not is_unnamed(claim):
+        return []
+    affirmed = [fact for fact in known if not fact.negated and fact.holds(at)]
+    return affirmed if len(affirmed) == 1 and affirmed[0].value[:1].isupper() else []
+
+
+def is_unnamed(claim: Claim) -> bool:
+    """Tell if a denial names nobody: "sister", "dog"."""
+    return claim.negated and claim.attribute in NAMED and claim.value.islower()
 
 
 def _taken_back(known: Sequence[Fact], claim: Claim, at: datetime) -> list[Fact]:
@@ -550,7 +574,8 @@ def telling(claim: Claim) -> frozenset[str] | None:
     replaced = () if claim.replaces is None else words(claim.replaces)
     is_single = not (attributes.of(claim.attribute).many or claim.negated)
     is_wordless = not own or (claim.replaces is not None and not replaced)
-    if is_single or claim.corrects or claim.attribute == "partner" or is_wordless:
+    is_any = is_wordless or is_unnamed(claim)
+    if is_single or claim.corrects or claim.attribute == "partner" or is_any:
         return None
     return frozenset((*own, *replaced))
 
@@ -584,7 +609,8 @@ def _reading_order(fact: Fact) -> tuple[str, str, datetime, str]:
 def known_claim(fact: Fact) -> Claim:
     """Turn a fact back into a claim, as a reader of turns knows it."""
     about = fact.subject, fact.attribute, fact.value
-    return Claim(*about, 0, 0, fact.valid_from, fact.confidence, "known", fact.negated)
+    rest = "known", fact.negated
+    return Claim(*about, 0, 0, fact.valid_from, fact.confidence, *rest, reason=fact.reason)
 
 
 def by_slot(records: Iterable[Record]) -> Mapping[Slot, list[Fact]]:

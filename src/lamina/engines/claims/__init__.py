@@ -30,3 +30,4 @@ class Claim(msgspec.Struct, frozen=True):
     replaces: str | None = None  # the value that it says held before
     corrects: bool = False  # it takes back what was said: that had never been so
     until: datetime | None = None  # when a state that is over ended; `at` is when it began
+    reason: str = ""  # why it was decided, in the speaker's words

@@ -9,14 +9,15 @@ from lamina.engines.claims.rule import any_of, compiled, for_turns
 from lamina.text.patterns import Bounded
 
 MANY = (
-    "hobby", "habit", "studies", "job", "diet", "likes", "plan", "goal", "language", "employer",
+    "hobby", "habit", "studies", "job", "diet", "likes", "plan", "goal", "decision", "language",
+    "employer",
     "lives_in", "owns", "religion",
 )  # fmt: skip
 ALL = (
     *MANY, "partner", "pet", "favourite", "dislikes", "health", "allergy", "relationship_status",
     "nickname",
 )  # fmt: skip
-AIMS = ("plan", "goal")
+AIMS = ("plan", "goal", "decision")
 # What a person can go back to.
 BACK = (*MANY, "partner", "name", "favourite", "relationship_status")
 SWITCHED = (
@@ -145,7 +146,7 @@ ENDINGS = (
     _ends("no_more", "no_more", rf"\bno more {IT}", MANY, "", 0.7),
     _ends("called_off", "cancel called_off shelved scrapped against mind binned",
         rf"\b(?:cancell?ed|called off|shelved|binned|scrapped|decided against"
-        rf"|changed my mind (?:about|on)) {IT}", "plan goal owns", "plan", 0.8),
+        rf"|changed my mind (?:about|on)) {IT}", "plan goal decision owns", "plan", 0.8),
     _ends("moved_on", "from forgotten out_of_love",
         rf"\b(?:moved on from|forgotten|out of love with|grown out of|outgrown|had enough of) {IT}",
         ALL, "", 0.75),

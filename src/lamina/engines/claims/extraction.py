@@ -14,18 +14,21 @@ from lamina.engines.claims import (
     Turn,
     answers,
     changes,
+    denials,
     instructions,
     judge,
     languages,
     opening,
     people,
     predicates,
+    reasons,
     sentences,
     statements,
     updates,
     words,
 )
 from lamina.engines.claims.changes import Ending
+from lamina.engines.claims.denials import Affirmed
 from lamina.engines.claims.memory import Memory, Taken
 from lamina.engines.claims.opening import Judge
 from lamina.engines.claims.people import People, Relation
@@ -78,7 +81,9 @@ class _Reader:
         self.memory = Memory(known)
         self.heard = ""  # the turn before
         self.question = ""  # the attribute that it asked for
-        self.lately: dict[str, list[Claim]] = {}  # the last claims of each speaker
+        self.lately: dict[str, list[Claim]] = {}  # the last claims of each speaker by rules
+        self.stated: dict[str, Sequence[Claim]] = {}  # and by any form
+        self.affirmed = Affirmed(known)
 
     def read(self, number: int, turn: Turn) -> list[Claim]:
         is_machine = people.is_machine(turn.speaker)
@@ -139,7 +144,18 @@ class _Reader:
         claims = self._corrected(said, clauses, taken.claims)
         self.lately[said.speaker] = claims or self.lately.get(said.speaker, [])
         talk = bool(self.people.listener(said.speaker))
-        return opening.widened(said, clauses, claims, hearsay, talk, self.judged)[:MOST_CLAIMS]
+        claims = opening.widened(said, clauses, claims, hearsay, talk, self.judged)
+        return self._settled(said, claims)[:MOST_CLAIMS]
+
+    def _settled(self, said: Said, claims: Sequence[Claim]) -> list[Claim]:
+        """Let denials and retractions take back what was said before."""
+        settled = denials.settled(reasons.given(said, claims), self.affirmed)
+        before = self.stated.get(said.speaker, ())
+        settled = denials.retracted(said, settled, before, self.affirmed)
+        for claim in settled:
+            self.affirmed.note(claim)
+        self.stated[said.speaker] = settled or before
+        return settled
 
     def _take(self, claims: Iterable[Claim], taken: Taken) -> None:
         """Keep what this turn has not said before."""

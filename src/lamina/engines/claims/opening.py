@@ -79,7 +79,7 @@ def _claim(said: Said, one: Candidate, sure: float, is_talk: bool) -> Claim:
     topic, status = one.shape.partition(":")[0], one.status
     claim = said.claim(
         subject or said.speaker,
-        one.attribute,
+        _related(one.attribute),
         one.value,
         one.where,
         sure,
@@ -90,6 +90,13 @@ def _claim(said: Said, one: Candidate, sure: float, is_talk: bool) -> Claim:
         is_over=status == ENDED,
     )
     return _sure(claim, sure)
+
+
+def _related(attribute: str) -> str:
+    """Name a relation as the rules do: a sister is a sibling. A manager is not any colleague."""
+    kind, _, noun = attribute.partition(":")
+    is_kin = kind == "has" and noun not in words.KIN["colleague"]
+    return words.RELATION.get(noun, attribute) if is_kin else attribute
 
 
 def _judged(claim: Claim, judged: Judge) -> Claim:

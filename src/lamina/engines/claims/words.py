@@ -69,6 +69,9 @@ PLURAL = _set(
     " coworkers co-workers teammates neighbours neighbors"
 )
 
+# Who has none of these has nobody, or no animal, of the kind at all.
+ANY = _set("kids children child kid siblings partner pets pet animals friends parents")
+
 NUMBERS = _set(
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
     " seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
