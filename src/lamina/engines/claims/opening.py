@@ -17,6 +17,7 @@ EVEN = 0.5  # how sure what nothing is known of is
 RULE = "open"  # the name of the rule, with the shape behind it
 CHANGE = f"{RULE} {open_verbs.CHANGE}"
 DEEDS = frozenset({"did", "plan", "goal"})
+RELATIVES = frozenset({"partner", "child", "parent", "sibling", "relative"})
 # Shapes of "my landlord Mr. Okafor", which may stand in a request.
 NAMING = frozenset("my_named the_named a_named their_named apposed".split())
 
@@ -93,10 +94,10 @@ def _claim(said: Said, one: Candidate, sure: float, is_talk: bool) -> Claim:
 
 
 def _related(attribute: str) -> str:
-    """Name a relation as the rules do: a sister is a sibling. A manager is not any colleague."""
+    """Name a relative as the rules do: a sister is a sibling."""
     kind, _, noun = attribute.partition(":")
-    is_kin = kind == "has" and noun not in words.KIN["colleague"]
-    return words.RELATION.get(noun, attribute) if is_kin else attribute
+    related = words.RELATION.get(noun, "") if kind == "has" else ""
+    return related if related in RELATIVES else attribute
 
 
 def _judged(claim: Claim, judged: Judge) -> Claim:
