@@ -219,6 +219,21 @@ def restated(step: Step, source: Source) -> Step:
     )
 
 
+def retold(step: Step) -> Step:
+    """Let a record that says that a state is over be the history of the fact that it ends."""
+    if step.effect is not Effect.END:
+        return step
+    *others, (fact, ended) = step.changed
+    return step._replace(
+        effect=Effect.PAST,
+        fact=None,
+        valid_from=ended.valid_from,
+        valid_to=ended.valid_to,
+        changed=(*others, (fact, _until(fact, None))),
+        restates=fact,
+    )
+
+
 def doubted(step: Step) -> Step:
     """Let a person decide about a claim that is only likely; what is no news changes nothing."""
     if step.effect is Effect.PROPOSE:
@@ -359,9 +374,12 @@ def _free(
 ) -> tuple[datetime, datetime]:
     """Find the part of a time for which nothing else is known, where one value can hold.
 
-    An empty one stands at the end: the state held some time before.
+    An empty one stands at the end, or before what holds then: the state held some time before.
     """
     others = [fact for fact in known if excludes(fact, claim) and not fact.negated]
+    if begin == end and (holding := [fact for fact in others if fact.holds(end)]):
+        end = min(fact.valid_from for fact in holding)  # before what is so by now
+        return end, end
     for fact in sorted(others, key=lambda fact: fact.valid_from):
         if fact.holds(begin):
             begin = fact.valid_to or end
@@ -602,8 +620,10 @@ def _is_about(fact: Fact, name: str | None) -> bool:
     return name is None or name in (subject, subject.split(" ")[0])
 
 
-def _reading_order(fact: Fact) -> tuple[str, str, datetime, str]:
-    return normalise(fact.subject), fact.attribute, fact.valid_from, fact.record
+def _reading_order(fact: Fact) -> tuple[str, str, datetime, bool, str]:
+    """Order facts as they began; what was over when another began comes before it."""
+    is_over = fact.valid_to == fact.valid_from
+    return normalise(fact.subject), fact.attribute, fact.valid_from, not is_over, fact.record
 
 
 def known_claim(fact: Fact) -> Claim:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from lamina.engines import feedback
+from lamina.engines import facts, feedback
 from lamina.engines.feedback import Asked, Given, Said, Served, Verdict
 from lamina.memory.scope import Part
-from lamina.model.record import Layer, Record
+from lamina.model.record import Layer, Record, State
 from lamina.store.tables.reads import Read
 from lamina.store.tables.records import Filter
 
 LEARNED_FROM = timedelta(days=180)  # what sleep looks at
+ACTION = "feedback"
 MOST_READS = 50_000
 MOST_TURNS = 20_000
 GIVING = frozenset({"context", "memory_context"})  # the reads that give memories to a model
@@ -39,9 +40,20 @@ class Feedback(Part):
         if said is Verdict.HELPFUL:
             self._scope.audit(said.value, (record.id,))
             return record
-        request = self._scope.parts.proposals.request_forget(record, REASONS[said])
+        request = self._flagged(record, said)
         self._scope.changed(1)
         return request
+
+    def _flagged(self, record: Record, said: Verdict) -> Record:
+        """Ask a person about a memory: to end a fact that is outdated, else to forget it."""
+        parts, why = self._scope.parts, REASONS[said]
+        is_current = record.state is State.ACTIVE and facts.is_fact(record)
+        if said is Verdict.WRONG or not is_current or facts.fact_of(record).negated:
+            return parts.proposals.request_forget(record, why)
+        with self._store.change(
+            self._scope.actor, ACTION, self._scope.clock(), note={"reason": why}
+        ) as transaction:
+            return parts.statements.propose_end(transaction, record, ACTION)
 
     def served(self, span: timedelta) -> dict[str, Served]:
         """Count for each memory how often contexts gave it of late, and how often it was used."""

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from lamina.engines import correction, facts, profile, review
 from lamina.engines.claims import attributes
+from lamina.engines.decision import Effect
 from lamina.engines.review import VersionedRecord
 from lamina.errors import Conflict, Forbidden, NotFound, Refused
 from lamina.memory import profile_facts
@@ -52,6 +53,8 @@ class Reviews(Part):
             if stated is None:
                 return self._activated(transaction, row, replaced)
             statements.become(transaction, row, stated)
+            if stated.step.effect is Effect.PAST:
+                return self._store.record(self._row(transaction, record_id))
             ended = {fact.record for fact, _ in stated.step.changed}
             left = [other for other in replaced if other.record.id not in ended]
             return self._activated(transaction, self._row(transaction, record_id), left)

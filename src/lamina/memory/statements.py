@@ -98,16 +98,34 @@ class Statements(Part):
             return None
         trusted = structs.replace(record, trust=Trust.OPERATOR)
         stated = self._decided(transaction, trusted, claims[0], own=record.id)
-        step = facts.restated(stated.step, stated.source)
-        if step.effect not in (Effect.NEW, Effect.CHANGE):
-            raise Conflict(
-                f"it would say nothing of today: {step.why}; remember it with its time instead"
-            )
+        step = facts.retold(facts.restated(stated.step, stated.source))
+        if step.effect not in BELIEVED:
+            raise Conflict(f"it would say nothing new: {step.why}; reject it, or leave it")
         return stated._replace(step=step)
 
     def become(self, transaction: Transaction, row: Row, stated: Stated) -> None:
-        """Let a proposal be believed, as the fact that it states."""
-        self._records.apply(transaction, *stated, row=row, more={"state": State.ACTIVE})
+        """Let a proposal be believed, as the fact that it states, of today or of the past."""
+        more: dict[str, Any] = {"state": State.ACTIVE}
+        if stated.step.effect is Effect.PAST:  # it is believed first, and then over: legal moves
+            row, more = _row(transaction, transaction.update(row, **more).id), {}
+        self._records.apply(transaction, *stated, row=row, more=more)
+
+    def propose_end(self, transaction: Transaction, record: Record, why: str) -> Record:
+        """Propose that a fact holds no longer; asking again adds nothing."""
+        fact = facts.fact_of(record)
+        claim = structs.replace(
+            facts.known_claim(fact), negated=True, at=self._scope.clock(), rule=why
+        )
+        source = structs.replace(source_of(record), at=claim.at, voice=why)
+        made = self._records.drafted(claim, source, Step(Effect.PROPOSE, why, (fact,)))
+        waiting = transaction.facts_about(claim.subject, (claim.attribute,))
+        for one in waiting:
+            if one.state is State.CONSTRAINED and facts.says(facts.fact_of(one), claim):
+                return one
+        transaction.guard.refuse_rejected(made)
+        (proposal,) = transaction.insert([made])
+        transaction.guard.check_new(proposal)
+        return proposal
 
     def correct(self, transaction: Transaction, record: Record, claim: Claim, own: Draft) -> Record:
         """Replace a fact by the right one, drafted as `own`; the wrong one never held."""

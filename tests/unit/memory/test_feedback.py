@@ -97,3 +97,30 @@ def test_what_contexts_give_in_vain_sinks_and_what_is_used_rises(op: Operator) -
     assert importance()[used.id] > 0.75 > importance()[ignored.id]
     assert op.sleep()["adjusted"] == 0
     assert verified(op)
+
+
+def test_an_outdated_fact_ends_when_a_person_confirms_it(mem: Memory, op: Operator) -> None:
+    """V7, S2: the proposal says that it holds no longer; until it is confirmed, it does."""
+    turn = {"text": "I live in Porto.", "speaker": "Ana"}
+    mem.remember_conversation([turn], session="s")
+    op.sleep()
+    (fact,) = op.facts("Ana")
+    proposal = mem.feedback(fact.record, "outdated")
+    assert proposal.content == "Ana does not live in Porto any more"
+    assert mem.feedback(fact.record, "outdated").id == proposal.id
+    assert [one.value for one in op.facts("Ana") if not one.negated] == ["Porto"]
+    op.confirm(proposal.id)
+    assert [one.value for one in op.facts("Ana") if not one.negated] == []
+    assert [one.value for one in op.facts("Ana", as_of=fact.valid_from)] == ["Porto"]
+    assert verified(op)
+
+
+def test_an_end_that_was_declined_is_not_proposed_again(mem: Memory, op: Operator) -> None:
+    """V6: and the fact stands."""
+    mem.remember_conversation([{"text": "I live in Porto.", "speaker": "Ana"}], session="s")
+    op.sleep()
+    (fact,) = op.facts("Ana")
+    op.reject(mem.feedback(fact.record, "outdated").id, "she still does")
+    with pytest.raises(Refused, match="rejected"):
+        mem.feedback(fact.record, "outdated")
+    assert [one.record for one in op.facts("Ana")] == [fact.record]

@@ -129,6 +129,10 @@ ENDINGS = (
         "employer partner lives_in studies job", "", 0.8),
     _ends("dropped_out", "dropped_out",
         r"\bdropped out\b(?! of (?!uni|college|school|the course|my))", "studies", "studies", 0.8),
+    _ends("finished_studies", "studies degree course graduated",
+        r"\b(?:finished|completed|ended|done with|through with) (?:my|the) (?:\w+ )?(?:studies"
+        r"|degree|course)\b|\b(?:I|we|he|she)(?:'ve|'s| have| has)? (?:just |finally )?graduated\b",
+        "studies", "studies", 0.8),
     # --- what a person does and likes ---
     _ends("gave_up", "up", rf"\b(?:gave|given) up(?: on)? {IT}", MANY, "hobby", 0.85),
     _ends("quit", "quit stopped dropped ditched abandoned packed chucked jacked retired resigned",

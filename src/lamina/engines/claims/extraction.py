@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import timedelta
 from itertools import groupby, islice
 
 import msgspec
@@ -41,6 +42,7 @@ from lamina.text.patterns import LONGEST
 MOST_CLAIMS = 200  # of one turn: more is a list, and no speech
 # The names under which unread text is counted.
 LONG_TURNS, STRETCHES, TALKATIVE = "long turns", "stretches", "talkative turns"
+SHORTLY = timedelta(days=2)
 HEARD = 600  # characters of a machine's turn in which its question is looked for
 
 
@@ -75,7 +77,7 @@ class _Reader:
         unread: Counter[str],
         judged: Judge,
     ) -> None:
-        self.unread, self.judged = unread, judged
+        self.unread, self.judged, self.known = unread, judged, known
         self.people = People([turn.speaker for turn in turns])
         self.people.remember(claim.subject for claim in known)
         self.memory = Memory(known)
@@ -248,9 +250,16 @@ class _Reader:
             return ""
         return subject.name or self.people.kin(said.speaker, subject.kin)
 
+    def _before(self, said: Said) -> list[Claim]:
+        """List what was said shortly before the session, which its first turn may correct."""
+        if said.number:
+            return []
+        since = said.turn.at - SHORTLY
+        return [claim for claim in self.known[-answers.MOST_TOPICS :] if claim.at >= since]
+
     def _corrected(self, said: Said, clauses: Sequence[Clause], found: list[Claim]) -> list[Claim]:
         """Mark claims that correct the last one, or add one for a value that stands alone."""
-        earlier = self.lately.get(said.speaker, [])
+        earlier = self.lately.get(said.speaker, self._before(said))
         cue = answers.takes_back(said, [] if found else earlier[-answers.MOST_TOPICS :])
         if cue is None:
             return found

@@ -31,6 +31,8 @@ ASIDE = frozenset(
     "when while how what why where if that which before after until once whenever".split()
 )
 ABOUT = frozenset({"what", "which", "as"})
+# States of which "used to" says that they are over.
+LASTING = frozenset("lives_in employer job studies owns pet diet religion language".split())
 LASTED = frozenset({"worked", "lived", "studied"})
 ANY, ANY_ING, ANY_ED = "*", "*ing", "*ed"
 YOURS = re.compile(r"\byou(?:r|rs|rself|'re|'ve)?\b", re.I)
@@ -58,7 +60,10 @@ def ruled(said: Said, clause: Clause, predicate: Predicate, about: str) -> list[
 
 def _fits(one: Rule, predicate: Predicate) -> bool:
     """Tell if a rule takes the auxiliary, the verb and the denial of a predicate."""
-    if predicate.kind not in one.kinds or predicate.word in one.but:
+    kind = predicate.kind
+    if kind == "former" and one.attribute in LASTING:
+        kind = "plain"  # what used to be so is read as what is so
+    if kind not in one.kinds or predicate.word in one.but:
         return False
     if one.denied == rule.ONLY:
         return predicate.negated

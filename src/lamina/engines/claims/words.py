@@ -43,14 +43,13 @@ KIN: dict[str, frozenset[str]] = {
     ),
     "friend": _set("friend buddy bestie pal mate bff friends roommate flatmate housemate"),
     "colleague": _set(
-        "colleague coworker co-worker boss manager teammate workmate colleagues coworkers"
-        " co-workers teammates"
+        "colleague coworker co-worker teammate workmate colleagues coworkers co-workers teammates"
     ),
 }
 # Acquaintances, who make no claim by themselves.
 ACQUAINTED = _set(
     "neighbour neighbor neighbours neighbors coach teacher doctor dentist landlord ex therapist"
-    " tutor mentor client"
+    " tutor mentor client boss manager"
 )
 FEMALE = _set(
     "wife girlfriend fiancee fiancée wifey missus gf daughter stepdaughter mother mom mum mommy"
