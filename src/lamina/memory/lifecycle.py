@@ -265,6 +265,7 @@ class Lifecycle:
         if not decided:
             return []
         by_number = {decision.entry.seq: decision for decision in decided}
+        self._read_ahead(decided)
         with self._scope.store.change(
             self._scope.actor, "promote", self._scope.clock()
         ) as transaction:
@@ -273,6 +274,12 @@ class Lifecycle:
             if moved and self._scope.settings["promotion.episodes"]:
                 transaction.insert([self._episode(moved)])
         return moved
+
+    def _read_ahead(self, decided: Sequence[Decision]) -> None:
+        """Read what will be known before the transaction, which keeps others from writing."""
+        if chosen := [one.entry.id for one in decided if one.layer is Layer.SEMANTIC]:
+            found = filter(None, map(self._scope.store.get, chosen))
+            self._scope.parts.statements.read_ahead(found, self._scope.clock())
 
     def _move_up(self, transaction: Transaction, row: Row, decision: Decision) -> Record:
         """Promote one entry into the layer of its kind, with the metadata that the layer needs.

@@ -35,7 +35,8 @@ class Reviews(Part):
 
     def confirm(self, record_id: str, reason: str | None = None) -> Record:
         """Activate a proposal and supersede what it replaces, unless that has changed since."""
-        self._scope.visible("confirm", record_id)
+        record = self._scope.visible("confirm", record_id)
+        self._scope.parts.statements.read_ahead([record], self._scope.clock())
         with self._change("confirm", reason) as transaction:
             row = self._row(transaction, record_id)
             entry = self._entry(row)

@@ -3,6 +3,10 @@ or corrected goes the same way as what sleep reads, in the transaction that writ
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
+from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
@@ -10,6 +14,7 @@ from msgspec import structs
 from lamina.engines import facts
 from lamina.engines.claims import Claim, Turn
 from lamina.engines.claims.extraction import extract
+from lamina.engines.claims.sentences import LONGEST
 from lamina.engines.decision import Effect
 from lamina.engines.facts import Fact, Source, Step
 from lamina.errors import Conflict
@@ -25,6 +30,7 @@ from lamina.store.tables.records import Row
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
 
+AHEAD = 1024  # texts that are kept between reading them and the transaction that writes them
 TOLD = ("voices", "said", "source_episode", "span")  # what a corrected fact keeps of the wrong one
 
 
@@ -43,6 +49,12 @@ class Statements(Part):
         super().__init__(scope)
         self._records = FactRecords(scope)
         self._sure = scope.settings["sleep.sure"] / 100
+
+    def read_ahead(self, memories: Iterable[Draft | Record], now: datetime) -> None:
+        """Read what memories state before a transaction does: nobody else can write meanwhile."""
+        for one in islice(memories, AHEAD):
+            if len(one.content) <= LONGEST:
+                _read(one.content, one.speaker, one.occurred_at or now)
 
     def insert(self, transaction: Transaction, draft: Draft) -> Record:
         """Store a semantic memory; if it says exactly one thing, it is the fact that says so."""
@@ -149,7 +161,7 @@ class Statements(Part):
         if not is_statement(record):
             return []
         source = source_of(record)
-        (found,) = extract([Turn(record.content, record.speaker, record.occurred_at)])
+        found = _read(record.content, record.speaker, record.occurred_at)
         return [facts.planned(one, source) for one in found if one.confidence >= self._sure]
 
     def _decided(
@@ -174,6 +186,12 @@ class Statements(Part):
             is_barred = transaction.guard.rejected(believed(made)) is not None
             if step.effect is not Effect.PROPOSE and not is_barred:
                 self._records.apply(transaction, claim, source, step, made)
+
+
+@lru_cache(AHEAD)
+def _read(text: str, speaker: str | None, at: datetime) -> tuple[Claim, ...]:
+    (found,) = extract([Turn(text, speaker, at)])
+    return tuple(found)
 
 
 def _proposed(fact: Fact) -> Claim:

@@ -11,6 +11,7 @@ import pytest
 from msgspec import structs
 
 from lamina import Conflict, InvalidInput, Memory, Operator, Refused
+from lamina.memory import statements
 from lamina.model.record import Layer, Record, State, Trust
 from tests.conftest import START, size, verified
 
@@ -354,3 +355,20 @@ def test_a_proposal_that_something_is_over_ends_it(mem: Memory, op: Operator) ->
     op.undo(last(op, "confirm"))
     assert values(op, "employer") == ["Acme"]
     assert verified(op)
+
+
+def test_texts_are_read_before_they_are_written(mem: Memory, op: Operator) -> None:
+    """S7: reading takes long, so no transaction waits for it: in it, what was read is at hand."""
+
+    def check(deed: Callable[[], object]) -> None:
+        statements._read.cache_clear()
+        deed()
+        info = statements._read.cache_info()
+        assert info.misses >= 1
+        assert info.hits >= info.misses
+
+    check(lambda: noted(op, "Ana lives in Porto"))
+    waiting = stored(op, "Ana works at Acme", 1)
+    check(lambda: op.confirm(waiting.id))
+    mem.remember("Ana likes tea", kind="fact", importance=0.9)
+    check(mem.run_once)
