@@ -86,12 +86,10 @@ def tally(
     texts: Mapping[str, str],
 ) -> dict[str, Served]:
     """Count for each memory of `texts`, by its id, how often it was given and how often used."""
-    asking = _by_record(asked)
-    turns = sorted(said, key=lambda turn: (turn.at, turn.record))
-    times = [turn.at for turn in turns]
+    asking, talks = _by_record(asked), _Talks(said)
     served: dict[str, Served] = {}
     for one in sorted(given, key=lambda one: one.at):
-        later = _later(one, turns, times)
+        later = talks.after(one)
         for record in dict.fromkeys(one.records):
             if record not in texts:
                 continue
@@ -122,15 +120,27 @@ def _counted(served: Served, at: datetime, *, is_used: bool) -> Served:
     return Served(served.given + 1, served.used + 1, 0, at)
 
 
-def _later(given: Given, turns: Sequence[Said], times: Sequence[datetime]) -> list[Said]:
-    """List the turns that may have used a context: of its session, or soon after it."""
-    span = UNNAMED_SESSION if given.session is None else NAMED_SESSION
-    first, last = bisect_right(times, given.at), bisect_right(times, given.at + span)
-    return [
-        turn
-        for turn in turns[first:last]
-        if turn.user == given.user and given.session in (None, turn.session)
-    ]
+class _Talks:
+    """Turns in their order, by user and session, and all of a user."""
+
+    def __init__(self, said: Iterable[Said]) -> None:
+        self._turns: dict[tuple[str | None, str | None], list[Said]] = {}
+        for turn in sorted(said, key=lambda turn: (turn.at, turn.record)):
+            for session in {None, turn.session}:
+                self._turns.setdefault((turn.user, session), []).append(turn)
+
+    def after(self, given: Given) -> Sequence[Said]:
+        """List the turns that may have used a context: of its session, or soon after it."""
+        turns = self._turns.get((given.user, given.session), [])
+        first, last = (
+            bisect_right(turns, at, key=lambda turn: turn.at) for at in (given.at, _end(given))
+        )
+        return turns[first:last]
+
+
+def _end(given: Given) -> datetime:
+    """Find until when a context may have been used."""
+    return given.at + (UNNAMED_SESSION if given.session is None else NAMED_SESSION)
 
 
 def _by_record(asked: Iterable[Asked]) -> dict[str, list[Asked]]:
@@ -141,8 +151,8 @@ def _by_record(asked: Iterable[Asked]) -> dict[str, list[Asked]]:
 
 
 def _is_asked(given: Given, asked: Iterable[Asked]) -> bool:
-    span = UNNAMED_SESSION if given.session is None else NAMED_SESSION
-    return any(given.at < one.at <= given.at + span and one.user == given.user for one in asked)
+    end = _end(given)
+    return any(given.at < one.at <= end and one.user == given.user for one in asked)
 
 
 @lru_cache(4096)  # a turn is compared with every memory that was given before it
