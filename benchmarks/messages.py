@@ -33,7 +33,7 @@ SAID_AT = datetime(2026, 5, 20, 12, tzinfo=UTC)
 SPEAKER = "user"
 LEVELS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 SHORT = 1  # words of a value to which those of its attribute are added
-PLANS = frozenset({"plan", "goal"})
+PLANS = frozenset({"plan", "goal", "decision"})
 ENDED = ("ended", "denied")  # a denial of what was known ends it
 
 

@@ -120,6 +120,7 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "Operator.erase": ("erases",),
     "Operator.export": ("exports",),
     "Operator.export_as": ("exports for others",),
+    "Operator.feedback": ("asks to forget", "reads strictly"),
     "Operator.forget": ("forgets",),
     "Operator.grant": ("shares",),
     "Operator.import_": ("imports an export", "imports lines", "imports lines, but not all"),

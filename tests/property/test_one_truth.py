@@ -23,6 +23,7 @@ from hypothesis.stateful import (
 
 from lamina.engines import facts
 from lamina.engines.claims import attributes
+from lamina.engines.feedback import Verdict
 from lamina.engines.review import Proposal
 from lamina.errors import Conflict, Refused
 from lamina.model import rejection
@@ -34,12 +35,19 @@ from tests.property.sleep_model import DAY, every_saying
 PHASES = (Phase.explicit, Phase.generate, *((Phase.shrink,) if FULL else ()))
 SIZE = settings(max_examples=300 if FULL else 12, stateful_step_count=25, phases=PHASES)
 ASKED = ("lives_in", "likes", "dislikes")
-SAYINGS = [said.text for said in every_saying(ASKED)]
+# What is over, or taken back, besides what the model of sleep knows of.
+TAKEN_BACK = [
+    "I used to live in Faro.",
+    "I misspoke, I don't live in Porto.",
+    "Scrap that.",
+    "I don't like tea any more.",
+]
+SAYINGS = [*(said.text for said in every_saying(ASKED)), *TAKEN_BACK]
 DAYS = range(6)
 LATER = START + 60 * DAY
 CONTRACT = {"origin": "notes", "topic_tags": ["ana"]}
 # Where and how a sentence is remembered: agents write short-term memory, people all layers.
-WAYS = ("semantic", "short_term", "episodic", "talk")
+WAYS = ("semantic", "short_term", "episodic", "talk", "web")
 
 texts, days, places = st.sampled_from(SAYINGS), st.sampled_from(DAYS), st.integers(0, 50)
 
@@ -76,6 +84,9 @@ class Knowing(RuleBasedStateMachine):
         if way == "talk":
             turn = {"content": text, "speaker": "Ana", "at": at}
             handle.remember_conversation([turn], session=f"talk {day}")
+            return
+        if way == "web":  # what it says waits for a person
+            self.mem.remember(text, layer="episodic", source="web", speaker="Ana", at=at)
             return
         given: dict[str, Any] = {"kind": "fact", "importance": 0.9, "metadata": CONTRACT}
         with suppress(Refused):  # a rejected value
@@ -125,6 +136,16 @@ class Knowing(RuleBasedStateMachine):
     def correct(self, place: int, value: str) -> None:
         self.decide("correct", place, value, "misheard")
 
+    @precondition(lambda self: self.known())
+    @rule(place=places, verdict=st.sampled_from(Verdict))
+    def give_feedback(self, place: int, verdict: Verdict) -> None:
+        """V7: an agent's word changes nothing that is known."""
+        known = self.known()
+        with suppress(Conflict, Refused):  # somebody has declined it
+            self.mem.feedback(known[place % len(known)].record, verdict.value)
+            self.taken["feedback"] += 1
+        assert self.known() == known
+
     @rule(place=places)
     def forget_what_was_said(self, place: int) -> None:
         said = self.op.list(layers=["episodic", "short_term"], limit=100)
@@ -169,13 +190,17 @@ class Knowing(RuleBasedStateMachine):
     def follow_every_advice(self) -> None:
         """R10: a person who does all that sleep proposes has a profile without conflicts."""
         self.op.sleep()
+        can_follow = True
         for one in self.op.proposals():
             asked = one.record.metadata.get("forget")
-            if "profile_key" in one.record.metadata:
+            if "profile_key" in one.record.metadata and one.problem is not None:
+                can_follow = False  # what it rests on was forgotten meanwhile
+            elif "profile_key" in one.record.metadata:
                 self.op.confirm(one.record.id)
             elif asked is not None:
                 self.op.forget(asked, "the facts have changed")
-        assert self.has_declined or self.op.user_profile().conflicts == []
+        followed = can_follow and not self.has_declined
+        assert not followed or self.op.user_profile().conflicts == []
 
     @rule(place=st.integers(0, 3))
     def undo(self, place: int) -> None:

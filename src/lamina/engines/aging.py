@@ -3,8 +3,9 @@
 The importance of a memory, from the `original` one that it was given or judged when it came:
 
     raised = original + (1 - original) × boost      boost = min(0.30, 0.05 × log2(1 + accesses))
+    left   = raised × (1 - loss)                    loss  = min(0.20, 0.05 × log2(ignored / 4))
     kept   = 0.5 ^ (days since it came or was last wanted / half-life of its layer)
-    now    = floor + (raised - floor) × kept
+    now    = floor + (left - floor) × kept
 
 - The floor is 0.05, or half of the original if a caller stated that. It raises nothing: an
   importance below it stays there.
@@ -12,6 +13,7 @@ The importance of a memory, from the `original` one that it was given or judged 
   nights do not compound, and a second one on the same day changes nothing. It is rounded to
   hundredths, and a change of less than five is not made.
 - Nothing is deleted, and nothing is hidden: a memory that is accessed matters again at once.
+- What contexts gave more than four times since it was last used is `ignored`, and loses a little.
 - Short-term memory only rises: the rules of retention (L3, L7) say how it grows old, and decay
   must not expire it.
 - Profile, procedures and the world hold until they are changed, and working memory ends with its
@@ -38,6 +40,8 @@ HALF_LIVES: Mapping[Layer, float] = {
 FLOOR = 0.05
 GIVEN_FLOOR = 0.5  # of the original
 BOOST, MOST_BOOST = 0.05, 0.30  # for each time that the accesses double, of what is missing to 1
+PATIENCE = 4  # so often a memory may be given in vain
+LOSS, MOST_LOSS = 0.05, 0.20  # for each time that the vain ones double, of what it has
 LEAST_CHANGE = 0.05  # smaller ones would fill the trail unnoticed
 
 
@@ -54,6 +58,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
     accessed_at: datetime | None = None
     accesses: int = 0
     given: bool = False  # whether a caller stated the original
+    ignored: int = 0  # how often contexts gave it since it was last used
 
 
 class Adjusted(msgspec.Struct, frozen=True, gc=False):
@@ -76,9 +81,10 @@ def importance(entry: Usage, now: datetime) -> float:
         return entry.importance
     original = min(1.0, max(0.0, entry.original))
     raised = original + (1 - original) * _boost(entry.accesses)
+    left = raised * (1 - _loss(entry))
     floor = min(original, max(FLOOR, GIVEN_FLOOR * original if entry.given else 0.0))
     kept = math.pow(0.5, days_unused(entry, now) / HALF_LIVES[entry.layer])
-    return max(floor, round(floor + (raised - floor) * kept, 2))
+    return max(floor, round(floor + (left - floor) * kept, 2))
 
 
 def days_unused(entry: Usage, now: datetime) -> int:
@@ -89,6 +95,12 @@ def days_unused(entry: Usage, now: datetime) -> int:
 
 def _boost(accesses: int) -> float:
     return min(MOST_BOOST, BOOST * math.log2(1 + max(0, accesses)))
+
+
+def _loss(entry: Usage) -> float:
+    if entry.ignored <= PATIENCE or entry.layer is Layer.SHORT_TERM:
+        return 0.0
+    return min(MOST_LOSS, LOSS * math.log2(entry.ignored / PATIENCE))
 
 
 def _adjusted(entry: Usage, now: datetime) -> Adjusted | None:
@@ -107,6 +119,8 @@ def _why(entry: Usage, new: float, now: datetime) -> str:
         wanted = f"wanted {times}, last {ago}"
     else:
         wanted = f"never wanted, it came {ago}"
+    if _loss(entry):
+        wanted = f"{wanted}, given {entry.ignored} times in vain"
     is_at_floor = entry.given and new <= GIVEN_FLOOR * entry.original + LEAST_CHANGE
     kept = ", at least half of what was stated" if is_at_floor else ""
     return f"{wanted}{kept}: {entry.original:.2f} became {new:.2f}"

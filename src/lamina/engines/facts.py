@@ -25,15 +25,19 @@ SHARED = {"dislikes": "likes"}
 NAMES = frozenset({"lives_in", "employer", "origin", "visited", "name", "partner"})
 ARTICLES = frozenset("a an the my our his her their some".split())
 UNNAMED = frozenset("wife husband partner girlfriend boyfriend fiancé fiancée spouse".split())
+NAMED = frozenset({"sibling", "child", "partner", "pet"})
 # A distinct source takes away this share of the doubt, times how sure it is itself.
 CORROBORATION = 0.5
 MOST_SAID = 50
 # What the metadata of a fact says about it; all else is its author's.
 FIELDS = frozenset(
-    "source_episode subject attribute value voices said span rule when single negated ends".split()
+    "source_episode subject attribute value voices said span rule when single negated ends"
+    " reason".split()
 )
+# Attributes whose values are the same only word by word.
+EXACT = frozenset({"did", "plan", "goal", "decision", "age", "birthday"})
 # Attributes that speak of a day to come without being true only then.
-TIMELESS = frozenset({"plan", "goal", "did", "visited", "birthday"})
+TIMELESS = frozenset({"plan", "goal", "decision", "did", "visited", "birthday"})
 Slot = tuple[str | None, str, str]
 
 
@@ -68,6 +72,7 @@ class Fact(msgspec.Struct, frozen=True):
     voices: tuple[str, ...]
     said: tuple[datetime, ...]  # the latest times at which it was said
     groundless: bool = False  # all that it rests on was forgotten, superseded or erased
+    reason: str = ""  # why it was decided
 
     @property
     def slot(self) -> Slot:
@@ -86,6 +91,8 @@ class Fact(msgspec.Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         fields = structs.asdict(self)
         del fields["said"]
+        if not self.reason:
+            del fields["reason"]
         for name in ("valid_from", "valid_to", "last_verified"):
             fields[name] = None if fields[name] is None else iso(fields[name])
         return {
@@ -152,6 +159,7 @@ def fact_of(record: Record) -> Fact:
         record.evidence,
         tuple(voices) if isinstance(voices, (list, tuple)) else (),
         _times(metadata.get("said")) or (since, record.last_verified or since),
+        reason=reason if isinstance(reason := metadata.get("reason"), str) else "",
     )
 
 
@@ -186,6 +194,8 @@ def metadata_of(claim: Claim, source: Source, restates: Fact | None = None) -> d
         metadata["negated"] = True
     if claim.project is not None:
         metadata["project"] = claim.project
+    if claim.reason:
+        metadata["reason"] = claim.reason
     return metadata
 
 
@@ -207,6 +217,21 @@ def restated(step: Step, source: Source) -> Step:
         valid_from=begin,
         valid_to=fact.valid_to,
         changed=((fact, _until(fact, None)), *step.changed),
+        restates=fact,
+    )
+
+
+def retold(step: Step) -> Step:
+    """Let a record that says that a state is over be the history of the fact that it ends."""
+    if step.effect is not Effect.END:
+        return step
+    *others, (fact, ended) = step.changed
+    return step._replace(
+        effect=Effect.PAST,
+        fact=None,
+        valid_from=ended.valid_from,
+        valid_to=ended.valid_to,
+        changed=(*others, (fact, _until(fact, None))),
         restates=fact,
     )
 
@@ -248,7 +273,7 @@ def _held(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     # By id: a fact is slow to compare, and these are the very facts of `known`.
     others = {id(fact) for fact in facts} - {id(fact) for fact in same}
     rivals = [fact for fact in facts if id(fact) in others and excludes(fact, claim)]
-    ends = [fact for fact in rivals if fact.holds(at)]
+    ends = [fact for fact in rivals if fact.holds(at)] or _only(facts, claim, at)
     taken_back = others - {id(fact) for fact in ends}
     ends += [fact for fact in _taken_back(facts, claim, at) if id(fact) in taken_back]
     following = _following(same, rivals, ends, at)
@@ -351,9 +376,12 @@ def _free(
 ) -> tuple[datetime, datetime]:
     """Find the part of a time for which nothing else is known, where one value can hold.
 
-    An empty one stands at the end: the state held some time before.
+    An empty one stands at the end, or before what holds then: the state held some time before.
     """
     others = [fact for fact in known if excludes(fact, claim) and not fact.negated]
+    if begin == end and (holding := [fact for fact in others if fact.holds(end)]):
+        end = min(fact.valid_from for fact in holding)  # before what is so by now
+        return end, end
     for fact in sorted(others, key=lambda fact: fact.valid_from):
         if fact.holds(begin):
             begin = fact.valid_to or end
@@ -464,6 +492,7 @@ def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
         tuple(dict.fromkeys((*(old.evidence if old else ()), source.record))),
         _voices(source, old),
         tuple(sorted({since(claim, source), *(old.said if old else ())})[-MOST_SAID:]),
+        reason=claim.reason,
     )
 
 
@@ -497,7 +526,7 @@ def same_value(attribute: str, one: str, other: str) -> bool:
         return mine == others
     if attribute in NAMES:
         return long[: len(short)] == short
-    return set(short) <= set(long) and attribute not in ("did", "plan", "goal", "age", "birthday")
+    return set(short) <= set(long) and attribute not in EXACT
 
 
 def says(fact: Fact, claim: Claim) -> bool:
@@ -507,6 +536,19 @@ def says(fact: Fact, claim: Claim) -> bool:
     if claim.attribute == "partner" and normalise(claim.value) in UNNAMED:
         return True  # "my wife" is the one who was named before
     return same_value(claim.attribute, fact.value, claim.value)
+
+
+def _only(known: Sequence[Fact], claim: Claim, at: datetime) -> list[Fact]:
+    """Find whom a denial without a name means: "I have no sister", where one sibling is known."""
+    if not is_unnamed(claim):
+        return []
+    affirmed = [fact for fact in known if not fact.negated and fact.holds(at)]
+    return affirmed if len(affirmed) == 1 and affirmed[0].value[:1].isupper() else []
+
+
+def is_unnamed(claim: Claim) -> bool:
+    """Tell if a denial names nobody: "sister", "dog"."""
+    return claim.negated and claim.attribute in NAMED and claim.value.islower()
 
 
 def _taken_back(known: Sequence[Fact], claim: Claim, at: datetime) -> list[Fact]:
@@ -552,7 +594,8 @@ def telling(claim: Claim) -> frozenset[str] | None:
     replaced = () if claim.replaces is None else words(claim.replaces)
     is_single = not (attributes.of(claim.attribute).many or claim.negated)
     is_wordless = not own or (claim.replaces is not None and not replaced)
-    if is_single or claim.corrects or claim.attribute == "partner" or is_wordless:
+    is_any = is_wordless or is_unnamed(claim)
+    if is_single or claim.corrects or claim.attribute == "partner" or is_any:
         return None
     return frozenset((*own, *replaced))
 
@@ -579,14 +622,17 @@ def _is_about(fact: Fact, name: str | None) -> bool:
     return name is None or name in (subject, subject.split(" ")[0])
 
 
-def _reading_order(fact: Fact) -> tuple[str, str, datetime, str]:
-    return normalise(fact.subject), fact.attribute, fact.valid_from, fact.record
+def _reading_order(fact: Fact) -> tuple[str, str, datetime, bool, str]:
+    """Order facts as they began; what was over when another began comes before it."""
+    is_over = fact.valid_to == fact.valid_from
+    return normalise(fact.subject), fact.attribute, fact.valid_from, not is_over, fact.record
 
 
 def known_claim(fact: Fact) -> Claim:
     """Turn a fact back into a claim, as a reader of turns knows it."""
     about = fact.subject, fact.attribute, fact.value
-    return Claim(*about, 0, 0, fact.valid_from, fact.confidence, "known", fact.negated)
+    rest = "known", fact.negated
+    return Claim(*about, 0, 0, fact.valid_from, fact.confidence, *rest, reason=fact.reason)
 
 
 def by_slot(records: Iterable[Record]) -> Mapping[Slot, list[Fact]]:

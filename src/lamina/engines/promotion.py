@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -15,6 +15,8 @@ from lamina.model import hashing, rules
 from lamina.model.record import Entry, Layer, Record, State
 
 DAY = 86_400
+# What somebody says on purpose: it need not be important to be worth keeping, only of use.
+EXPLICIT = frozenset({"fact", "preference", "decision"})
 
 
 class Action(StrEnum):
@@ -27,6 +29,33 @@ class Action(StrEnum):
     KEEP = "keep"
 
 
+class Service(StrEnum):
+    """What makes an explicit memory worth keeping, whatever its importance."""
+
+    USED = "it was used"
+    BELIEVED = "what is known rests on it"
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """The explicit memories that wait in short-term memory, and why."""
+
+    count: int
+    unread: int  # sleep has not read them yet
+    unused: int  # neither used nor read as claims
+    stated: int  # of use, but whoever told them gave them too low an importance
+    oldest: datetime | None
+
+    @property
+    def why(self) -> str:
+        """The reasons in words."""
+        reasons = (
+            f"{self.unread:,} until sleep reads them" if self.unread else "",
+            f"{self.unused:,} not used so far" if self.unused else "",
+            f"{self.stated:,} because their importance was given" if self.stated else "",
+        )
+        return ", ".join(filter(None, reasons))
+
+
 class Decision(msgspec.Struct, frozen=True, gc=False):
     """The action for one entry, and the rule that decided."""
 
@@ -37,6 +66,7 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
     twin: str | None = None
     days: float = 0.0
     rejected: str | None = None  # the record in which a person has rejected what it says
+    service: Service | None = None
 
     @property
     def layer(self) -> Layer:
@@ -67,6 +97,8 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
                 return "the oldest, beyond the most that short-term memory holds"
             case Action.PROMOTE if self.tag is not None:
                 return f"the tag {self.tag} always promotes"
+            case Action.PROMOTE if self.service is not None:
+                return f"{importance}, and {self.service}"
             case Action.PROMOTE:
                 return f"{importance} reaches {bound}{self._aged}"
         return f"{importance} is below {bound}{self._aged}"
@@ -81,13 +113,17 @@ def plan(
     now: datetime,
     retention: Retention,
     twins: Mapping[str, str] | None = None,
+    serving: Mapping[str, Service] | None = None,
 ) -> list[Decision]:
     """Decide about every entry, given in the order in which they came.
 
-    `twins` names the memory that an entry repeats.
+    `twins` names the memory that an entry repeats, `serving` the entries that are of use.
     """
-    always = frozenset(retention.promote_tags)
-    decisions = [_decided(entry, now, retention, always, twins or {}) for entry in entries]
+    always, served = frozenset(retention.promote_tags), serving or {}
+    decisions = [
+        _decided(entry, now, retention, always, twins or {}, served.get(entry.id))
+        for entry in entries
+    ]
     kept = [number for number, one in enumerate(decisions) if one.action is Action.KEEP]
     for number in kept[: max(0, len(kept) - retention.short_term_max_lines)]:
         kept_one = decisions[number]
@@ -95,9 +131,41 @@ def plan(
     return decisions
 
 
-def promotable(entries: Sequence[Entry], now: datetime, retention: Retention) -> list[Entry]:
+def promotable(
+    entries: Sequence[Entry],
+    now: datetime,
+    retention: Retention,
+    serving: Mapping[str, Service] | None = None,
+) -> list[Entry]:
     """List the entries that the rules would promote."""
-    return [one.entry for one in plan(entries, now, retention) if one.action is Action.PROMOTE]
+    decided = plan(entries, now, retention, None, serving)
+    return [one.entry for one in decided if one.action is Action.PROMOTE]
+
+
+def explicit(entries: Sequence[Entry], now: datetime, retention: Retention) -> list[Entry]:
+    """List the explicit memories that their importance does not promote."""
+    decided = plan(entries, now, retention)
+    return [
+        one.entry
+        for one in decided
+        if one.action not in (Action.PROMOTE, Action.JOIN) and one.entry.kind in EXPLICIT
+    ]
+
+
+def waiting(
+    entries: Sequence[Entry], slept: int, serving: Collection[str], stated: Collection[str]
+) -> Waiting:
+    """Say why explicit memories wait; `slept` is the number up to which sleep has read."""
+    kept = [one for one in entries if one.id not in serving]
+    unread = [one for one in kept if one.id not in stated and one.seq > slept]
+    given = [one for one in kept if one.id in stated]
+    return Waiting(
+        len(kept),
+        len(unread),
+        len(kept) - len(unread) - len(given),
+        len(given),
+        min((one.since for one in kept), default=None),
+    )
 
 
 def check_promotable(record: Record) -> None:
@@ -124,6 +192,7 @@ def _decided(
     retention: Retention,
     always: frozenset[str],
     twins: Mapping[str, str],
+    service: Service | None,
 ) -> Decision:
     threshold, days = retention.promote_threshold, 0.0
     if retention.time_decay_per_day or retention.expire_after_days:
@@ -132,14 +201,20 @@ def _decided(
             threshold = retention.threshold(age)
             days = age if threshold < retention.promote_threshold else 0.0
     tag = next((tag for tag in entry.tags if tag in always), None) if always else None
-    if tag is not None or entry.importance >= threshold:
+    is_important = tag is not None or entry.importance >= threshold
+    serves = None if is_important else _service(entry, retention, service)
+    if is_important or serves is not None:
         twin = None if entry.wanted else twins.get(entry.id)
         action = Action.PROMOTE if twin is None else Action.JOIN
-        return Decision(entry, action, threshold, tag, twin, days)
+        return Decision(entry, action, threshold, tag, twin, days, service=serves)
     is_old = bool(retention.expire_after_days) and age >= retention.expire_after_days
     if is_old and entry.importance < retention.expire_below:
         return Decision(entry, Action.EXPIRE, threshold, days=age)
     return Decision(entry, Action.KEEP, threshold, days=days)
+
+
+def _service(entry: Entry, retention: Retention, service: Service | None) -> Service | None:
+    return service if retention.promote_used and entry.kind in EXPLICIT else None
 
 
 def _distinct(value: float, bound: float) -> tuple[str, str]:

@@ -29,7 +29,7 @@ LEAST_COSINE = 0.5  # below, texts that merely share a subject would become one
 
 
 class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rules in force. The first two are those of the Sky document; others are off at first."""
+    """The rules in force. The first two are those of the Sky document; most others are off."""
 
     promote_threshold: float = 0.70
     short_term_max_lines: int = 5000
@@ -39,6 +39,7 @@ class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     deduplicate: float = 0.0
     expire_after_days: float = 0.0
     expire_below: float = 0.3
+    promote_used: bool = True
 
     def __post_init__(self) -> None:
         for name, (least, most) in BOUNDS.items():
@@ -75,7 +76,8 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
         "default": Preset(),
         "sky": Preset(
-            Retention(short_term_max_lines=100), {"jsonl": "memory", "archive": "memory"}
+            Retention(short_term_max_lines=100),
+            {"jsonl": "memory", "archive": "memory"},
         ),
         "milton": Preset(paths={"failsafe": "data/memory"}),
         "sentinel": Preset(

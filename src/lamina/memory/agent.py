@@ -395,6 +395,14 @@ class Memory:
         self._scope.changed(1)
         return request
 
+    def feedback(self, record_id: str, verdict: str) -> Record:
+        """Say of a memory that it was `helpful`, is `wrong` or `outdated`.
+
+        What is helpful counts as used, and is returned. What is wrong or outdated waits for a
+        person, as a request to forget it, which is returned. Nothing is forgotten by itself.
+        """
+        return self._parts.feedback.give(record_id, verdict)
+
     def proposals(self, limit: int | None = None, after: str | None = None) -> Queue:
         """List what waits for a decision, with what a person needs to make it.
 

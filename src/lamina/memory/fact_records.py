@@ -61,8 +61,8 @@ class FactRecords:
             claim.subject, claim.attribute, claim.value, negated=claim.negated
         )
         item = {
-            "content": content,
-            "kind": "preference" if attributes.is_preference(claim.attribute) else "fact",
+            "content": f"{content}, because {claim.reason}" if claim.reason else content,
+            "kind": _kind(claim.attribute),
             "evidence": [source.record],
             "at": min(claim.at, source.at),
             "importance": source.importance,
@@ -142,6 +142,12 @@ def _grown(
         ]
         fields["evidence"] = tuple(evidence)[: max(MOST_EVIDENCE, len(known))]
     return fields
+
+
+def _kind(attribute: str) -> str:
+    if attribute == "decision":
+        return "decision"
+    return "preference" if attributes.is_preference(attribute) else "fact"
 
 
 def _with_own(told: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

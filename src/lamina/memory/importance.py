@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from lamina.engines import importance
 from lamina.engines.importance import Scored
 from lamina.errors import Corrupt
 from lamina.failsafe.spool import OUTAGES
+from lamina.memory.feedback import LEARNED_FROM
 from lamina.model.clock import to_micros
 from lamina.model.record import Trust
 from lamina.store.tables import learned
@@ -32,7 +33,7 @@ READS = {
     "search": 0.2,
     "query_relevant": 0.2,
     "recall_similar": 0.2,
-    "memory_context": 0.2,
+    "helpful": 2.0,
 }
 WANTED = Decided(True, 0.5)
 Fields = Mapping[str, Any]
@@ -61,6 +62,10 @@ class Importance:
         if self._model is not None:
             return self._model.score(*_parts(fields))
         return _by_tables(fields)
+
+    def is_judged(self, fields: Fields, importance: float) -> bool:
+        """Tell if an importance is what we would give: by the tables, or by what was learned."""
+        return importance in (_by_tables(fields), self.judge(fields))
 
     def explain(self, fields: Fields) -> Scored:
         """Judge a memory and give the reasons."""
@@ -138,13 +143,21 @@ class Importance:
                     weight=weight,
                 )
 
-    def accesses(self) -> dict[str, tuple[float, datetime]]:
-        """Count recent reads of each record, weighted by kind, with the time of the last one."""
+    def accesses(self, span: timedelta = LEARNED_FROM) -> dict[str, tuple[float, datetime]]:
+        """Count recent reads of each record, weighted by kind, with the time of the last one.
+
+        What a context gave counts only if it was used.
+        """
         counted: dict[str, tuple[float, datetime]] = {}
-        for read in self._scope.store.reads.latest(MOST_READS):  # the newest first
+        since = self._scope.clock() - span
+        for read in self._scope.store.reads.latest(MOST_READS, since):  # the newest first
             for record_id in read.records if read.action in READS else ():
                 number, last = counted.get(record_id, (0.0, read.at))
                 counted[record_id] = number + READS[read.action], last
+        for record_id, served in self._scope.parts.feedback.served(span).items():
+            if served.last is not None:
+                number, last = counted.get(record_id, (0.0, served.last))
+                counted[record_id] = number + served.used, max(last, served.last)
         return counted
 
     def _wanted(self) -> list[str]:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 
 from lamina.engines import promotion
-from lamina.engines.promotion import Action, Decision
+from lamina.engines.promotion import Action, Decision, Service, Waiting
 from lamina.errors import Conflict, EmbedderFailed, InvalidInput
 from lamina.home.retention import Retention, RetentionFile
 from lamina.model import hashing, rules
 from lamina.model.record import Draft, Entry, Layer, Record, State
 from lamina.store.core.transaction import Transaction
-from lamina.store.tables import records
+from lamina.store.tables import grounds, records
 from lamina.store.tables.archived import File
 from lamina.store.tables.records import COLUMN, Filter, Row
 from lamina.text.words import counted
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lamina.memory.scope import Scope
 
 ROTATE_CHECK = "memory_rotate_check"
+USED_SINCE = timedelta(days=2)  # a run comes every few minutes, so this is looked at many times
 
 
 class Moved(NamedTuple):
@@ -81,17 +82,54 @@ class Lifecycle:
         now = self._scope.clock()
         with self._scope.store.read() as db:
             entries = records.short_term(db, self._scope.user)
+        serving, _ = self._serving(promotion.explicit(entries, now, retention), retention)
         twins: Mapping[str, str] = {}
         if retention.deduplicate:
             twins = self._duplicates(
-                promotion.promotable(entries, now, retention), retention.deduplicate
+                promotion.promotable(entries, now, retention, serving), retention.deduplicate
             )
-        decided = promotion.plan(entries, now, retention, twins)
+        decided = promotion.plan(entries, now, retention, twins, serving)
         return (
             [self._believed(one) for one in decided]
             if self._scope.store.rejections.any()
             else decided
         )
+
+    def waiting(self) -> Waiting:
+        """Say how many explicit memories wait in short-term memory, and why."""
+        retention = self.retention.current()
+        with self._scope.store.read() as db:
+            entries = records.short_term(db, self._scope.user)
+        explicit = promotion.explicit(entries, self._scope.clock(), retention)
+        slept = self._scope.store.night.slept().seq
+        return promotion.waiting(explicit, slept, *self._serving(explicit, retention))
+
+    def _serving(
+        self, explicit: Sequence[Entry], retention: Retention
+    ) -> tuple[Mapping[str, Service], list[str]]:
+        """Find the explicit memories that are of use, and those whose importance was given."""
+        if not explicit or not retention.promote_used:
+            return {}, []
+        accesses = self._scope.parts.importance.accesses(USED_SINCE)
+        used = {id_ for id_, (number, _) in accesses.items() if number >= 1}
+        with self._scope.store.read() as db:
+            believed = grounds.supporting(db, [one.id for one in explicit])
+        wanted = [one.id for one in explicit if one.id in used or one.id in believed]
+        stated = [id_ for id_ in wanted if self._is_stated(id_)]
+        serving = {
+            id_: Service.USED if id_ in used else Service.BELIEVED
+            for id_ in wanted
+            if id_ not in stated
+        }
+        return serving, stated
+
+    def _is_stated(self, record_id: str) -> bool:
+        """Tell if the importance of a memory was given, and is not what we would have judged."""
+        store = self._scope.store
+        record, original = store.get(record_id), store.night.original(record_id)
+        if record is None or original is None:
+            return True
+        return not self._scope.parts.importance.is_judged(structs.asdict(record), original)
 
     def _believed(self, decision: Decision) -> Decision:
         """Mark a promotion of a rejected value: it must not become believed."""
@@ -227,6 +265,7 @@ class Lifecycle:
         if not decided:
             return []
         by_number = {decision.entry.seq: decision for decision in decided}
+        self._read_ahead(decided)
         with self._scope.store.change(
             self._scope.actor, "promote", self._scope.clock()
         ) as transaction:
@@ -235,6 +274,12 @@ class Lifecycle:
             if moved and self._scope.settings["promotion.episodes"]:
                 transaction.insert([self._episode(moved)])
         return moved
+
+    def _read_ahead(self, decided: Sequence[Decision]) -> None:
+        """Read what will be known before the transaction, which keeps others from writing."""
+        if chosen := [one.entry.id for one in decided if one.layer is Layer.SEMANTIC]:
+            found = filter(None, map(self._scope.store.get, chosen))
+            self._scope.parts.statements.read_ahead(found, self._scope.clock())
 
     def _move_up(self, transaction: Transaction, row: Row, decision: Decision) -> Record:
         """Promote one entry into the layer of its kind, with the metadata that the layer needs.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lamina.memory.exchange import Exchange
     from lamina.memory.facts import Facts
     from lamina.memory.failsafe import Failsafe
+    from lamina.memory.feedback import Feedback
     from lamina.memory.importance import Importance
     from lamina.memory.inspect import Inspect
     from lamina.memory.jobs import Jobs
@@ -47,6 +48,7 @@ ORIGINS = {
     "exchange": "exchange.Exchange",
     "facts": "facts.Facts",
     "failsafe": "failsafe.Failsafe",
+    "feedback": "feedback.Feedback",
     "importance": "importance.Importance",
     "inspect": "inspect.Inspect",
     "jobs": "jobs.Jobs",
@@ -80,6 +82,7 @@ class Parts:
     exchange: Exchange
     facts: Facts
     failsafe: Failsafe
+    feedback: Feedback
     importance: Importance
     inspect: Inspect
     jobs: Jobs

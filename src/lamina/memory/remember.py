@@ -95,6 +95,8 @@ class Remember:
         scope, failsafe = self._scope, self._failsafe
         now = scope.clock()
         stored: list[Record] = []
+        if knowledge := [draft for draft in drafts if draft.layer is Layer.SEMANTIC]:
+            scope.parts.statements.read_ahead(knowledge, now)
         try:
             failsafe.before_write()
             with failsafe.turn(), scope.store.change(scope.actor, action, now) as transaction:

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from lamina.engines import correction, facts, profile, review
 from lamina.engines.claims import attributes
+from lamina.engines.decision import Effect
 from lamina.engines.review import VersionedRecord
 from lamina.errors import Conflict, Forbidden, NotFound, Refused
 from lamina.memory import profile_facts
@@ -36,7 +37,8 @@ class Reviews(Part):
 
         With a content the person says it in other words: what was proposed is superseded at once.
         """
-        self._scope.visible("confirm", record_id)
+        record = self._scope.visible("confirm", record_id)
+        self._scope.parts.statements.read_ahead([record], self._scope.clock())
         with self._change("confirm", reason) as transaction:
             confirmed = self._confirmed(transaction, record_id)
             if content is None:
@@ -58,6 +60,8 @@ class Reviews(Part):
         if stated is None:
             return self._activated(transaction, row, replaced)
         statements.become(transaction, row, stated)
+        if stated.step.effect is Effect.PAST:
+            return self._store.record(self._row(transaction, record_id))
         ended = {fact.record for fact, _ in stated.step.changed}
         left = [other for other in replaced if other.record.id not in ended]
         return self._activated(transaction, self._row(transaction, record_id), left)

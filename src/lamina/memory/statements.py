@@ -3,6 +3,10 @@ or corrected goes the same way as what sleep reads, in the transaction that writ
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
+from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
@@ -10,6 +14,7 @@ from msgspec import structs
 from lamina.engines import facts
 from lamina.engines.claims import Claim, Turn, projects
 from lamina.engines.claims.extraction import extract
+from lamina.engines.claims.sentences import LONGEST
 from lamina.engines.decision import Effect
 from lamina.engines.facts import Fact, Source, Step
 from lamina.errors import Conflict
@@ -25,6 +30,7 @@ from lamina.store.tables.records import Row
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
 
+AHEAD = 1024  # texts that are kept between reading them and the transaction that writes them
 TOLD = ("voices", "said", "source_episode", "span")  # what a corrected fact keeps of the wrong one
 
 
@@ -43,6 +49,12 @@ class Statements(Part):
         super().__init__(scope)
         self._records = FactRecords(scope)
         self._sure = scope.settings["sleep.sure"] / 100
+
+    def read_ahead(self, memories: Iterable[Draft | Record], now: datetime) -> None:
+        """Read what memories state before a transaction does: nobody else can write meanwhile."""
+        for one in islice(memories, AHEAD):
+            if len(one.content) <= LONGEST:
+                _read(one.content, one.speaker, one.occurred_at or now)
 
     def insert(self, transaction: Transaction, draft: Draft) -> Record:
         """Store a semantic memory; if it says exactly one thing, it is the fact that says so."""
@@ -98,16 +110,34 @@ class Statements(Part):
             return None
         trusted = structs.replace(record, trust=Trust.OPERATOR)
         stated = self._decided(transaction, trusted, claims[0], own=record.id)
-        step = facts.restated(stated.step, stated.source)
-        if step.effect not in (Effect.NEW, Effect.CHANGE):
-            raise Conflict(
-                f"it would say nothing of today: {step.why}; remember it with its time instead"
-            )
+        step = facts.retold(facts.restated(stated.step, stated.source))
+        if step.effect not in BELIEVED:
+            raise Conflict(f"it would say nothing new: {step.why}; reject it, or leave it")
         return stated._replace(step=step)
 
     def become(self, transaction: Transaction, row: Row, stated: Stated) -> None:
-        """Let a proposal be believed, as the fact that it states."""
-        self._records.apply(transaction, *stated, row=row, more={"state": State.ACTIVE})
+        """Let a proposal be believed, as the fact that it states, of today or of the past."""
+        more: dict[str, Any] = {"state": State.ACTIVE}
+        if stated.step.effect is Effect.PAST:  # it is believed first, and then over: legal moves
+            row, more = _row(transaction, transaction.update(row, **more).id), {}
+        self._records.apply(transaction, *stated, row=row, more=more)
+
+    def propose_end(self, transaction: Transaction, record: Record, why: str) -> Record:
+        """Propose that a fact holds no longer; asking again adds nothing."""
+        fact = facts.fact_of(record)
+        claim = structs.replace(
+            facts.known_claim(fact), negated=True, at=self._scope.clock(), rule=why
+        )
+        source = structs.replace(source_of(record), at=claim.at, voice=why)
+        made = self._records.drafted(claim, source, Step(Effect.PROPOSE, why, (fact,)))
+        waiting = transaction.facts_about(claim.subject, (claim.attribute,))
+        for one in waiting:
+            if one.state is State.CONSTRAINED and facts.says(facts.fact_of(one), claim):
+                return one
+        transaction.guard.refuse_rejected(made)
+        (proposal,) = transaction.insert([made])
+        transaction.guard.check_new(proposal)
+        return proposal
 
     def correct(self, transaction: Transaction, record: Record, claim: Claim, own: Draft) -> Record:
         """Replace a fact by the right one, drafted as `own`; the wrong one never held."""
@@ -132,7 +162,7 @@ class Statements(Part):
             return []
         source = source_of(record)
         turn = Turn(record.content, record.speaker, record.occurred_at, record.project)
-        found = projects.scoped(extract([turn])[0], turn)
+        found = projects.scoped(_read(turn.text, turn.speaker, record.occurred_at), turn)
         return [facts.planned(one, source) for one in found if one.confidence >= self._sure]
 
     def _decided(
@@ -157,6 +187,12 @@ class Statements(Part):
             is_barred = transaction.guard.rejected(believed(made)) is not None
             if step.effect is not Effect.PROPOSE and not is_barred:
                 self._records.apply(transaction, claim, source, step, made)
+
+
+@lru_cache(AHEAD)
+def _read(text: str, speaker: str | None, at: datetime) -> tuple[Claim, ...]:
+    (found,) = extract([Turn(text, speaker, at)])
+    return tuple(found)
 
 
 def _proposed(fact: Fact) -> Claim:

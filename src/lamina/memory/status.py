@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from lamina.engines import bursts
+from msgspec import structs
+
+from lamina.engines import bursts, feedback
 from lamina.errors import LaminaError
 from lamina.failsafe.outage import unreported
 from lamina.failsafe.spool import OUTAGES
@@ -13,7 +15,7 @@ from lamina.home.folder import LATELY
 from lamina.home.settings import shown_value
 from lamina.memory.sleep import usage
 from lamina.model.clock import to_micros
-from lamina.model.record import Role
+from lamina.model.record import Role, iso
 from lamina.store.core.store import FILE_NAME
 from lamina.store.tables import archived, grounds, model_use, records, sources
 from lamina.text.words import counted
@@ -92,6 +94,8 @@ class Status:
             ],
             "groundless": unfounded,
             "conflicts": conflicts,
+            "waiting": self._waiting(),
+            "given": self._given(),
         }
         if user is None:
             head = store.head()
@@ -99,6 +103,24 @@ class Status:
             if scope.settings["sleep.model"]:
                 report["model"] = self._model_use()
         return report
+
+    def _waiting(self) -> dict[str, Any]:
+        """Say how many facts, preferences and decisions wait in short-term memory, and why."""
+        try:
+            waiting = self._scope.parts.lifecycle.waiting()
+        except LaminaError as error:  # the rules of retention and the trail are files of their own
+            return {"count": 0, "problem": error.message}
+        oldest = None if waiting.oldest is None else iso(waiting.oldest)
+        return {**structs.asdict(waiting), "oldest": oldest, "why": waiting.why}
+
+    def _given(self) -> dict[str, Any]:
+        """Count how often contexts gave memories of late, and how often these were used."""
+        try:
+            served = self._scope.parts.feedback.served(LATELY)
+        except LaminaError as error:  # the trail is a file of its own
+            return {"given": 0, "used": 0, "rate": None, "problem": error.message}
+        given, used = feedback.rate(served.values())
+        return {"given": given, "used": used, "rate": round(used / given, 2) if given else None}
 
     def _model_use(self) -> dict[str, Any]:
         """Say what the language model has used in the last night, and in the last 30 days."""
@@ -121,6 +143,8 @@ class Status:
             "bursts": [],
             "groundless": 0,
             "conflicts": 0,
+            "waiting": {},
+            "given": {},
             "problems": self.problems(),
         }
 

@@ -58,6 +58,18 @@ def test_accesses_raise_it() -> None:
     assert raised == [0.4, 0.43, 0.46, 0.49, 0.58, 0.58]
 
 
+def test_what_is_given_in_vain_sinks_a_little() -> None:
+    """S4: more than four times; each doubling costs a twentieth, at most a fifth of it and never
+    more than the floor; short-term memory only rises."""
+    counts = (0, 4, 8, 16, 64, 10**6)
+    sunk = [importance(entry(0.6, ignored=count), NOW) for count in counts]
+    assert sunk == [0.6, 0.6, 0.57, 0.54, 0.48, 0.48]
+    assert importance(entry(0.6, ignored=64, layer=Layer.SHORT_TERM), NOW) == 0.6
+    assert importance(entry(FLOOR, ignored=64), NOW) == FLOOR
+    (told,) = plan([entry(0.6, ignored=64)], NOW)
+    assert told.why == "never wanted, it came today, given 64 times in vain: 0.60 became 0.48"
+
+
 def test_a_late_access_makes_it_young_again() -> None:
     """S4: age counts from the last time that somebody wanted it; an access that is older than the
     memory is none."""
@@ -140,6 +152,7 @@ ENTRIES = st.builds(
     importance=st.floats(0, 1),
     layer=st.sampled_from(list(Layer)),
     given=st.booleans(),
+    ignored=st.integers(0, 10**6),
     accessed_at=st.one_of(
         st.none(), st.timedeltas(timedelta(-40_000), timedelta(100)).map(lambda ago: NOW + ago)
     ),

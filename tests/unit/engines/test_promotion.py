@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.engines import promotion
-from lamina.engines.promotion import Action, Decision, plan, promotable
+from lamina.engines.promotion import Action, Decision, Service, Waiting, plan, promotable
 from lamina.home.retention import PRESETS, Retention
 from lamina.model import rules
 from lamina.model.record import Entry, Layer, Trust
@@ -462,6 +462,46 @@ def test_numbers_are_distinct() -> None:
     assert promotion._distinct(0.1 + 0.2, 0.3) == ("0.30000000000000004", "0.3")
     assert promotion._distinct(1e-20, 0.0) == ("1e-20", "0.0")
     assert promotion._distinct(0.5, 0.5) == ("0.50", "0.50")
+
+
+def test_what_serves_is_promoted_whatever_its_importance() -> None:
+    """L2, L7: explicit facts, preferences and decisions that were used, or on which something
+    known rests; other kinds wait for their importance, and so do all where the rule is off."""
+    serving = {"id1": Service.USED, "id2": Service.BELIEVED, "id3": Service.USED}
+    kinds = ("fact", "preference", "crumb", "decision")
+    entries = [entry(0.5, seq, kind=kind) for seq, kind in enumerate(kinds, 1)]
+    decided = plan(entries, NOW, Retention(), None, serving)
+    assert [one.action.value for one in decided] == ["promote", "promote", "keep", "keep"]
+    assert [one.rule for one in decided[:2]] == [
+        "importance 0.50, and it was used",
+        "importance 0.50, and what is known rests on it",
+    ]
+    off = plan(entries, NOW, Retention(promote_used=False), None, serving)
+    assert {one.action for one in off} == {Action.KEEP}
+    assert promotable(entries, NOW, Retention(), serving) == entries[:2]
+    joined = plan(entries[:1], NOW, Retention(), {"id1": "other"}, serving)
+    assert joined[0].action is Action.JOIN
+
+
+def test_importance_alone_promotes_as_before() -> None:
+    """L2: what reaches the threshold needs no use, and its rule says so."""
+    one = entry(0.7, kind="fact")
+    (decision,) = plan([one], NOW, Retention(), None, {"id1": Service.USED})
+    assert decision.rule == "importance 0.70 reaches 0.70"
+
+
+def test_what_waits_and_why() -> None:
+    """L2: each explicit memory that waits has one reason."""
+    kinds = ("fact", "crumb", "preference", "decision", "fact", "fact")
+    entries = [entry(0.5, seq, days=seq, kind=kind) for seq, kind in enumerate(kinds, 1)]
+    explicit = promotion.explicit([*entries, entry(0.9, 7, kind="fact")], NOW, Retention())
+    assert [one.seq for one in explicit] == [1, 3, 4, 5, 6]
+    found = promotion.waiting(explicit, 4, {"id1": Service.USED}, ["id3"])
+    assert found == Waiting(4, 2, 1, 1, NOW - timedelta(days=6))
+    assert found.why == (
+        "2 until sleep reads them, 1 not used so far, 1 because their importance was given"
+    )
+    assert promotion.waiting([], 0, {}, []) == Waiting(0, 0, 0, 0, None)
 
 
 def test_only_what_stays_needs_room() -> None:

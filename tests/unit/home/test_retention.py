@@ -30,6 +30,7 @@ time_decay_floor: 0.4
 deduplicate: 0.95
 expire_after_days: 90
 expire_below: 0.2
+promote_used: false
 """
 
 
@@ -50,11 +51,11 @@ def test_the_documents_file_is_complete(tmp_path: Path) -> None:
 
 
 def test_every_rule_is_a_key(tmp_path: Path) -> None:
-    """L7: decay, tags, deduplication and expiry are each a key; tags are kept as memories
+    """L7: decay, tags, deduplication, expiry and use are each a key; tags are kept as memories
     have them (R8)."""
     write(tmp_path, ALL)
     assert RetentionFile(tmp_path).current() == Retention(
-        0.8, 200, ("critical", "user_goal"), 0.01, 0.4, 0.95, 90.0, 0.2
+        0.8, 200, ("critical", "user_goal"), 0.01, 0.4, 0.95, 90.0, 0.2, False
     )
 
 

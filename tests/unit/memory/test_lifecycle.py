@@ -651,3 +651,58 @@ def test_restored_memories_are_found_again(op: Operator) -> None:
         "remember",
         *["prune", "archive.restore"] * 2,
     ]
+
+
+# Promotion that serves
+
+
+def test_an_explicit_fact_that_was_used_is_promoted(mem: Memory) -> None:
+    """L2: who asks for it, or marks it as helpful, has it in long-term memory at the next run; what
+    nobody wanted waits."""
+    used = mem.remember("The wifi password rotates on Mondays", kind="fact")
+    helpful = mem.remember("Tabs in Makefiles, spaces elsewhere", kind="preference")
+    waiting = mem.remember("The kitchen is on the second floor", kind="fact")
+    crumb = mem.remember("Somebody rang")
+    mem.get(used.id)
+    mem.get(crumb.id)
+    mem.feedback(helpful.id, "helpful")
+    assert mem.run_once()["promoted"] == 2
+    layers = [mem.get(one.id).layer for one in (used, helpful, waiting, crumb)]
+    assert layers == ["semantic", "semantic", "short_term", "short_term"]
+    assert mem.run_once()["promoted"] == 1, "somebody has looked at the third meanwhile"
+
+
+def test_what_sleep_reads_as_a_claim_reaches_long_term_memory(mem: Memory, op: Operator) -> None:
+    """L2, S7: the fact is known, and the memory is kept as what was said."""
+    told = mem.remember("Ana lives in Porto", kind="fact", speaker="Ana")
+    assert "until sleep reads" in op.status()["waiting"]["why"]
+    op.sleep()
+    (decision,) = mem.plan_promotion()
+    assert decision.rule.endswith("what is known rests on it")
+    mem.run_once()
+    assert op.get(told.id).layer is Layer.EPISODIC
+    assert [one.value for one in op.facts("Ana")] == ["Porto"]
+    assert op.status()["waiting"] == {
+        "count": 0, "unread": 0, "unused": 0, "stated": 0, "oldest": None, "why": "",
+    }  # fmt: skip
+    assert verified(op)
+
+
+def test_an_importance_that_was_given_decides(mem: Memory, op: Operator) -> None:
+    """L2, R5: who says that a fact is unimportant is believed; `status` says why it waits."""
+    told = mem.remember("The kitchen is on the second floor", kind="fact", importance=0.3)
+    mem.get(told.id)
+    assert mem.run_once()["promoted"] == 0
+    waiting = op.status()["waiting"]
+    assert (waiting["count"], waiting["stated"]) == (1, 1)
+    assert waiting["why"] == "1 because their importance was given"
+
+
+def test_use_outlives_what_sleep_makes_of_the_importance(op: Operator) -> None:
+    """L2, S4: an importance that sleep has raised is still one that nobody gave."""
+    told = op.remember("The kitchen is on the second floor", kind="fact")
+    for _ in range(8):
+        op.get(told.id)
+    op.sleep()
+    assert op.get(told.id).importance > told.importance
+    assert op.run_once()["promoted"] == 1

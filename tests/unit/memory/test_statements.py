@@ -11,6 +11,7 @@ import pytest
 from msgspec import structs
 
 from lamina import Conflict, InvalidInput, Memory, Operator, Refused
+from lamina.memory import statements
 from lamina.model.record import Layer, Record, State, Trust
 from tests.conftest import START, size, verified
 
@@ -225,13 +226,14 @@ def test_an_agents_memory_does_not_end_what_a_person_wrote(mem: Memory, op: Oper
 
 def test_a_confirmed_memory_is_decided(op: Operator) -> None:
     """S7, V1: a plain record that waits, as an import leaves it, becomes the fact that it states,
-    and ends another; one about the past is a conflict."""
+    and ends another; one about the past becomes history."""
     old = noted(op, "Ana lives in Porto", 2)
     late, new = (
         stored(op, f"Ana lives in {city}", day) for day, city in ((1, "Faro"), (3, "Beja"))
     )
-    with pytest.raises(Conflict, match="something newer is known"):
-        op.confirm(late.id)
+    assert op.confirm(late.id).state is State.SUPERSEDED
+    assert values(op) == ["Porto"]
+    assert [fact.value for fact in op.facts("Ana", as_of=START + DAY)] == ["Faro"]
     op.confirm(new.id)
     assert values(op) == ["Beja"]
     assert op.get(old.id).superseded_by == new.id
@@ -314,3 +316,61 @@ def test_a_write_reads_only_its_own_slot(op: Operator, monkeypatch: pytest.Monke
     noted(op, "Ana lives in Porto")
     assert {one.metadata.get("subject") for one in read} <= {"Ana"}
     assert {one.metadata.get("attribute") for one in read} <= {"lives_in"}
+
+
+def proposed(op: Operator, mem: Memory, text: str, day: int) -> Record:
+    """Let external text say something; sleep proposes it."""
+    mem.remember(text, layer="episodic", source="web", speaker="Ana", at=START + day * DAY)
+    op.sleep()
+    return op.proposals()[0].record
+
+
+def test_a_proposal_about_the_past_becomes_history(mem: Memory, op: Operator) -> None:
+    """V1, R3, S2: confirmed, it held from its beginning to its end, and nothing of today changes;
+    that can be undone."""
+    noted(op, "Ana works at Initech", 1)
+    waiting = proposed(op, mem, "I worked at Acme from 2020 to 2023.", 2)
+    assert waiting.state is State.CONSTRAINED
+    confirmed = op.confirm(waiting.id)
+    assert (confirmed.id, confirmed.state) == (waiting.id, State.SUPERSEDED)
+    assert values(op, "employer") == ["Initech"]
+    assert [one.value for one in op.facts("Ana", "employer", as_of="2021-06-01T00:00:00Z")] == [
+        "Acme"
+    ]
+    op.undo(last(op, "confirm"))
+    assert op.get(waiting.id).state is State.CONSTRAINED
+    assert op.facts("Ana", "employer", as_of="2021-06-01T00:00:00Z") == []
+    assert verified(op)
+
+
+def test_a_proposal_that_something_is_over_ends_it(mem: Memory, op: Operator) -> None:
+    """V1, S2: the fact that it ends is its history, once in the timeline."""
+    noted(op, "Ana works at Acme", 0)
+    waiting = proposed(op, mem, "I used to work at Acme.", 5)
+    assert values(op, "employer") == ["Acme"]
+    op.confirm(waiting.id)
+    assert values(op, "employer") == []
+    held = [one for one in op.timeline("Ana") if one.valid_to is not None]
+    assert [(one.value, one.valid_from, one.valid_to) for one in held] == [
+        ("Acme", START, START + 5 * DAY)
+    ]
+    op.undo(last(op, "confirm"))
+    assert values(op, "employer") == ["Acme"]
+    assert verified(op)
+
+
+def test_texts_are_read_before_they_are_written(mem: Memory, op: Operator) -> None:
+    """S7: reading takes long, so no transaction waits for it: in it, what was read is at hand."""
+
+    def check(deed: Callable[[], object]) -> None:
+        statements._read.cache_clear()
+        deed()
+        info = statements._read.cache_info()
+        assert info.misses >= 1
+        assert info.hits >= info.misses
+
+    check(lambda: noted(op, "Ana lives in Porto"))
+    waiting = stored(op, "Ana works at Acme", 1)
+    check(lambda: op.confirm(waiting.id))
+    mem.remember("Ana likes tea", kind="fact", importance=0.9)
+    check(mem.run_once)

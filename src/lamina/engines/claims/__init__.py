@@ -32,3 +32,4 @@ class Claim(msgspec.Struct, frozen=True):
     corrects: bool = False  # it takes back what was said: that had never been so
     until: datetime | None = None  # when a state that is over ended; `at` is when it began
     project: str | None = None  # the only one in which it holds
+    reason: str = ""  # why it was decided, in the speaker's words

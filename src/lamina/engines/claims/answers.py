@@ -24,7 +24,7 @@ STRICT = frozenset("place name names number date diet status"
     " job".split())  # kinds that few words are of
 # Words that take back what was said.
 TAKEN_BACK = re.compile(
-    r"\b(?:I meant|I mean\b|(?:scratch|strike|ignore|disregard) (?:that|my last)|wait,? no"
+    r"\b(?:I meant|I mean\b|(?:scrap|scratch|strike|ignore|disregard) (?:that|my last)|wait,? no"
     r"|no,? wait|hang on|hold on|correction|misspoke|mixed (?:that|it|them|things|those) up"
     r"|got (?:that|it|the \w+|them) (?:wrong|muddled|mixed up|backwards)|muddled|typo|mistyped"
     r"|auto-?correct|wrong (?:one|way round|city|name|word|place|date|year)|my (?:mistake|bad)"

@@ -66,6 +66,7 @@ ALL = (
     _one("diet", "{s}'s diet: {v}", "{s}'s diet is no longer {v}"),
     _many("did", "{s}: {v}", "{s} did not: {v}", "event"),
     _many("plan", "{s} plans: {v}", "{s} no longer plans: {v}", "aim"),
+    _many("decision", "{s} decided: {v}", "{s} decided against: {v}", "aim"),
     _many("goal", "{s} wants: {v}", "{s} no longer wants: {v}", "aim"),
     _many("other", "{s}: {v}", "{s}, not: {v}"),
 )

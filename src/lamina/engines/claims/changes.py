@@ -9,14 +9,15 @@ from lamina.engines.claims.rule import any_of, compiled, for_turns
 from lamina.text.patterns import Bounded
 
 MANY = (
-    "hobby", "habit", "studies", "job", "diet", "likes", "plan", "goal", "language", "employer",
+    "hobby", "habit", "studies", "job", "diet", "likes", "plan", "goal", "decision", "language",
+    "employer",
     "lives_in", "owns", "religion",
 )  # fmt: skip
 ALL = (
     *MANY, "partner", "pet", "favourite", "dislikes", "health", "allergy", "relationship_status",
     "nickname",
 )  # fmt: skip
-AIMS = ("plan", "goal")
+AIMS = ("plan", "goal", "decision")
 # What a person can go back to.
 BACK = (*MANY, "partner", "name", "favourite", "relationship_status")
 SWITCHED = (
@@ -128,6 +129,10 @@ ENDINGS = (
         "employer partner lives_in studies job", "", 0.8),
     _ends("dropped_out", "dropped_out",
         r"\bdropped out\b(?! of (?!uni|college|school|the course|my))", "studies", "studies", 0.8),
+    _ends("finished_studies", "studies degree course graduated",
+        r"\b(?:finished|completed|ended|done with|through with) (?:my|the) (?:\w+ )?(?:studies"
+        r"|degree|course)\b|\b(?:I|we|he|she)(?:'ve|'s| have| has)? (?:just |finally )?graduated\b",
+        "studies", "studies", 0.8),
     # --- what a person does and likes ---
     _ends("gave_up", "up", rf"\b(?:gave|given) up(?: on)? {IT}", MANY, "hobby", 0.85),
     _ends("quit", "quit stopped dropped ditched abandoned packed chucked jacked retired resigned",
@@ -145,7 +150,7 @@ ENDINGS = (
     _ends("no_more", "no_more", rf"\bno more {IT}", MANY, "", 0.7),
     _ends("called_off", "cancel called_off shelved scrapped against mind binned",
         rf"\b(?:cancell?ed|called off|shelved|binned|scrapped|decided against"
-        rf"|changed my mind (?:about|on)) {IT}", "plan goal owns", "plan", 0.8),
+        rf"|changed my mind (?:about|on)) {IT}", "plan goal decision owns", "plan", 0.8),
     _ends("moved_on", "from forgotten out_of_love",
         rf"\b(?:moved on from|forgotten|out of love with|grown out of|outgrown|had enough of) {IT}",
         ALL, "", 0.75),

@@ -84,6 +84,12 @@ AIMING = (
     " hunting training looking"
 )
 
+# A decision of several people, which is one even without a reason.
+TOGETHER = (
+    r"\b(?:we|the team|our team)(?:'ve| have|'re| are| has)?(?: (?:just|finally|also|now|all|then"
+    r"|already))?"
+)
+
 # fmt: off
 RULES = (
     # --- done ---
@@ -222,6 +228,12 @@ PHRASES = (
         r"|(?<=for )[A-Z])", "", sure=0.75),
     phrase("getting_married", "plan", "getting",
         r"\b(?:I'm|we're|I am|we are) (?P<value>getting (?:married|divorced|engaged)\b.*)", ""),
+    phrase("we_decided", "decision", "decided agreed chose chosen opted",
+        rf"{TOGETHER} (?:decided|agreed|chose|chosen|opted) to (?!say|share|ask|meet|disagree)",
+        "doing", sure=0.75),
+    phrase("we_chose", "decision", "decided agreed chose chosen settled opted",
+        rf"{TOGETHER} (?:decided on|agreed on|chose|chosen|settled on|settled for|opted for) "
+        r"(?!it\b|that\b|this\b|to\b|not\b|him\b|her\b|them\b)", "thing", sure=0.75),
     phrase("decided_to", "plan", "decided",
         r"\b(?:I|we)(?:'ve| have)? (?:just |finally |also )?decided to (?!say|share|ask)", "doing",
         sure=0.7),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import timedelta
 from itertools import groupby, islice
 
 import msgspec
@@ -14,18 +15,21 @@ from lamina.engines.claims import (
     Turn,
     answers,
     changes,
+    denials,
     instructions,
     judge,
     languages,
     opening,
     people,
     predicates,
+    reasons,
     sentences,
     statements,
     updates,
     words,
 )
 from lamina.engines.claims.changes import Ending
+from lamina.engines.claims.denials import Affirmed
 from lamina.engines.claims.memory import Memory, Taken
 from lamina.engines.claims.opening import Judge
 from lamina.engines.claims.people import People, Relation
@@ -38,6 +42,7 @@ from lamina.text.patterns import LONGEST
 MOST_CLAIMS = 200  # of one turn: more is a list, and no speech
 # The names under which unread text is counted.
 LONG_TURNS, STRETCHES, TALKATIVE = "long turns", "stretches", "talkative turns"
+SHORTLY = timedelta(days=2)
 HEARD = 600  # characters of a machine's turn in which its question is looked for
 
 
@@ -72,13 +77,15 @@ class _Reader:
         unread: Counter[str],
         judged: Judge,
     ) -> None:
-        self.unread, self.judged = unread, judged
+        self.unread, self.judged, self.known = unread, judged, known
         self.people = People([turn.speaker for turn in turns])
         self.people.remember(claim.subject for claim in known)
         self.memory = Memory(known)
         self.heard = ""  # the turn before
         self.question = ""  # the attribute that it asked for
-        self.lately: dict[str, list[Claim]] = {}  # the last claims of each speaker
+        self.lately: dict[str, list[Claim]] = {}  # the last claims of each speaker by rules
+        self.stated: dict[str, Sequence[Claim]] = {}  # and by any form
+        self.affirmed = Affirmed(known)
 
     def read(self, number: int, turn: Turn) -> list[Claim]:
         is_machine = people.is_machine(turn.speaker)
@@ -139,7 +146,18 @@ class _Reader:
         claims = self._corrected(said, clauses, taken.claims)
         self.lately[said.speaker] = claims or self.lately.get(said.speaker, [])
         talk = bool(self.people.listener(said.speaker))
-        return opening.widened(said, clauses, claims, hearsay, talk, self.judged)[:MOST_CLAIMS]
+        claims = opening.widened(said, clauses, claims, hearsay, talk, self.judged)
+        return self._settled(said, claims)[:MOST_CLAIMS]
+
+    def _settled(self, said: Said, claims: Sequence[Claim]) -> list[Claim]:
+        """Let denials and retractions take back what was said before."""
+        settled = denials.settled(reasons.given(said, claims), self.affirmed)
+        before = self.stated.get(said.speaker, ())
+        settled = denials.retracted(said, settled, before, self.affirmed)
+        for claim in settled:
+            self.affirmed.note(claim)
+        self.stated[said.speaker] = settled or before
+        return settled
 
     def _take(self, claims: Iterable[Claim], taken: Taken) -> None:
         """Keep what this turn has not said before."""
@@ -232,9 +250,16 @@ class _Reader:
             return ""
         return subject.name or self.people.kin(said.speaker, subject.kin)
 
+    def _before(self, said: Said) -> list[Claim]:
+        """List what was said shortly before the session, which its first turn may correct."""
+        if said.number:
+            return []
+        since = said.turn.at - SHORTLY
+        return [claim for claim in self.known[-answers.MOST_TOPICS :] if claim.at >= since]
+
     def _corrected(self, said: Said, clauses: Sequence[Clause], found: list[Claim]) -> list[Claim]:
         """Mark claims that correct the last one, or add one for a value that stands alone."""
-        earlier = self.lately.get(said.speaker, [])
+        earlier = self.lately.get(said.speaker, self._before(said))
         cue = answers.takes_back(said, [] if found else earlier[-answers.MOST_TOPICS :])
         if cue is None:
             return found

@@ -159,7 +159,8 @@ REASON = re.compile(
 JOINT = re.compile(
     r"(?P<join>,?\s(?:and|but|then|and then)\s|,\s|:\s)(?=(?P<head>(?:(?:please|pls|always|just"
     r"|never|also|do"
-    r" not|don't|dont|no|then|only)\s){0,3})(?P<word>[a-z-]+)\s(?P<next>\w+))",
+    r" not|don't|dont|no|then|only)\s){0,3})(?P<word>[a-z-]+)\b"
+    r"(?:\s(?P<next>\w+))?)",
     re.I,
 )
 WORD = re.compile(r"[^\W_][\w'+#./%-]*[\w+#%]|[^\W_]")
@@ -288,8 +289,10 @@ def _parts(plain: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
     is_bound, begin = False, start
     for found in JOINT.finditer(plain, start, end):
         word, is_comma = found["word"].lower(), found["join"][0] == ","
+        if not (found["next"] or found["head"].strip()):
+            continue  # "run the tests and commit"
         known = word in VERBS and (word not in NOUNS or bool(found["head"].strip()) or is_comma)
-        known = known or (word in NOUNS and found["next"].lower() in DETERMINERS)
+        known = known or (word in NOUNS and (found["next"] or "").lower() in DETERMINERS)
         if (known or found["head"].lower().split()[-1:] in (["don't"], ["never"], ["no"])) and (
             plain[start : found.start()].strip()
         ):

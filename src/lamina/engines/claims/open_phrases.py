@@ -67,6 +67,7 @@ PAST = (
     "need feed indeed speed seed bed red hundred put set read beat quit cut hit run come let split"
     " shut wed finally cost".split()
 )
+LONGER = frozenset({"more", "longer"})
 NOBODY = frozenset({"nobody", "none", "neither"})
 CALLED = frozenset({"called", "named"})
 
@@ -377,8 +378,11 @@ class Phrases:
         """Drop words at the end that say nothing."""
         while end > start:
             word = self.words[end - 1]
+            if word.text in LONGER and self._text(end - 2) == "any":
+                end -= 2
+                continue
             is_empty = word.kind in (ADVERB, PREPOSITION, JOINT, COMMA, ARTICLE, MY)
-            if not is_empty and word.text not in open_words.ASIDES:
+            if not is_empty and word.text not in open_words.ASIDES and word.text != "anymore":
                 break
             end -= 1
         return end

@@ -17,6 +17,7 @@ EVEN = 0.5  # how sure what nothing is known of is
 RULE = "open"  # the name of the rule, with the shape behind it
 CHANGE = f"{RULE} {open_verbs.CHANGE}"
 DEEDS = frozenset({"did", "plan", "goal"})
+RELATIVES = frozenset({"partner", "child", "parent", "sibling", "relative"})
 # Shapes of "my landlord Mr. Okafor", which may stand in a request.
 NAMING = frozenset("my_named the_named a_named their_named apposed".split())
 
@@ -79,7 +80,7 @@ def _claim(said: Said, one: Candidate, sure: float, is_talk: bool) -> Claim:
     topic, status = one.shape.partition(":")[0], one.status
     claim = said.claim(
         subject or said.speaker,
-        one.attribute,
+        _related(one.attribute),
         one.value,
         one.where,
         sure,
@@ -90,6 +91,13 @@ def _claim(said: Said, one: Candidate, sure: float, is_talk: bool) -> Claim:
         is_over=status == ENDED,
     )
     return _sure(claim, sure)
+
+
+def _related(attribute: str) -> str:
+    """Name a relative as the rules do: a sister is a sibling."""
+    kind, _, noun = attribute.partition(":")
+    related = words.RELATION.get(noun, "") if kind == "has" else ""
+    return related if related in RELATIVES else attribute
 
 
 def _judged(claim: Claim, judged: Judge) -> Claim:

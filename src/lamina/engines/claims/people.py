@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lamina.engines.claims import values, words
 from lamina.engines.claims.words import either
-from lamina.text.patterns import LONGEST
+from lamina.text.patterns import LONGEST, bounded
 from lamina.text.words import asked, first_name
 
 # Speakers that are not people: they claim nothing.
@@ -87,6 +87,8 @@ FRIENDSHIP = re.compile(
     r"|have you as) (?:such )?an? (?:\w+ )?friend\b",
     re.I,
 )
+NEAR_DENIAL = 20  # characters
+DENYING = bounded(r"(?:\bnot|n't|\bnever|\bno longer)\s\Z", re.I)
 CAPITALISED = re.compile(r"\b[A-ZÀ-Þ][\w-]+")
 NEAR = 8  # characters between a name and "who"
 TRACKED = 8  # mentions that a pronoun may look back on
@@ -142,6 +144,8 @@ def relations(plain: str) -> Iterator[Relation]:
 def _mentioned(plain: str, found: re.Match[str], is_lower: bool) -> Iterator[Relation]:
     """Read one mention of the speaker's people: by name, or the words that stand for it."""
     kin, last = found["kin"].lower(), found.end()
+    if DENYING.search(plain, max(0, found.start() - NEAR_DENIAL), found.start()):
+        return  # "Mia is not my sister"
     attribute, being = words.RELATION.get(kin, ""), BEING.match(plain, last)
     is_who = being is not None and not is_described(being["name"])
     called = CALLED.match(plain, last) if is_lower else None

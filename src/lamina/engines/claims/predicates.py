@@ -87,6 +87,7 @@ EMPHATIC = frozenset("love like have enjoy hate live work".split())  # "I do lov
 SMALL = frozenset("a an the at in to into with from off back one".split())
 MODAL = frozenset("will would maybe can".split())
 MEANT = frozenset({"gonna", "wanna"})
+HAVING = frozenset("have has had got".split())
 NOUNS = frozenset("love like work plan hope dream play study major aim drive ride stand".split())
 VERBAL = frozenset("as at for".split())  # behind a word that may be a noun, they make it a verb
 PARENTS = frozenset(
@@ -337,7 +338,8 @@ def _predicate(
         elif step := _step(word, following, kind, listed[place + 1 : place + 2]):
             kind = step
         elif not (word in ADVERBS and following):
-            return _verb(listed[place], subject, kind, negated, end, ends)
+            after = listed[place + 1] if place + 1 < len(listed) else None
+            return _verb(listed[place], after, subject, kind, negated, end, ends)
         place += 1
     return None
 
@@ -356,11 +358,19 @@ def _following(listed: Sequence[Token], place: int) -> str:
 
 
 def _verb(
-    token: Token, subject: Subject, kind: str, negated: bool, end: int, ends: bool
+    token: Token,
+    following: Token | None,
+    subject: Subject,
+    kind: str,
+    negated: bool,
+    end: int,
+    ends: bool,
 ) -> Predicate:
     if kind == "can" and negated:
         kind, negated = "can't", False
     word, start, after = token
+    if following is not None and word in HAVING and following.word == "no":
+        negated, after = True, following.end  # "I have no sister"
     return Predicate(subject, kind, negated, negated and ends, word, start, after, end)
 
 

@@ -11,6 +11,7 @@ from lamina.engines.claims.sentences import WIDEST
 from lamina.text.patterns import Bounded, bounded
 
 DROPPED = "-"
+ONLY = "!"
 ROLE = "role"  # the attribute is that of the group `role`: "my hometown is"
 # How often claims of a family were right on untuned data; a row that was counted often may differ.
 SURE: Mapping[str, float] = {
@@ -83,7 +84,8 @@ class Rule(NamedTuple):
     # empty, the value is the group `value`.
     value: str
     confidence: float
-    denied: str = ""  # the attribute when it is denied; empty: the same, negated; `-`: no claim
+    # The attribute when it is denied; empty: the same, negated; `-`: no claim; `!`: only then.
+    denied: str = ""
     when: str = ""  # the time that the clause must speak of
     but: frozenset[str] = frozenset()  # verbs that are not meant by `*`
 

@@ -31,6 +31,8 @@ ASIDE = frozenset(
     "when while how what why where if that which before after until once whenever".split()
 )
 ABOUT = frozenset({"what", "which", "as"})
+# States of which "used to" says that they are over.
+LASTING = frozenset("lives_in employer job studies owns pet diet religion language".split())
 LASTED = frozenset({"worked", "lived", "studied"})
 ANY, ANY_ING, ANY_ED = "*", "*ing", "*ed"
 YOURS = re.compile(r"\byou(?:r|rs|rself|'re|'ve)?\b", re.I)
@@ -58,8 +60,13 @@ def ruled(said: Said, clause: Clause, predicate: Predicate, about: str) -> list[
 
 def _fits(one: Rule, predicate: Predicate) -> bool:
     """Tell if a rule takes the auxiliary, the verb and the denial of a predicate."""
-    if predicate.kind not in one.kinds or predicate.word in one.but:
+    kind = predicate.kind
+    if kind == "former" and one.attribute in LASTING:
+        kind = "plain"  # what used to be so is read as what is so
+    if kind not in one.kinds or predicate.word in one.but:
         return False
+    if one.denied == rule.ONLY:
+        return predicate.negated
     return not (predicate.negated and one.denied == rule.DROPPED)
 
 
@@ -75,7 +82,7 @@ def _claims(
     if not found:
         return
     attribute, negated = one.attribute, predicate.negated
-    if negated and one.denied and not predicate.ended:
+    if negated and one.denied not in ("", rule.ONLY) and not predicate.ended:
         attribute, negated = one.denied, one.denied == one.attribute
     begin = found.span("value") if "value" in one.between.groupindex else (found.end(), found.end())
     old = (found.groupdict().get("old") or "").strip() or None
@@ -83,8 +90,9 @@ def _claims(
         if YOURS.search(said.plain, *span):
             continue  # about who listens
         where = (min(predicate.subject.start, span[0]), span[1])
+        is_any = one.denied == rule.ONLY and said.plain[slice(*span)].lower() in words.ANY
         yield said.claim(
-            about, attribute, span, where, one.confidence, one.name,
+            about, attribute, "" if is_any else span, where, one.confidence, one.name,
             negated=negated, replaces=old, within=clause,
             is_over=_is_over(predicate) and not negated,
         )  # fmt: skip

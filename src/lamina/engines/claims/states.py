@@ -45,6 +45,10 @@ KINDS_OF_PEOPLE = {
     "gender": words.GENDERS,
     "diet": words.DIETS,
 }
+LACKED = {
+    **{name: words.KIN[name] for name in ("partner", "child", "sibling")},
+    "pet": words.ANIMALS,
+}
 STILL = r"(?: now| still| actually| currently| definitely| probably| always)*"
 ROLES = either(frozenset(words.ROLES))
 
@@ -165,6 +169,10 @@ RULES = (
     rule("has_pets", "pet", "have has got own owns", "plain have do",
         rf"(?: got)?(?=\s(?:an?|another|two|three|four|five|some|my|this"
         rf"|\d) (?:[\w-]+ ){{0,3}}?{ANIMAL}\b)", "things"),
+    *(rule(f"lacks_{name}", name, "have has got", "plain have do",
+        rf"(?: got)?(?:\s(?:any|an?|more)){{0,2}}(?=\s(?:[a-z]+ )?{either(listed)}\b(?!-))",
+        "thing", denied="!")
+      for name, listed in LACKED.items()),
     # --- health and food ---
     rule("allergic", "allergy", "allergic intolerant", "am plain been", r"\sto", "things"),
     rule("has_allergy", "allergy", "have has got", "plain have do",

@@ -43,14 +43,13 @@ KIN: dict[str, frozenset[str]] = {
     ),
     "friend": _set("friend buddy bestie pal mate bff friends roommate flatmate housemate"),
     "colleague": _set(
-        "colleague coworker co-worker boss manager teammate workmate colleagues coworkers"
-        " co-workers teammates"
+        "colleague coworker co-worker teammate workmate colleagues coworkers co-workers teammates"
     ),
 }
 # Acquaintances, who make no claim by themselves.
 ACQUAINTED = _set(
     "neighbour neighbor neighbours neighbors coach teacher doctor dentist landlord ex therapist"
-    " tutor mentor client"
+    " tutor mentor client boss manager"
 )
 FEMALE = _set(
     "wife girlfriend fiancee fiancée wifey missus gf daughter stepdaughter mother mom mum mommy"
@@ -68,6 +67,9 @@ PLURAL = _set(
     " grandparents grandchildren grandkids cousins nieces nephews in-laws friends colleagues"
     " coworkers co-workers teammates neighbours neighbors"
 )
+
+# Who has none of these has nobody, or no animal, of the kind at all.
+ANY = _set("kids children child kid siblings partner pets pet animals friends parents")
 
 NUMBERS = _set(
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"

@@ -11,12 +11,14 @@ from msgspec import structs
 from lamina.engines import aging, profile, summary, tastes, workflows
 from lamina.engines.aging import Adjusted
 from lamina.engines.facts import ORIGIN
+from lamina.engines.feedback import Served
 from lamina.engines.review import REJECT
 from lamina.engines.summary import Summary
 from lamina.engines.tastes import Taste
 from lamina.engines.workflows import Workflow
 from lamina.errors import Interrupted, InvalidInput
 from lamina.memory import profile_facts
+from lamina.memory.feedback import LEARNED_FROM
 from lamina.memory.sleep import comparison, reading
 from lamina.memory.sleep.facts import ACTION, FactWriter, Progress
 from lamina.memory.sleep.recaps import Recaps
@@ -205,8 +207,14 @@ class Night:
         return len(rows)
 
     def _aged(self) -> list[Adjusted]:
-        now, wanted = self._scope.clock(), self._scope.parts.importance.accesses()
-        entries = [_aging(one, wanted.get(one.id)) for one in self._store.night.aging()]
+        now, parts = self._scope.clock(), self._scope.parts
+        wanted, served = parts.importance.accesses(), parts.feedback.served(LEARNED_FROM)
+        entries = [
+            structs.replace(
+                _aging(one, wanted.get(one.id)), ignored=served.get(one.id, Served()).ignored
+            )
+            for one in self._store.night.aging()
+        ]
         return aging.plan((self._as_given(one.entry) for one in aging.plan(entries, now)), now)
 
     def _as_given(self, entry: aging.Usage) -> aging.Usage:

@@ -56,6 +56,20 @@ def count_groundless(store: RecordSource, connection: Connection, user: str | No
     return len(groundless(connection, found))
 
 
+def supporting(connection: Connection, ids: Sequence[str]) -> set[str]:
+    """Find the records on which something rests that is, or was, known or in the profile."""
+    found: set[str] = set()
+    for start in range(0, len(ids), BATCH):
+        part = ids[start : start + BATCH]
+        query = (
+            "SELECT l.target FROM links l JOIN records r ON r.seq = l.record"
+            f" WHERE l.relation = 'evidence' AND l.target IN ({records.marks(part)})"
+            " AND r.layer IN ('semantic', 'profile') AND r.state IN ('active', 'superseded')"
+        )
+        found |= {target for (target,) in rows(connection, query, part)}
+    return found
+
+
 def _states(connection: Connection, ids: Sequence[str]) -> dict[str, State | None]:
     """Read the states of records. Archived ones and the notes of a run still say what they said."""
     states: dict[str, State | None] = dict.fromkeys(ids)

@@ -167,7 +167,7 @@ class ReadLog:
                 taken.add(later)
             self._refused = taken
 
-    def latest(self, limit: int) -> list[Read]:
+    def latest(self, limit: int, since: datetime | None = None) -> list[Read]:
         """List the newest reads first, of every process that has written some."""
         connection = self._reader()
         if connection is None:
@@ -180,6 +180,9 @@ class ReadLog:
                 for seq, text, _ in links:
                     notes = events.notes_of(connection, seq)
                     reads += reversed(list(_reads_of(events.body_of(text), notes)))
+                if since is not None and reads and reads[-1].at < since:
+                    reads = [read for read in reads if read.at >= since]
+                    break
         return reads[:limit]
 
     def refused(self, limit: int) -> list[Refusal]:

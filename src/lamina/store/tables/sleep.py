@@ -32,9 +32,10 @@ SUMMARISED = (
     " WHERE l.relation = 'evidence' AND r.layer = 'episodic'"
     " AND r.seq IN (SELECT record FROM facets WHERE name = 'origin' AND value = 'sleep')"
 )
+_ORIGINAL = "CASE WHEN a.adjusted = r.importance THEN a.original ELSE r.importance END"
+ORIGINAL = f"SELECT {_ORIGINAL} FROM records r LEFT JOIN aged a ON a.record = r.id WHERE r.id = ?"
 AGING = (
-    "SELECT r.seq, r.event, r.id, r.layer, r.importance,"
-    " CASE WHEN a.adjusted = r.importance THEN a.original ELSE r.importance END, r.created_at"
+    f"SELECT r.seq, r.event, r.id, r.layer, r.importance, {_ORIGINAL}, r.created_at"
     " FROM records r LEFT JOIN aged a ON a.record = r.id"
     " WHERE r.layer IN ('short_term', 'episodic', 'semantic') AND r.state = 'active' ORDER BY r.seq"
 )
@@ -159,6 +160,12 @@ class Night:
                 Aging(seq, event, id_, Layer(layer), importance, original, from_micros(created))
                 for seq, event, id_, layer, importance, original, created in rows(connection, AGING)
             ]
+
+    def original(self, record_id: str) -> float | None:
+        """Read the importance of a record as it was before sleep ever adjusted it."""
+        with self._store.database.snapshot() as connection:
+            found = rows(connection, ORIGINAL, (record_id,))
+        return float(found[0][0]) if found else None
 
     def activity(self) -> tuple[datetime | None, list[int]]:
         """Find the last change that the system did not make, and count such changes by hour."""

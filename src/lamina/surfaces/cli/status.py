@@ -54,6 +54,14 @@ def _show(invocation: Invocation, report: dict[str, Any]) -> None:
     for label, number in numbers.items():
         if number:
             click.echo(f"{label}: {number}")
+    if (waiting := report["waiting"]).get("count"):
+        click.echo(_waiting(waiting))
+    if (given := report["given"]).get("given"):
+        click.echo(
+            f"given in contexts in the last {LATELY.days} days:"
+            f" {counted(given['given'], 'memory', 'memories')}, used {given['used']:,}"
+            f" ({given['rate']:.0%})"
+        )
     for attempt, number in [*report.get("violations_by_attempt", {}).items()][:ATTEMPTS]:
         click.echo(f"  {number:>5}  {one_line(attempt, 100)}")
     if (refused := report.get("refused") or {}).get("attempts"):
@@ -67,6 +75,15 @@ def _show(invocation: Invocation, report: dict[str, Any]) -> None:
         click.echo(f"not ours, in schedule.yaml: {', '.join(others)}")
     for problem in report["problems"]:
         output.attention(problem)
+
+
+def _waiting(waiting: dict[str, Any]) -> str:
+    """Say how many facts, preferences and decisions wait in short-term memory, and why."""
+    return (
+        f"waiting in short-term memory (`lamina promote --dry-run`): {waiting['count']:,} of the"
+        f" kinds fact, preference and decision ({waiting['why']}),"
+        f" the oldest since {waiting['oldest'][:10]}"
+    )
 
 
 def _refused(attempts: int, last: dict[str, Any]) -> str:

@@ -94,3 +94,36 @@ def test_any_words_are_read(text: str) -> None:
         assert text[one.start : one.end].strip() == text[one.start : one.end]
         assert 0.5 <= one.confidence <= 1
         assert one.attribute.removeprefix(INSTRUCTION)
+
+
+@every(
+    ("told", "wanted"),
+    [
+        ("Please be brief, don't apologise.", ["be brief", "don't apologise"]),
+        ("No emojis, no apologies.", ["No emojis", "no apologies"]),
+        ("Answer in German and never use emojis.", ["Answer in German", "never use emojis"]),
+        ("Use tabs; never commit to main.", ["Use tabs", "never commit to main"]),
+        ("From now on answer in English and call me Sam.", ["answer in English", "call me Sam"]),
+    ],
+)
+def test_two_instructions_in_one_sentence_are_two(told: str, wanted: list[str]) -> None:
+    """S8: each is an entry of its own, sure enough to be one."""
+    found = instructions(told)
+    assert [one.value for one in found] == wanted
+    assert len({one.attribute for one in found}) == 2
+    assert all(one.confidence >= 0.65 for one in found)
+
+
+@every(
+    "told",
+    ["Call me Sam.", "please call me Sam", "Use uv instead of pip.", "use fetch rather than axios"],
+)
+def test_how_to_call_somebody_and_what_to_use_instead_is_sure(told: str) -> None:
+    """S8: said in so few words, it is sure enough without a question."""
+    (found,) = instructions(told)
+    assert found.confidence >= 0.65
+
+
+def test_errands_stay_in_one_piece() -> None:
+    """S8: a verb alone behind "and" is no entry of its own."""
+    assert instructions("Read the file, fix the bug and commit.") == []

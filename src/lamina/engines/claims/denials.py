@@ -1,0 +1,125 @@
+"""What denials and retractions are about: find the statement that they take back. Pure.
+
+"We're not using Redis" denies "our cache is Redis" as much as "we use Redis": a denial takes the
+attribute and the value of what was said of the same person in its words. "Scrap that" takes back
+the turn before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import structs
+
+from lamina.engines.claims import Claim, attributes, values
+from lamina.engines.claims.said import Said
+from lamina.text.patterns import bounded
+
+MOST = 50  # statements that share a word with a denial, the latest
+# Of what one has or uses, these verbs say that one has or uses it.
+HAVING = frozenset(map(values.stem, "have has had own owns got use uses using run running".split()))
+HAD = ("owns", "pet")
+UNSAID = r"(?:scrap|scratch|strike|ignore|disregard|forget|cancel|delete)"
+# Words that take back what was said, with nothing in its place.
+RETRACTS = re.compile(
+    rf"\b(?:misspoke|correction|{UNSAID} (?:that|my last|what I)|my mistake|that'?s wrong"
+    r"|that was wrong|I was wrong|I lied|got (?:that|it) wrong|no,? wait|wait,? no|not true"
+    r"|that was a (?:joke|typo|mistake))\b",
+    re.I,
+)
+BARE = bounded(
+    rf"\W*(?:(?:no|sorry|oh|ah|oops|wait|actually|please|ok|okay|hm+)\W+)*{UNSAID}"
+    r" (?:that|all that|what I (?:just )?(?:said|wrote)|my last (?:message|sentence))"
+    r"(?:,? (?:please|sorry|thanks))?\W*",
+    re.I,
+)
+# "Forget what I said about Berlin."
+ABOUT = bounded(
+    rf"\b{UNSAID} (?:what I (?:just )?(?:said|told you|wrote)|the (?:bit|part|thing)|that"
+    r" (?:bit|part|thing)) (?:about|on|with) (?P<value>[^.,;:!?]+)",
+    re.I,
+)
+
+
+class Affirmed:
+    """What was said to be so, by the words of its value."""
+
+    def __init__(self, known: Iterable[Claim]) -> None:
+        self._by_stem: dict[tuple[str, str], list[Claim]] = {}
+        for claim in known:
+            self.note(claim)
+
+    def note(self, claim: Claim) -> None:
+        for stem in () if claim.negated else values.stems(claim.value):
+            self._by_stem.setdefault((claim.subject, stem), []).append(claim)
+
+    def sharing(self, subject: str, words: str) -> Iterator[Claim]:
+        """List what was said of a person in all of these words, the latest first."""
+        stems = values.stems(words)
+        for stem in sorted(stems)[:1]:
+            for claim in reversed(self._by_stem.get((subject, stem), [])[-MOST:]):
+                if stems <= values.stems(claim.value):
+                    yield claim
+
+
+def settled(claims: Sequence[Claim], affirmed: Affirmed) -> list[Claim]:
+    """Let denials of any verb deny what was said, whatever its attribute."""
+    return [_settled(claim, affirmed) if claim.negated else claim for claim in claims]
+
+
+def _settled(claim: Claim, affirmed: Affirmed) -> Claim:
+    if claim.attribute in attributes.TABLE or not claim.value:
+        return claim
+    for known in affirmed.sharing(claim.subject, claim.value):
+        if known.attribute == claim.attribute:
+            return claim
+        if _is_same_verb(claim, known):
+            return structs.replace(claim, attribute=known.attribute, value=known.value)
+    return claim
+
+
+def _is_same_verb(claim: Claim, known: Claim) -> bool:
+    """Tell if a denial speaks of the verb with which something was said."""
+    verb = _own_words(claim.attribute)
+    if HAVING & verb and (known.attribute in HAD or known.attribute.startswith(attributes.HAS)):
+        return True
+    said = _own_words(known.attribute) | values.stems(known.value)
+    return bool(verb) and all(any(_is_form(one, other) for other in said) for one in verb)
+
+
+def _is_form(one: str, other: str) -> bool:
+    """Tell if two stems are forms of one word: those of "use" and "using" differ in length."""
+    return one.startswith(other) or other.startswith(one)
+
+
+def _own_words(attribute: str) -> frozenset[str]:
+    """List the words of an open attribute: of `does:be using`, the stem of "using"."""
+    return values.stems(attribute.partition(":")[2])
+
+
+def retracted(
+    said: Said, claims: Sequence[Claim], lately: Sequence[Claim], affirmed: Affirmed
+) -> list[Claim]:
+    """Mark denials that take back what was said, and add what a retraction alone takes back."""
+    if BARE.fullmatch(said.plain):
+        return [_taken_back(said, one) for one in lately if not one.negated and one.value]
+    cue = RETRACTS.search(said.plain)
+    if cue is None:
+        return list(claims)
+    if (found := ABOUT.search(said.plain)) and not any(claim.negated for claim in claims):
+        meant = next(affirmed.sharing(said.speaker, found["value"]), None)
+        return [*claims, *([_taken_back(said, meant)] if meant else [])]
+    return [
+        structs.replace(claim, corrects=True)
+        if claim.negated and claim.start >= cue.start()
+        else claim
+        for claim in claims
+    ]
+
+
+def _taken_back(said: Said, claim: Claim) -> Claim:
+    whole = (0, len(said.plain))
+    about = claim.subject, claim.attribute, claim.value
+    made = said.claim(*about, whole, claim.confidence, "taken_back", negated=True)
+    return structs.replace(made, corrects=True)

@@ -1,0 +1,48 @@
+"""Why something was decided or planned: the clause behind "because". Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from lamina.engines.claims import Claim
+from lamina.engines.claims.said import Said
+from lamina.text.patterns import LONGEST, bounded
+
+AIMS = frozenset({"decision", "plan", "goal"})
+DECIDED = "decided_to"  # the rule of "I decided to": with a reason, that is a decision
+DUE = re.compile(r" (?:due|owing|given)\Z", re.I)
+MOST = 200  # characters of a reason
+BECAUSE = bounded(
+    r"[^.!?\n;]{0,80}?[\s,]\(?(?:because(?: of)?|since|due to|owing to|given(?: that)?"
+    r"|'?cause) (?P<reason>[^.!?\n;)]+)",
+    re.I,
+)
+
+
+def given(said: Said, claims: Sequence[Claim]) -> list[Claim]:
+    """Add the reasons that are given for what somebody decided, plans or wants."""
+    told = [_reasoned(said, claim) if claim.attribute in AIMS else claim for claim in claims]
+    decided = [claim for claim in told if claim.attribute == "decision"]
+    return [claim for claim in told if not any(_is_deed_of(claim, one) for one in decided)]
+
+
+def _reasoned(said: Said, claim: Claim) -> Claim:
+    value = DUE.sub("", claim.value)
+    place = said.plain.find(value, claim.start) if value and not claim.negated else -1
+    if place < 0:
+        return claim
+    begin = place + len(value)
+    found = BECAUSE.match(said.plain, begin, min(len(said.plain), begin + LONGEST))
+    if found is None:
+        return claim
+    reason = said.turn.text[slice(*found.span("reason"))].strip()[:MOST].rstrip(" ,")
+    attribute = "decision" if claim.rule == DECIDED else claim.attribute
+    return structs.replace(claim, value=value, reason=reason, attribute=attribute)
+
+
+def _is_deed_of(claim: Claim, decision: Claim) -> bool:
+    """Tell if a claim says of a decision that it was made: "chose React"."""
+    return claim.attribute == "did" and claim.start <= decision.start + 1 < claim.end
