@@ -52,8 +52,9 @@ ROWS: Mapping[str, tuple[str, ...]] = {
         *("corrects", "undoes", "confirms", "confirms many", "rejects", "rolls back", "revokes"),
     ),
     "forget, lift": ("forgets", "lifts"),
-    "propose: a value, to forget, to compact, to join": (
-        *("proposes", "asks to forget", "proposes to compact", "proposes to join procedures"),
+    "propose: a value, a correction, to forget, to compact, to join": (
+        *("proposes", "proposes a correction", "asks to forget"),
+        *("proposes to compact", "proposes to join procedures"),
     ),
     "set the profile, with its snapshot": ("sets the profile",),
     "promote, join, expire, compress, prune, rotate": (
@@ -125,6 +126,7 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "Operator.learn": ("learns",),
     "Operator.lift": ("lifts",),
     "Operator.promote": ("promotes one",),
+    "Operator.propose_correction": ("proposes a correction",),
     "Operator.propose_profile": ("proposes",),
     "Operator.prune": ("prunes",),
     "Operator.rebuild_mirrors": ("makes mirrors anew",),

@@ -96,6 +96,7 @@ PATHS = {
         lambda o: o.revoke("radio", "it lies"), deeds.proposed, elsewhere="test_reviews"
     ),
     "proposes": WritePath(deeds.propose),
+    "proposes a correction": WritePath(deeds.propose_correction),
     "asks to forget": WritePath(deeds.ask_to_forget),
     "proposes to compact": WritePath(lambda o: o.compact(create_proposals=True), deeds.facts_twice),
     "proposes to join procedures": WritePath(
