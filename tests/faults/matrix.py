@@ -314,7 +314,10 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "key set": ("operator_key.change",),
     "key status": ("operator_key.is_set",),
     "list": ("Operator.list",),
-    "mcp": ("Operator.remember", "Operator.propose_profile", "Operator.request_forget"),
+    "mcp": (
+        *("Operator.remember", "Operator.propose_profile", "Operator.request_forget"),
+        "Operator.propose_correction",
+    ),
     "migrate": ("migrate.move",),
     "mirror rebuild": ("Operator.rebuild_mirrors",),
     "mirror status": ("Operator.mirrors",),
@@ -378,6 +381,13 @@ TOOLS: Mapping[str, str] = {
     "propose": "Operator.propose_profile",
     "request_forget": "Operator.request_forget",
     "status": "Operator.status",
+    "get": "Operator.get",
+    "recent": "Operator.query_recent",
+    "facts": "Operator.facts",
+    "timeline": "Operator.timeline",
+    "pending": "Operator.pending",
+    "correct": "Operator.propose_correction",
+    **({"feedback": "Operator.feedback"} if hasattr(Operator, "feedback") else {}),
 }
 
 # Events of coding agents: what is told is read, what was said is kept.

@@ -28,7 +28,7 @@ from lamina.surfaces.hooks import Hooks, Switches, protocol
 from lamina.surfaces.hooks import handler as call
 from lamina.surfaces.http.console.page import PageRoute
 from lamina.surfaces.mcp import tools
-from lamina.surfaces.mcp.arguments import schema
+from lamina.surfaces.mcp.schemas import schema
 from tests.security.pools import FISHING, Attack, given
 from tests.surfaces.mcp_harness import said
 from tests.surfaces.served import Served
