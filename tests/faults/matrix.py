@@ -11,7 +11,7 @@ import click
 
 import lamina
 from lamina.embedders import models
-from lamina.home import operator_key
+from lamina.home import operator_key, settings_file
 from lamina.home.tokens import Tokens
 from lamina.memory import migrate, opening
 from lamina.memory.agent import Memory
@@ -28,7 +28,7 @@ from lamina.surfaces.hooks import Hooks
 # Whose verbs are the program. Who may decide has all verbs of who may not.
 OWNERS: tuple[type | ModuleType, ...] = (
     *(Operator, Run, Guest, WorldModel, Hooks, Tokens, Orchestrator, LaminaStore, LaminaSession),
-    *(operator_key, migrate, models, opening),
+    *(operator_key, settings_file, migrate, models, opening),
 )
 # What is broken in other folders than this one, or is no part of a home.
 SERVERS = "tests/servers"
@@ -85,11 +85,12 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     ),
     "jobs by the timetable": ("runs the jobs",),
     "mirror in JSONL, and anew": ("mirrors in lines", "makes mirrors anew"),
-    "tokens, operator key": (
+    "tokens, operator key, settings": (
         "makes a token",
         "revokes a token",
         "locks the home",
         "unlocks the home",
+        "changes a setting",
     ),
     "grants": ("shares", "ends a grant", "ends all grants"),
     "tools and integrations": (
@@ -178,6 +179,7 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "LaminaSession.pop_item": ("forgets",),
     "operator_key.change": ("locks the home",),
     "operator_key.remove": ("unlocks the home",),
+    "settings_file.change": ("changes a setting",),
     "migrate.move": (SERVERS,),
     "opening.begin_anew": (RESTORES,),
     "opening.refuse": ("is refused",),
@@ -263,6 +265,8 @@ LOOKS = (
         "LaminaSession.get_items",
         "operator_key.check",
         "operator_key.is_set",
+        "settings_file.put",
+        "settings_file.take_out",
         "migrate.advice",
         "migrate.has_arrived",
     ),
@@ -292,6 +296,8 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "completion": (),
     "compress": ("Operator.compress_short_to_long",),
     "config": (),
+    "config set": ("settings_file.change",),
+    "config unset": ("settings_file.change",),
     "context": ("Operator.memory_context",),
     "correct": ("Operator.correct",),
     "doctor": (),

@@ -39,6 +39,10 @@ def _check_names(tool: str, wanted: Mapping[str, Any], given: Mapping[str, Any])
     if missing:
         needs = ", ".join(f"{name} ({_meaning(known[name])})" for name in missing)
         raise InvalidInput(f"{tool} needs {needs}", missing=missing)
+    for name, value in given.items():
+        takes = optional(known[name])
+        if isinstance(value, str) and not value.strip() and takes.get("minLength"):
+            raise InvalidInput(f"{tool}: {name} is empty; it takes {_meaning(takes)}")
 
 
 def _problem(tool: str, wanted: Mapping[str, Any], given: Mapping[str, Any], problem: str) -> str:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from lamina.errors import InvalidInput
 from lamina.memory.agent import Memory
 from lamina.model.record import Hit, Record, State, Trust
 from lamina.search import context
@@ -57,7 +56,6 @@ def remember(memory: Memory, given: a.Remember, trust: Trust | None = None) -> r
 
 
 def search(memory: Memory, given: a.Search) -> r.Results:
-    check_asked(given.query, "query")
     fields = structs.asdict(given)
     room = fields.pop("max_chars")
     filters = {name: value for name, value in fields.items() if value not in (None, [])}
@@ -65,12 +63,6 @@ def search(memory: Memory, given: a.Search) -> r.Results:
     fitted = context.make_context(hits, context.room(room), hits.notes, is_whole=hits.is_whole)
     results = _results(list(hits), fitted, "nothing relevant is remembered")
     return structs.replace(results, confidence=hits.confidence)
-
-
-def check_asked(text: str, name: str) -> None:
-    """Raise for a question without a word: that nothing is found would say nothing."""
-    if not text.strip():
-        raise InvalidInput(f"{name} is empty; say what to look for")
 
 
 def recall_context(memory: Memory, given: a.RecallContext) -> r.Results:
