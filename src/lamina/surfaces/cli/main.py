@@ -74,6 +74,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "world": ("world",),
 }
 FILE_OF = {name: file for file, names in FILES.items() for name in names}
+PLAIN = {"a valid integer": "a whole number", "a valid float": "a number"}
 SURPLUS = "Got unexpected extra argument"
 WITH_VALUE = ("--home", "--agent", "--user")
 
@@ -199,6 +200,8 @@ def _with_advice(error: click.ClickException, words: Sequence[str]) -> click.Cli
         return error
     if isinstance(error, click.MissingParameter):
         advice = _advice_for_missing(error)
+    elif isinstance(error, click.BadParameter):
+        advice = _advice_for_value(error)
     elif isinstance(error, click.NoSuchCommand):
         advice = _advice_for_command(error.command_name, error.ctx)
     elif isinstance(error, click.NoSuchOption):
@@ -241,10 +244,28 @@ def _advice_for_missing(error: click.MissingParameter) -> str | None:
     command, parameter = error.ctx.command, error.param
     if parameter is None:
         return None
-    is_argument = isinstance(parameter, click.Argument)
-    name = parameter.human_readable_name if is_argument else parameter.opts[0]
+    name = _name(parameter)
     example = (command.epilog or "").removeprefix("Example:").strip()
     return f"`{error.ctx.command_path}` needs {name}" + (f", such as: {example}" if example else "")
+
+
+def _advice_for_value(error: click.BadParameter) -> str | None:
+    """Say in plain words which value is wrong."""
+    if error.param is None:
+        return None
+    problem = error.message.removesuffix(".")
+    for theirs, ours in PLAIN.items():
+        problem = problem.replace(theirs, ours)
+    kind = error.param.type
+    choices = [str(one) for one in kind.choices] if isinstance(kind, click.Choice) else []
+    given = problem.removeprefix("'").partition("'")[0]
+    return f"{_name(error.param)}: {problem}{meant(given, choices)}"
+
+
+def _name(parameter: click.Parameter) -> str:
+    """Name a parameter as it is typed."""
+    is_argument = isinstance(parameter, click.Argument)
+    return parameter.human_readable_name if is_argument else parameter.opts[0]
 
 
 def _advice_for_option(name: str, words: Sequence[str], context: click.Context) -> str | None:

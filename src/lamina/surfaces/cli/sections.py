@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+# A line for a command that is not there is not shown.
 SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Remember and find": {
         "remember": "store a memory",
@@ -58,6 +59,8 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "shared": "list what other agents share with this one",
     },
     "Serve and connect": {
+        "install": "connect a coding agent: tools, hooks and instructions",
+        "uninstall": "undo that",
         "mcp": "serve the memory as tools (Model Context Protocol)",
         "serve": "serve the console and the HTTP API, which only read",
         "hook": "answer one event of a coding agent",
@@ -72,9 +75,11 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "migrate": "move memories to PostgreSQL, or back into files",
     },
     "Settings": {
+        "init": "choose the agent, whose memory it is, and jobs",
         "config": "show, set and unset settings",
         "key": "set or remove the key that operators need",
         "model": "list and fetch models that search by meaning",
+        "demo": "show what Lamina does, in a home of its own",
         "completion": "print the script that completes commands in a shell",
         "memory": "the same commands, as users of Skylattice type them",
     },

@@ -33,6 +33,7 @@ INSTRUCTIONS = (
 )
 OUR_MISTAKE = "something went wrong in the memory server; its log says what"
 Context = ServerRequestContext[Any, Any]
+Page = types.PaginatedRequestParams | None
 Text = TypeVar("Text")
 
 
@@ -40,79 +41,93 @@ def make_server(
     keeper: HandleWorker, tools: Mapping[str, Tool], more_kinds: Collection[str] = ()
 ) -> Server[Any]:
     """Make a server for these tools on the keeper's memory, which may know kinds of its own."""
-    descriptions = [described(tool, more_kinds) for tool in tools.values()]
+    requests = Requests(keeper, tools, more_kinds)
+    return Server(
+        "lamina",
+        title="Lamina",
+        version=__version__,
+        description="A layered, local-first, reviewable memory",
+        instructions=INSTRUCTIONS,
+        on_list_tools=requests.list_tools,
+        on_call_tool=requests.call_tool,
+        on_list_resources=requests.list_resources,
+        on_list_resource_templates=requests.list_templates,
+        on_read_resource=requests.read_resource,
+        on_list_prompts=requests.list_prompts,
+        on_get_prompt=requests.get_prompt,
+    )
 
-    async def list_tools(
-        context: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=descriptions)
+
+class Requests:
+    """Answers the requests of the protocol."""
+
+    def __init__(
+        self, keeper: HandleWorker, tools: Mapping[str, Tool], more_kinds: Collection[str]
+    ) -> None:
+        self._keeper = keeper
+        self._tools = tools
+        self._descriptions = [described(tool, more_kinds) for tool in tools.values()]
+
+    async def list_tools(self, context: Context, params: Page) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=self._descriptions)
 
     async def call_tool(
-        context: Context, params: types.CallToolRequestParams
+        self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        tool = tools.get(params.name)
+        tool = self._tools.get(params.name)
         if tool is None:
             # Asked for a verb of operators, an agent's handle leaves that in the trail.
             with suppress(LaminaError):
-                await keeper.do(lambda memory: hasattr(memory, params.name))
-            hint = words.meant(params.name, tools)
-            problem = f"there is no tool {words.shown(params.name)}; there are {', '.join(tools)}"
-            raise MCPError(types.INVALID_PARAMS, fence.tamed(problem + hint))
-        return await _call(keeper, tool, params.arguments or {})
+                await self._keeper.do(lambda memory: hasattr(memory, params.name))
+            known, hint = ", ".join(self._tools), words.meant(params.name, self._tools)
+            problem = f"there is no tool {words.shown(params.name)}; there are {known}{hint}"
+            raise MCPError(types.INVALID_PARAMS, fence.tamed(problem))
+        return await _call(self._keeper, tool, params.arguments or {})
 
-    async def list_resources(
-        context: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        return types.ListResourcesResult(
-            resources=[
-                types.Resource(uri=one.uri, mime_type=resources.KIND, **_titled(one))
-                for one in resources.EVERY
-                if not one.is_template
-            ]
-        )
+    async def list_resources(self, context: Context, params: Page) -> types.ListResourcesResult:
+        listed = [
+            types.Resource(uri=one.uri, mime_type=resources.KIND, **_titled(one))
+            for one in resources.EVERY
+            if not one.is_template
+        ]
+        return types.ListResourcesResult(resources=listed)
 
     async def list_templates(
-        context: Context, params: types.PaginatedRequestParams | None
+        self, context: Context, params: Page
     ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(
-            resource_templates=[
-                types.ResourceTemplate(
-                    uri_template=one.uri, mime_type=resources.KIND, **_titled(one)
-                )
-                for one in resources.EVERY
-                if one.is_template
-            ]
-        )
+        listed = [
+            types.ResourceTemplate(uri_template=one.uri, mime_type=resources.KIND, **_titled(one))
+            for one in resources.EVERY
+            if one.is_template
+        ]
+        return types.ListResourceTemplatesResult(resource_templates=listed)
 
     async def read_resource(
-        context: Context, params: types.ReadResourceRequestParams
+        self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         def read(memory: Memory) -> str:
             resource, name = resources.find(params.uri)
             return resource.read(memory, name)
 
-        text = await _asked(keeper, read, {"uri": params.uri})
+        text = await _asked(self._keeper, read, {"uri": params.uri})
         contents = types.TextResourceContents(uri=params.uri, mime_type=resources.KIND, text=text)
         return types.ReadResourceResult(contents=[contents])
 
-    async def list_prompts(
-        context: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListPromptsResult:
-        return types.ListPromptsResult(
-            prompts=[
-                types.Prompt(
-                    arguments=[
-                        types.PromptArgument(name=name, description=meaning, required=True)
-                        for name, meaning in one.arguments.items()
-                    ],
-                    **_titled(one),
-                )
-                for one in prompts.EVERY
-            ]
-        )
+    async def list_prompts(self, context: Context, params: Page) -> types.ListPromptsResult:
+        listed = [
+            types.Prompt(
+                arguments=[
+                    types.PromptArgument(name=name, description=meaning, required=True)
+                    for name, meaning in one.arguments.items()
+                ],
+                **_titled(one),
+            )
+            for one in prompts.EVERY
+        ]
+        return types.ListPromptsResult(prompts=listed)
 
     async def get_prompt(
-        context: Context, params: types.GetPromptRequestParams
+        self, context: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         given = params.arguments or {}
 
@@ -120,24 +135,9 @@ def make_server(
             prompt = prompts.find(params.name, given)
             return prompt.description, prompt.write(memory, given)
 
-        description, text = await _asked(keeper, write)
+        description, text = await _asked(self._keeper, write)
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description=description, messages=[message])
-
-    return Server(
-        "lamina",
-        title="Lamina",
-        version=__version__,
-        description="A layered, local-first, reviewable memory",
-        instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
-        on_list_prompts=list_prompts,
-        on_get_prompt=get_prompt,
-    )
 
 
 async def _call(
