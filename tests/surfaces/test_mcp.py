@@ -267,7 +267,7 @@ def test_prompts_are_listed_and_filled(desk: Desk, mode: str) -> None:
 
     names, (recall, wrap_up, review) = in_process(opened(desk), talk, mode)
     assert names == ["recall", "wrap-up", "review"]
-    assert (recall.count(fence.OPEN), "| name: Ana" in recall) == (1, True)
+    assert (recall.count(fence.OPEN), "name: Ana" in recall) == (1, True)
     assert "`remember`" in wrap_up
     assert f"`lamina review confirm {waiting.id}`" in review
     assert "| city: Lisbon" in review

@@ -46,16 +46,16 @@ def wrong_call(
     except TypeError:
         pass
     else:  # what it hands on may be unknown further in
-        unknown = (name for name in named if str(error).endswith(f"keyword argument {name!r}"))
-        return next(
-            (WrongCall(f"{verb.__name__} has no argument {name}") for name in unknown), None
-        )
+        handed = (name for name in named if str(error).endswith(f"keyword argument {name!r}"))
+        return next((WrongCall(f"{verb.__name__} has no argument {name}") for name in handed), None)
     _, *parameters = of_verb.parameters.values()  # the first is the handle
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     plain = [one for one in parameters if one.kind not in variable]
     in_order = [one.name for one in plain if one.kind is not inspect.Parameter.KEYWORD_ONLY]
     names = [one.name for one in plain]
-    if unknown := [name for name in named if name not in names]:
+    takes_any = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
+    unknown = [] if takes_any else [name for name in named if name not in names]
+    if unknown:
         return unknown_argument(verb.__name__, unknown[0], names)
     takes = f"it takes {', '.join(names)}" if names else "it takes no arguments"
     if len(given) > len(in_order):

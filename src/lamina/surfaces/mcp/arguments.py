@@ -140,11 +140,7 @@ class Search(Arguments, frozen=True):
 
     query: Annotated[
         str,
-        Meta(
-            min_length=1,
-            max_length=MAX_QUERY_BYTES,
-            description="what to look for: a question or a few words",
-        ),
+        Meta(max_length=MAX_QUERY_BYTES, description="what to look for: a question or a few words"),
     ]
     limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="how many at most")] = 10
     layers: Layers | None = None
@@ -168,10 +164,7 @@ class Search(Arguments, frozen=True):
 class RecallContext(Arguments, frozen=True):
     """A task to prepare for."""
 
-    goal: Annotated[
-        str,
-        Meta(min_length=1, max_length=MAX_QUERY_BYTES, description="what you are about to do"),
-    ]
+    goal: Annotated[str, Meta(max_length=MAX_QUERY_BYTES, description="what you are about to do")]
     per_layer: Annotated[
         int,
         Meta(ge=1, le=20, description="how many of profile, procedures and facts at most, each"),

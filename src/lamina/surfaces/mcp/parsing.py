@@ -32,17 +32,17 @@ def _check_names(tool: str, wanted: Mapping[str, Any], given: Mapping[str, Any])
     known = wanted["properties"]
     for name in given:
         if name not in known:
-            takes = f"it takes {', '.join(known)}" if known else "it takes none"
+            names = f"it takes {', '.join(known)}" if known else "it takes none"
             hint = words.meant(name, known)
-            raise InvalidInput(f"{tool} has no argument {words.shown(name, WIDTH)}; {takes}{hint}")
-    missing = [name for name in wanted.get("required", ()) if name not in given]
+            raise InvalidInput(f"{tool} has no argument {words.shown(name, WIDTH)}; {names}{hint}")
+    required = wanted.get("required", ())
+    missing = [name for name in required if name not in given]
     if missing:
         needs = ", ".join(f"{name} ({_meaning(known[name])})" for name in missing)
         raise InvalidInput(f"{tool} needs {needs}", missing=missing)
-    for name, value in given.items():
-        takes = optional(known[name])
-        if isinstance(value, str) and not value.strip() and takes.get("minLength"):
-            raise InvalidInput(f"{tool}: {name} is empty; it takes {_meaning(takes)}")
+    for name in required:
+        if isinstance(given[name], str) and not given[name].strip():
+            raise InvalidInput(f"{tool}: {name} is empty; it takes {_meaning(known[name])}")
 
 
 def _problem(tool: str, wanted: Mapping[str, Any], given: Mapping[str, Any], problem: str) -> str:
