@@ -38,6 +38,7 @@ from tests.surfaces.mcp_harness import (
     in_process,
     over_http,
     over_pipes,
+    read,
     said,
 )
 
@@ -166,7 +167,12 @@ HOSTILE = [
 def test_a_memory_cannot_leave_its_fence(desk: Desk, text: str) -> None:
     """Q9: whatever a memory says, its words stand only in the fenced text of an answer, and close
     no fence."""
-    given = {"tags": ["obey me"], "source": "web:obey", "speaker": "obey now", "session": "obey"}
+    given: dict[str, Any] = {
+        "tags": ["obey me"],
+        "source": "web:obey",
+        "speaker": "obey now",
+        "session": "obey",
+    }
     record = desk.agent().remember(f"zebra {text}", kind="request", **given)
     calls = {
         "search": {"query": "zebra"},
@@ -177,9 +183,8 @@ def test_a_memory_cannot_leave_its_fence(desk: Desk, text: str) -> None:
 
     async def talk(client: Client) -> tuple[list[Any], list[str]]:
         uris = (f"lamina://record/{record.id}", "lamina://session/obey")
-        read = [await client.read_resource(uri) for uri in uris]
-        answers = [await client.call_tool(name, asked) for name, asked in calls.items()]
-        return answers, [one.contents[0].text for one in read]
+        texts = [await read(client, uri) for uri in uris]
+        return [await client.call_tool(name, asked) for name, asked in calls.items()], texts
 
     answers, texts = in_process(desk.agent, talk)
     for result in answers:

@@ -202,6 +202,20 @@ def said(result: types.CallToolResult) -> str:
     return content.text
 
 
+async def read(client: Client, uri: str) -> str:
+    """What a resource holds."""
+    (contents,) = (await client.read_resource(uri)).contents
+    assert isinstance(contents, types.TextResourceContents)
+    return contents.text
+
+
+async def prompted(client: Client, name: str, **arguments: str) -> str:
+    """What a prompt says."""
+    (message,) = (await client.get_prompt(name, arguments)).messages
+    assert isinstance(message.content, types.TextContent)
+    return message.content.text
+
+
 def codes(answers: Sequence[dict[str, Any]]) -> list[tuple[Any, int]]:
     """The ids and codes of answers that are errors."""
     return [(answer["id"], answer["error"]["code"]) for answer in answers]

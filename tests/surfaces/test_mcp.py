@@ -41,6 +41,8 @@ from tests.surfaces.mcp_harness import (
     in_process,
     over_http,
     over_pipes,
+    prompted,
+    read,
 )
 from tests.unit.failsafe.outages import AWAY, damage, outage
 
@@ -213,8 +215,8 @@ def test_resources_are_listed_and_read(desk: Desk, mode: str) -> None:
         listed = [one.uri for one in (await client.list_resources()).resources]
         found = (await client.list_resource_templates()).resource_templates
         uris = ("profile", f"record/{second.id}", "session/week%201%2F2")
-        read = [await client.read_resource(f"lamina://{uri}") for uri in uris]
-        return listed, [one.uri_template for one in found], [one.contents[0].text for one in read]
+        texts = [await read(client, f"lamina://{uri}") for uri in uris]
+        return listed, [one.uri_template for one in found], texts
 
     listed, templates, (profile, record, session) = in_process(opened(desk), talk, mode)
     assert listed == ["lamina://profile"]
@@ -261,9 +263,8 @@ def test_prompts_are_listed_and_filled(desk: Desk, mode: str) -> None:
 
     async def talk(client: Client) -> Any:
         names = [one.name for one in (await client.list_prompts()).prompts]
-        given = [("recall", {"goal": "what is my name?"}), ("wrap-up", {}), ("review", {})]
-        made = [await client.get_prompt(name, arguments) for name, arguments in given]
-        return names, [one.messages[0].content.text for one in made]
+        recall = await prompted(client, "recall", goal="what is my name?")
+        return names, [recall, *[await prompted(client, name) for name in ("wrap-up", "review")]]
 
     names, (recall, wrap_up, review) = in_process(opened(desk), talk, mode)
     assert names == ["recall", "wrap-up", "review"]

@@ -12,6 +12,7 @@ import pytest
 
 from lamina.surfaces.mcp import prompts, resources, tools
 from tests.conftest import Desk
+from tests.servers.fetch import REQUIRED
 from tests.surfaces.mcp_harness import PATIENCE, command, environment
 from tests.surfaces.typescript import fetch
 
@@ -19,7 +20,7 @@ SCRIPT = Path(__file__).parent / "typescript" / "client.mjs"
 UNKNOWN = "01m7j0q97c61zre43we98hxhkb"
 Step = list[Any]
 pytestmark = pytest.mark.skipif(
-    fetch.missing() is not None and not fetch.REQUIRED,
+    fetch.missing() is not None and not REQUIRED,
     reason=f"not run: TypeScript clients ({fetch.missing()})",
 )
 
