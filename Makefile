@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 DEMO   := $(VENV)/.demo
 SLOW   := tests/faults tests/property tests/security tests/surfaces/test_console_browser.py tests/surfaces/test_reviewer.py
 
-.PHONY: help demo test test-slow test-console servers test-servers check faults soak security mutants bench limits bench-search bench-large bench-retrieval bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-importance docs format clean
+.PHONY: help demo test test-slow test-console servers clients test-servers check faults soak security mutants bench limits bench-search bench-large bench-retrieval bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-importance docs format clean
 help:    ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 17
 
@@ -36,6 +36,9 @@ test-console: $(READY)     ## the console in a real Chromium: usable, accessible
 
 servers: $(READY)  ## PostgreSQL, Chroma and Weaviate for the tests, built once into a cache (LAMINA_SERVERS names another)
 	$(BIN)/python -m tests.servers.fetch
+
+clients: $(READY)  ## the MCP clients of npm for the tests (TypeScript SDK, Inspector), fetched once into a cache; needs Node.js
+	$(BIN)/python -m tests.surfaces.typescript.fetch
 
 test-servers: $(READY)     ## the tests on real servers; LAMINA_REQUIRE_SERVERS=1 when none may be missing
 	$(BIN)/python -m pytest -q -n auto --dist loadfile tests/servers

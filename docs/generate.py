@@ -24,7 +24,7 @@ from lamina.surfaces.cli.main import cli, memory
 from lamina.surfaces.hooks import Hooks, Switches, protocol, switches
 from lamina.surfaces.http import routes
 from lamina.surfaces.mcp import tools
-from lamina.surfaces.mcp.arguments import schema
+from lamina.surfaces.mcp.schemas import schema
 
 TARGET = Path(__file__).parent / "reference.md"
 LONGEST = 100  # of a line of code

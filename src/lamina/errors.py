@@ -24,6 +24,10 @@ class InvalidInput(LaminaError):
     code = "invalid_input"
 
 
+class WrongCall(InvalidInput, TypeError):  # noqa: N818 - named like its siblings
+    """A verb was called with arguments that it does not take, or without one that it needs."""
+
+
 class NotFound(LaminaError):
     """There is no such record, or none that you may see; the two look the same on purpose."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import lamina
 from lamina.formats.world import tool
-from lamina.home import operator_key
+from lamina.home import operator_key, settings, settings_file
 from lamina.home.tokens import Tokens
 from lamina.memory.jobs import ACTOR
 from lamina.memory.opening import connect
@@ -61,6 +61,18 @@ def locks(operator: lamina.Operator) -> Any:
     if operator_key.is_set(operator.home.path):
         operator_key.check(operator.home.path, KEY)
     return operator_key.is_set(operator.home.path)
+
+
+def with_settings(operator: lamina.Operator) -> None:
+    (operator.home.path / settings.FILE_NAME).write_text("# mine\n[sleep]\nsure = 70\n")
+
+
+def change_setting(operator: lamina.Operator) -> None:
+    settings_file.change(operator.home.path, {"sleep.sure": 80, "review.per_day": 50})
+
+
+def written_settings(operator: lamina.Operator) -> Any:
+    return (operator.home.path / settings.FILE_NAME).read_text()
 
 
 def with_a_neighbour(operator: lamina.Operator) -> None:

@@ -194,6 +194,11 @@ def profiles(operator: lamina.Operator) -> Any:
     return everything(operator), sorted(json.loads(path.read_bytes())) if path.exists() else None
 
 
+def propose_correction(operator: lamina.Operator) -> object:
+    wrong = first(operator, "memory before")
+    return operator.propose_correction(wrong, "memory of another", "misheard")
+
+
 def ask_to_forget(operator: lamina.Operator) -> object:
     return operator.request_forget(first(operator, "memory before"), "not wanted")
 

@@ -11,7 +11,7 @@ import click
 
 import lamina
 from lamina.embedders import models
-from lamina.home import operator_key
+from lamina.home import operator_key, settings_file
 from lamina.home.tokens import Tokens
 from lamina.memory import migrate, opening
 from lamina.memory.agent import Memory
@@ -28,7 +28,7 @@ from lamina.surfaces.hooks import Hooks
 # Whose verbs are the program. Who may decide has all verbs of who may not.
 OWNERS: tuple[type | ModuleType, ...] = (
     *(Operator, Run, Guest, WorldModel, Hooks, Tokens, Orchestrator, LaminaStore, LaminaSession),
-    *(operator_key, migrate, models, opening),
+    *(operator_key, settings_file, migrate, models, opening),
 )
 # What is broken in other folders than this one, or is no part of a home.
 SERVERS = "tests/servers"
@@ -52,8 +52,9 @@ ROWS: Mapping[str, tuple[str, ...]] = {
         *("corrects", "undoes", "confirms", "confirms many", "rejects", "rolls back", "revokes"),
     ),
     "forget, lift": ("forgets", "lifts"),
-    "propose: a value, to forget, to compact, to join": (
-        *("proposes", "asks to forget", "proposes to compact", "proposes to join procedures"),
+    "propose: a value, a correction, to forget, to compact, to join": (
+        *("proposes", "proposes a correction", "asks to forget"),
+        *("proposes to compact", "proposes to join procedures"),
     ),
     "set the profile, with its snapshot": ("sets the profile",),
     "promote, join, expire, compress, prune, rotate": (
@@ -86,11 +87,12 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     ),
     "jobs by the timetable": ("runs the jobs",),
     "mirror in JSONL, and anew": ("mirrors in lines", "makes mirrors anew"),
-    "tokens, operator key": (
+    "tokens, operator key, settings": (
         "makes a token",
         "revokes a token",
         "locks the home",
         "unlocks the home",
+        "changes a setting",
     ),
     "grants": ("shares", "ends a grant", "ends all grants"),
     "tools and integrations": (
@@ -128,6 +130,7 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "Operator.learn": ("learns",),
     "Operator.lift": ("lifts",),
     "Operator.promote": ("promotes one",),
+    "Operator.propose_correction": ("proposes a correction",),
     "Operator.propose_profile": ("proposes",),
     "Operator.prune": ("prunes",),
     "Operator.rebuild_mirrors": ("makes mirrors anew",),
@@ -181,6 +184,7 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "LaminaSession.pop_item": ("forgets",),
     "operator_key.change": ("locks the home",),
     "operator_key.remove": ("unlocks the home",),
+    "settings_file.change": ("changes a setting",),
     "migrate.move": (SERVERS,),
     "opening.begin_anew": (RESTORES,),
     "opening.refuse": ("is refused",),
@@ -275,6 +279,8 @@ LOOKS = (
         "LaminaSession.get_items",
         "operator_key.check",
         "operator_key.is_set",
+        "settings_file.put",
+        "settings_file.take_out",
         "migrate.advice",
         "migrate.has_arrived",
     ),
@@ -304,6 +310,8 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "completion": (),
     "compress": ("Operator.compress_short_to_long",),
     "config": (),
+    "config set": ("settings_file.change",),
+    "config unset": ("settings_file.change",),
     "context": ("Operator.memory_context",),
     "correct": ("Operator.correct",),
     "doctor": (),
@@ -326,7 +334,10 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "key set": ("operator_key.change",),
     "key status": ("operator_key.is_set",),
     "list": ("Operator.list",),
-    "mcp": ("Operator.remember", "Operator.propose_profile", "Operator.request_forget"),
+    "mcp": (
+        *("Operator.remember", "Operator.propose_profile", "Operator.request_forget"),
+        "Operator.propose_correction",
+    ),
     "migrate": ("migrate.move",),
     "mirror rebuild": ("Operator.rebuild_mirrors",),
     "mirror status": ("Operator.mirrors",),
@@ -391,6 +402,13 @@ TOOLS: Mapping[str, str] = {
     "propose": "Operator.propose_profile",
     "request_forget": "Operator.request_forget",
     "status": "Operator.status",
+    "get": "Operator.get",
+    "recent": "Operator.query_recent",
+    "facts": "Operator.facts",
+    "timeline": "Operator.timeline",
+    "pending": "Operator.pending",
+    "correct": "Operator.propose_correction",
+    **({"feedback": "Operator.feedback"} if hasattr(Operator, "feedback") else {}),
 }
 
 # Events of coding agents: what is told is read, what was said is kept.

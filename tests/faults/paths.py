@@ -96,6 +96,7 @@ PATHS = {
         lambda o: o.revoke("radio", "it lies"), deeds.proposed, elsewhere="test_reviews"
     ),
     "proposes": WritePath(deeds.propose),
+    "proposes a correction": WritePath(deeds.propose_correction),
     "asks to forget": WritePath(deeds.ask_to_forget),
     "proposes to compact": WritePath(lambda o: o.compact(create_proposals=True), deeds.facts_twice),
     "proposes to join procedures": WritePath(
@@ -179,6 +180,9 @@ PATHS = {
     "revokes a token": WritePath(chores.revoke_token, chores.with_a_token, chores.tokens),
     "locks the home": WritePath(chores.lock_home, view=chores.locks),
     "unlocks the home": WritePath(chores.unlock_home, chores.lock_home, chores.locks),
+    "changes a setting": WritePath(
+        chores.change_setting, chores.with_settings, chores.written_settings
+    ),
     "shares": WritePath(chores.share, chores.with_a_neighbour, chores.shares),
     "ends a grant": WritePath(chores.end_grant, chores.shared, chores.shares),
     "ends all grants": WritePath(chores.end_grants, chores.shared, chores.shares),

@@ -28,7 +28,7 @@ from lamina.surfaces.hooks import Hooks, Switches, protocol
 from lamina.surfaces.hooks import handler as call
 from lamina.surfaces.http.console.page import PageRoute
 from lamina.surfaces.mcp import tools
-from lamina.surfaces.mcp.arguments import schema
+from lamina.surfaces.mcp.schemas import schema
 from tests.security.pools import FISHING, Attack, given
 from tests.surfaces.mcp_harness import said
 from tests.surfaces.served import Served
@@ -48,6 +48,8 @@ NOT_CALLED = {
     "model pull": "asks the network",
     "key set": "asks for a key, and locks out the probes after it",
     "key remove": "asks for a key",
+    "config set": "changes how the probes after it are answered",
+    "config unset": "changes how the probes after it are answered",
 }
 OPTIONAL = re.compile("None|Times|Any")  # kinds of arguments that may be left empty
 PATIENT = Switches(timeout_ms=60_000, store_responses=True)

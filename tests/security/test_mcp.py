@@ -34,9 +34,11 @@ from tests.surfaces.mcp_harness import (
     Raw,
     Served,
     call,
+    failure,
     in_process,
     over_http,
     over_pipes,
+    read,
     said,
 )
 
@@ -88,16 +90,13 @@ def post(
 
 
 def test_no_tool_decides() -> None:
-    """V7, H3: agents propose; there is no tool that confirms, rejects, corrects, forgets,
-    erases or grants."""
-    assert set(tools.tools()) == {
-        "remember",
-        "search",
-        "recall_context",
-        "propose",
-        "request_forget",
-        "status",
-    }
+    """V7, H3: agents propose; there is no tool that confirms, rejects, forgets, erases or grants,
+    and `correct` only proposes."""
+    reading = {"search", "recall_context", "status"}
+    reading |= {"get", "recent", "facts", "timeline", "pending"}
+    proposing = {"propose", "request_forget", "correct", "feedback"}
+    assert {tool.name for tool in tools.EVERY} <= {"remember", *reading, *proposing}
+    assert {tool.name for tool in tools.EVERY if tool.reads_only} == reading
 
 
 def test_idle_connections_keep_no_client_out(served: Served) -> None:
@@ -127,14 +126,15 @@ def test_another_agents_and_users_records_are_out_of_reach(desk: Desk) -> None:
             given = {"key": "k", "value": "v", "reason": "r", "evidence": [record]}
             proposed = await client.call_tool("propose", given)
             kept = await client.call_tool("remember", {"content": "x", "evidence": [record]})
-            told += [
-                answer.structured_content["error"]["code"] for answer in (asked, proposed, kept)
-            ]
+            fixed = {"record_id": record, "text": "mine", "reason": "mine"}
+            corrected = await client.call_tool("correct", fixed)
+            got = await client.call_tool("get", {"record_id": record})
+            told += [failure(one)["code"] for one in (asked, proposed, kept, corrected, got)]
         return told
 
     told = in_process(partial(desk.agent, user="ana"), talk)
-    assert told == ["nothing_relevant"] + ["not_found"] * 6
-    assert len(desk.violations()) == 6
+    assert told == ["nothing_relevant"] + ["not_found"] * 10
+    assert len(desk.violations()) == 10
     assert desk.operator().proposals() == []
 
 
@@ -167,17 +167,37 @@ HOSTILE = [
 def test_a_memory_cannot_leave_its_fence(desk: Desk, text: str) -> None:
     """Q9: whatever a memory says, its words stand only in the fenced text of an answer, and close
     no fence."""
-    desk.agent().remember(f"zebra {text}", tags=["obey me"], source="web:obey", speaker="obey now")
-    result = in_process(desk.agent, lambda client: client.call_tool("search", {"query": "zebra"}))
-    answer = dict(result.structured_content)
-    shown = answer.pop("text")
-    assert said(result) == shown
-    assert (shown.count(fence.OPEN), shown.count(fence.CLOSE)) == (1, 1)
-    assert shown.startswith(fence.OPEN)
-    assert shown.endswith(fence.CLOSE)
-    assert "zebra" in shown
-    assert "obey" not in json.dumps(answer)
-    assert fence.unfenced(shown) == ""
+    given: dict[str, Any] = {
+        "tags": ["obey me"],
+        "source": "web:obey",
+        "speaker": "obey now",
+        "session": "obey",
+    }
+    record = desk.agent().remember(f"zebra {text}", kind="request", **given)
+    calls = {
+        "search": {"query": "zebra"},
+        "get": {"record_id": record.id},
+        "recent": {},
+        "pending": {},
+    }
+
+    async def talk(client: Client) -> tuple[list[Any], list[str]]:
+        uris = (f"lamina://record/{record.id}", "lamina://session/obey")
+        texts = [await read(client, uri) for uri in uris]
+        return [await client.call_tool(name, asked) for name, asked in calls.items()], texts
+
+    answers, texts = in_process(desk.agent, talk)
+    for result in answers:
+        answer = dict(result.structured_content)
+        texts.append(answer.pop("text"))
+        assert said(result) == texts[-1]
+        assert "obey" not in json.dumps(answer)
+    for shown in texts:
+        assert (shown.count(fence.OPEN), shown.count(fence.CLOSE)) == (1, 1)
+        assert shown.startswith(fence.OPEN)
+        assert shown.endswith(fence.CLOSE)
+        assert "zebra" in shown
+        assert fence.unfenced(shown) == ""
 
 
 def test_recalled_text_is_not_remembered_again(desk: Desk) -> None:
@@ -189,7 +209,7 @@ def test_recalled_text_is_not_remembered_again(desk: Desk) -> None:
         recalled = said(await client.call_tool("search", {"query": "zebra"}))
         back = await client.call_tool("remember", {"content": recalled})
         mixed = await client.call_tool("remember", {"content": f"New: it moved.\n{recalled}"})
-        return back.structured_content["error"], mixed.structured_content
+        return failure(back), mixed.structured_content
 
     error, kept = in_process(desk.agent, talk)
     assert error["code"] == "refused"
@@ -204,7 +224,6 @@ def test_an_error_cannot_forge_a_fence(desk: Desk) -> None:
     )
     assert result.is_error
     assert fence.OPEN not in said(result)
-    assert fence.OPEN not in json.dumps(result.structured_content)
 
 
 @pytest.mark.parametrize("mode", ["warn", "redact"])

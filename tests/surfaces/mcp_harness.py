@@ -202,6 +202,20 @@ def said(result: types.CallToolResult) -> str:
     return content.text
 
 
+async def read(client: Client, uri: str) -> str:
+    """What a resource holds."""
+    (contents,) = (await client.read_resource(uri)).contents
+    assert isinstance(contents, types.TextResourceContents)
+    return contents.text
+
+
+async def prompted(client: Client, name: str, **arguments: str) -> str:
+    """What a prompt says."""
+    (message,) = (await client.get_prompt(name, arguments)).messages
+    assert isinstance(message.content, types.TextContent)
+    return message.content.text
+
+
 def codes(answers: Sequence[dict[str, Any]]) -> list[tuple[Any, int]]:
     """The ids and codes of answers that are errors."""
     return [(answer["id"], answer["error"]["code"]) for answer in answers]
@@ -218,8 +232,13 @@ async def ask(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
 
 async def complaint(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
     """The error of a call that was refused, which the model reads as JSON."""
-    result = await client.call_tool(name, arguments)
+    return failure(await client.call_tool(name, arguments))
+
+
+def failure(result: types.CallToolResult) -> dict[str, Any]:
+    """The error of an answer: text alone, since clients check what is structured against the
+    schema of the tool's answer."""
     assert result.is_error, said(result)
-    assert json.loads(said(result)) == result.structured_content
-    error: dict[str, Any] = result.structured_content["error"]
+    assert result.structured_content is None
+    error: dict[str, Any] = json.loads(said(result))["error"]
     return error

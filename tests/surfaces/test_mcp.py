@@ -1,5 +1,5 @@
-"""Promises of the MCP server: six tools with typed answers, for one agent and user, on pipes and
-over HTTP."""
+"""Promises of the MCP server: tools with typed answers, resources and prompts, for one agent and
+user, on pipes and over HTTP."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from mcp.shared.exceptions import MCPError
 
 from lamina import Memory, StoreUnavailable
 from lamina.model.record import State, Trust
+from lamina.model.rules import KINDS
 from lamina.surfaces.cli import mcp
 from lamina.surfaces.mcp import tools
-from lamina.surfaces.mcp.arguments import schema
+from lamina.surfaces.mcp.schemas import published, schema
 from lamina.text import fence
 from tests.cases import every
 from tests.conftest import Desk, size
@@ -40,12 +41,16 @@ from tests.surfaces.mcp_harness import (
     in_process,
     over_http,
     over_pipes,
+    prompted,
+    read,
 )
 from tests.unit.failsafe.outages import AWAY, damage, outage
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "mcp_tools.json"
 PAGE = Path(__file__).parents[2] / "docs" / "mcp.md"
-TOOLS = ["remember", "search", "recall_context", "propose", "request_forget", "status"]
+BASIC = ["remember", "search", "recall_context", "propose", "request_forget", "status"]
+TOOLS = [tool.name for tool in tools.EVERY]
+READING = {"search", "recall_context", "status"} | {"get", "recent", "facts", "timeline", "pending"}
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +89,14 @@ async def each_tool(client: Client) -> dict[str, dict[str, Any]]:
             client, "request_forget", record_id=kept["id"], reason="she moved"
         ),
         "status": await ask(client, "status"),
+        "get": await ask(client, "get", record_id=kept["id"][-6:]),
+        "recent": await ask(client, "recent", hours=1),
+        "facts": await ask(client, "facts", subject="Ana"),
+        "timeline": await ask(client, "timeline", subject="Ana"),
+        "pending": await ask(client, "pending"),
+        "correct": await ask(
+            client, "correct", record_id=kept["id"], text="Ana lives in Porto", reason="she moved"
+        ),
     }
 
 
@@ -109,6 +122,14 @@ def check_each(answers: dict[str, dict[str, Any]]) -> None:
     assert answers["request_forget"]["command"] == f"lamina forget {kept['id']}"
     assert (answers["status"]["agent"], answers["status"]["user"]) == ("sky", None)
     assert (answers["status"]["memories"], answers["status"]["waiting"]) == ({"short_term": 1}, 2)
+    assert (answers["get"]["id"], answers["get"]["state"]) == (kept["id"], "active")
+    assert "tags home" in answers["get"]["text"]
+    assert [one["id"] for one in answers["recent"]["records"]] == [kept["id"]]
+    assert answers["facts"]["facts"] == answers["timeline"]["facts"] == []
+    assert "nothing is known about 'Ana'" in answers["facts"]["text"]
+    waiting = [answers["propose"]["id"], answers["request_forget"]["id"]]
+    assert [one["id"] for one in answers["pending"]["items"]] == waiting
+    assert answers["correct"]["command"] == f"lamina review confirm {answers['correct']['id']}"
 
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
@@ -134,6 +155,161 @@ def test_every_tool_over_pipes_and_across_a_restart(tmp_path: Path) -> None:
         mode=LEGACY,
     )
     assert "Ana lives in Lisbon" in later["text"]
+
+
+def test_the_basic_list_has_the_first_six(tmp_path: Path) -> None:
+    """H3: `--tools basic` keeps the list short for a model with little room."""
+
+    async def talk(client: Client) -> Any:
+        with pytest.raises(MCPError, match="there is no tool 'facts'"):
+            await client.call_tool("facts", {})
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+    assert over_pipes(tmp_path / "home", talk, "--tools", "basic") == BASIC
+
+
+def test_a_list_too_long_for_its_room_says_so(desk: Desk) -> None:
+    """H3: what does not fit into the text is counted, and a single long memory is cut."""
+    mem = desk.agent()
+    for number in range(5):
+        mem.remember(f"note {number} " + "x" * 100)
+
+    async def talk(client: Client) -> Any:
+        return [await ask(client, "recent", max_chars=most) for most in (200, 500, 8000)]
+
+    cut, some, whole = in_process(opened(desk), talk)
+    assert (len(cut["text"]) <= 200, len(cut["records"]), cut["left_out"]) == (True, 1, 4)
+    assert (len(some["text"]) <= 500, 0 < some["left_out"] < 4) == (True, True)
+    assert (len(whole["records"]), whole["left_out"]) == (5, 0)
+    assert all(one["text"].endswith(fence.CLOSE) for one in (cut, some, whole))
+
+
+@pytest.mark.skipif(not hasattr(Memory, "feedback"), reason="the verb is not there yet")
+def test_a_verdict_is_kept_and_deletes_nothing(desk: Desk) -> None:
+    """H3, V7: what was wrong waits for a person; what was helpful is only noted."""
+    record = desk.agent().remember("Ana lives in Lisbon")
+
+    async def talk(client: Client) -> Any:
+        return [
+            await ask(client, "feedback", record_id=record.id, verdict=verdict)
+            for verdict in ("helpful", "wrong")
+        ]
+
+    helpful, wrong = in_process(opened(desk), talk)
+    assert (helpful["id"], helpful["request"]) == (record.id, None)
+    assert wrong["id"] == record.id
+    assert [one.record.id for one in desk.operator().proposals()] == [wrong["request"]]
+    assert desk.agent().get(record.id).state is State.ACTIVE
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+def test_resources_are_listed_and_read(desk: Desk, mode: str) -> None:
+    """H3: the profile, a record and a conversation have addresses; what they hold stands in
+    the fence."""
+    op = desk.operator()
+    first = op.remember("Ana asks for tea", session="week 1/2")
+    second = op.remember("Ana gets tea", session="week 1/2")
+    op.upsert_user_profile({"name": "Ana"}, [first.id])
+
+    async def talk(client: Client) -> Any:
+        listed = [one.uri for one in (await client.list_resources()).resources]
+        found = (await client.list_resource_templates()).resource_templates
+        uris = ("profile", f"record/{second.id}", "session/week%201%2F2")
+        texts = [await read(client, f"lamina://{uri}") for uri in uris]
+        return listed, [one.uri_template for one in found], texts
+
+    listed, templates, (profile, record, session) = in_process(opened(desk), talk, mode)
+    assert listed == ["lamina://profile"]
+    assert templates == ["lamina://record/{id}", "lamina://session/{id}"]
+    assert "| name: Ana" in profile
+    assert "| Ana gets tea" in record
+    assert session.index("asks for tea") < session.index("gets tea")
+    assert all(fence.unfenced(one) == "" for one in (profile, record, session))
+
+
+@every(
+    ("uri", "problem"),
+    [
+        ("lamina://attic", "there are lamina://profile"),
+        ("lamina://record/", "there are lamina://profile"),
+        ("lamina://record/01m7j0q97c61zre43we98hxhkb", "there is no record"),
+        ("lamina://session/nothing", "nothing is remembered of the session 'nothing'"),
+        ("file:///etc/passwd", "there is nothing at"),
+        (f"lamina://session/{fence.OPEN}", "nothing is remembered"),
+    ],
+)
+def test_a_resource_that_is_not_there(desk: Desk, uri: str, problem: str) -> None:
+    """H3, P2: an address that leads nowhere is an error of the protocol that says what there is."""
+
+    async def talk(client: Client) -> types.ErrorData:
+        with pytest.raises(MCPError) as caught:
+            await client.read_resource(uri)
+        return caught.value.error
+
+    error = in_process(opened(desk), talk)
+    assert error.code == types.INVALID_PARAMS
+    assert problem in error.message
+    assert fence.OPEN not in error.message
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+def test_prompts_are_listed_and_filled(desk: Desk, mode: str) -> None:
+    """H3, V7: recall quotes what is known, wrap-up asks to remember, and review has what waits with
+    the commands that a person runs."""
+    op = desk.operator()
+    record = op.remember("I live in Lisbon")
+    op.upsert_user_profile({"name": "Ana"}, [record.id])
+    waiting = desk.agent().propose_profile("city", "Lisbon", "said so", [record.id])
+
+    async def talk(client: Client) -> Any:
+        names = [one.name for one in (await client.list_prompts()).prompts]
+        recall = await prompted(client, "recall", goal="what is my name?")
+        return names, [recall, *[await prompted(client, name) for name in ("wrap-up", "review")]]
+
+    names, (recall, wrap_up, review) = in_process(opened(desk), talk, mode)
+    assert names == ["recall", "wrap-up", "review"]
+    assert (recall.count(fence.OPEN), "name: Ana" in recall) == (1, True)
+    assert "`remember`" in wrap_up
+    assert f"`lamina review confirm {waiting.id}`" in review
+    assert "| city: Lisbon" in review
+
+
+@every(
+    ("name", "arguments", "problem"),
+    [
+        ("wrapup", {}, "there are recall, wrap-up, review; did you mean wrap-up?"),
+        ("recall", {}, "recall needs goal: what you are about to do"),
+        ("recall", {"goal": " "}, "recall needs goal"),
+        ("review", {"id": "x"}, "review has no argument 'id'; it takes none"),
+    ],
+)
+def test_a_prompt_that_cannot_be_filled(
+    desk: Desk, name: str, arguments: dict[str, str], problem: str
+) -> None:
+    """H3: what is wrong with a prompt is said in our words."""
+
+    async def talk(client: Client) -> types.ErrorData:
+        with pytest.raises(MCPError) as caught:
+            await client.get_prompt(name, arguments)
+        return caught.value.error
+
+    assert problem in in_process(opened(desk), talk).message
+
+
+def test_kinds_of_a_home_are_in_the_schema(tmp_path: Path) -> None:
+    """H3, R5: a client sees every kind that `remember` takes, those of the settings too; one that
+    cannot be read does not keep the server from starting."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+
+    async def kinds(client: Client) -> Any:
+        remember, *_ = (await client.list_tools()).tools
+        return remember.input_schema["properties"]["kind"]["enum"]
+
+    (home / "config.toml").write_text('[kinds]\nextra = ["recipe"]\n')
+    assert over_pipes(home, kinds) == [*KINDS, "recipe"]
+    (home / "config.toml").write_text("nonsense")
+    assert over_pipes(home, kinds) == [*KINDS]
 
 
 def test_what_the_failsafe_keeps_is_told(desk: Desk) -> None:
@@ -195,12 +371,12 @@ def test_the_schemas_are_pinned() -> None:
             "name": tool.name,
             "title": tool.title,
             "description": tool.description,
-            "input": schema(tool.arguments),
+            "input": published(tool.arguments),
             "output": schema(tool.answer),
             "reads_only": tool.reads_only,
             "idempotent": tool.idempotent,
         }
-        for tool in tools.tools().values()
+        for tool in (*tools.BASIC, *tools.MORE)
     ]
     shown = json.dumps(listed, indent=2, ensure_ascii=False) + "\n"
     if os.environ.get("LAMINA_GOLDEN") == "write":
@@ -217,9 +393,7 @@ def test_the_list_is_what_clients_need(desk: Desk) -> None:
         assert tool.description
         assert tool.annotations.destructive_hint is False
         assert tool.annotations.open_world_hint is False
-        assert tool.annotations.read_only_hint == (
-            tool.name in ("search", "recall_context", "status")
-        )
+        assert tool.annotations.read_only_hint == (tool.name in READING)
         for shown in (tool.input_schema, tool.output_schema):
             jsonschema.Draft202012Validator.check_schema(shown)
             assert shown["type"] == "object"
@@ -449,7 +623,27 @@ def blocks(language: str) -> list[str]:
 
 def test_every_tool_is_on_the_page() -> None:
     """H3: whoever reads docs/mcp.md knows all tools, and no other."""
-    assert re.findall(r"^\| `(\w+)` \|", PAGE.read_text("utf-8"), re.M) == TOOLS
+    known = [tool.name for tool in (*tools.BASIC, *tools.MORE)]
+    table = PAGE.read_text("utf-8").partition("| tool |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.M) == known
+
+
+def test_the_page_says_what_the_list_costs() -> None:
+    """H3: the tokens on docs/mcp.md are those of the list as it is; about 4.3 characters of it
+    are one token."""
+    rows = re.findall(
+        r"^\| `(basic|full)`.*\| (\d+) \| ([\d,]+) \|$", PAGE.read_text("utf-8"), re.M
+    )
+    lists = {"basic": tools.BASIC, "full": (*tools.BASIC, *tools.MORE)}
+    assert [name for name, _, _ in rows] == [*lists]
+    for name, number, tokens in rows:
+        shown = [
+            {"name": one.name, "description": one.description, "schema": published(one.arguments)}
+            for one in lists[name]
+        ]
+        characters = len(json.dumps(shown, separators=(",", ":")))
+        assert int(number) == len(lists[name])
+        assert abs(characters / int(tokens.replace(",", "")) - 4.3) < 0.2
 
 
 def test_the_configurations_on_the_page_are_ready_to_paste() -> None:

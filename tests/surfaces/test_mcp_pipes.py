@@ -208,7 +208,7 @@ def test_a_store_that_is_busy_is_told_in_time(tmp_path: Path) -> None:
             raw.send(call(2, "remember", content="two"))
             answer = raw.receive()
         assert (answer["id"], answer["result"]["isError"]) == (2, True)
-        error = answer["result"]["structuredContent"]["error"]
+        error = json.loads(answer["result"]["content"][0]["text"])["error"]
         assert (error["code"], "within 0.5 seconds" in error["message"]) == (
             "store_unavailable",
             True,

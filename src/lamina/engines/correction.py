@@ -4,16 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lamina.engines import facts
+from lamina.engines import facts, profile, review
 from lamina.engines.claims import Claim, Turn, attributes
 from lamina.engines.claims.extraction import extract
 from lamina.engines.facts import Fact
-from lamina.errors import InvalidInput
+from lamina.errors import InvalidInput, Refused
+from lamina.model import slots
+from lamina.model.record import Layer, Record
 from lamina.text.words import normalise, shown
 
 RULE = "corrected"
 MARK = "\0"  # stands for the value in a sentence
 NAMING = frozenset({"name", "nickname"})  # a value of these may begin with the subject's name
+
+
+def check(record: Record, given: str) -> None:
+    """Raise unless a record can be corrected, and by this text."""
+    review.check_active(record, "corrected")
+    check_kind(record)
+    if slots.world_entry(record) is not None or record.layer is Layer.WORKING:
+        raise Refused(
+            f"the record {record.id} is in {record.layer} memory, where nothing is proposed;"
+            " ask the person who keeps it"
+        )
+    if facts.is_fact(record):
+        read(facts.fact_of(record), given)
+    elif record.layer is Layer.PROFILE:
+        profile.read(str(record.metadata["profile_key"]), given)
+
+
+def check_kind(record: Record) -> None:
+    """Raise for a record that sums up others: these are what is right or wrong."""
+    if profile.project_name(record) is not None:
+        raise Refused(
+            f"the record {record.id} sums up a project; roll it back, or remember what is so and"
+            " compress"
+        )
+
+
+def sentence(record: Record, given: str) -> str:
+    """Write the correction of a fact as a sentence."""
+    claim = read(facts.fact_of(record), given)
+    return attributes.sentence(claim.subject, claim.attribute, claim.value, negated=claim.negated)
 
 
 def read(fact: Fact, given: str) -> Claim:

@@ -318,6 +318,21 @@ def _implied(values: Mapping[str, Value]) -> dict[str, Value]:
     return {}
 
 
+def typed(name: str, text: str) -> Any:
+    """Read the value of a setting as a person types it, or as a variable has it, and check it."""
+    if (setting := TABLE.get(name)) is None:
+        hint = meant(name, TABLE) or "; `lamina config` lists them"
+        raise InvalidInput(f"there is no setting {shown(name)}{hint}")
+    return _checked(name, _from_text(setting, text), "config set").value
+
+
+def by_name(text: str) -> dict[str, Any]:
+    """Read TOML as values by the names of settings, unchecked."""
+    import tomllib
+
+    return _flat(tomllib.loads(text))
+
+
 def shown_value(value: Any) -> str:
     """Write a value as the file or the environment has it, but for a password in an address."""
     if isinstance(value, str):

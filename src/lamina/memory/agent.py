@@ -388,6 +388,16 @@ class Memory:
         self._scope.changed(1)
         return record
 
+    def propose_correction(self, record_id: str, text: str, reason: str) -> Record:
+        """Propose that a record says something else; an operator confirms or rejects that.
+
+        For a fact, `text` is a whole sentence or the bare value; for the profile, the value.
+        """
+        record = self._scope.visible("propose_correction", record_id)
+        proposal = self._parts.proposals.propose_correction(record, text, reason)
+        self._scope.changed(1)
+        return proposal
+
     def request_forget(self, record_id: str, reason: str) -> Record:
         """Ask a person to forget a record; the request waits with the proposals."""
         record = self._scope.visible("request_forget", record_id)

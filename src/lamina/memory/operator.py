@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lamina.memory.agent import Memory
+from lamina.memory.misuse import unknown_argument
 from lamina.memory.refusals import recorded
 from lamina.model import rules
 from lamina.model.record import Event, Record
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from lamina.store.tables.reads import Read
     from lamina.store.tables.refusals import Refusal
     from lamina.store.upkeep.verify import Progress, Report
+
+BOUNDS = ("layers", "older_than_days", "importance_below", "tags", "states")
 
 
 @recorded
@@ -176,11 +179,11 @@ class Operator(Memory):
         Bounds are `layers`, `older_than_days`, `importance_below`, `tags` (any of them) and
         `states` (active).
         """
-        return self._parts.lifecycle.prune(dry_run, bounds)
+        return self._parts.lifecycle.prune(dry_run, _known("prune", bounds))
 
     def prunable(self, limit: int = 20, **bounds: Any) -> dict[str, Any]:
         """Count what `prune` would archive, and show the newest of it."""
-        return self._parts.lifecycle.prunable(limit, bounds)
+        return self._parts.lifecycle.prunable(limit, _known("prunable", bounds))
 
     def archives(self) -> list[File]:
         """List the files of the archive, newest first."""
@@ -295,3 +298,11 @@ class Operator(Memory):
         dry run reports what would happen.
         """
         return self._parts.exchange.import_(path, trust, progress, format, on_conflict, dry_run)
+
+
+def _known(verb: str, bounds: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return bounds to prune within, if all of them are some."""
+    for name in bounds:
+        if name not in BOUNDS:
+            raise unknown_argument(verb, name, BOUNDS)
+    return bounds

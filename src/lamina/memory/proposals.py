@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from lamina.engines import profile, review
+from lamina.engines import correction, facts, profile, review
 from lamina.errors import Conflict, InvalidInput, Refused
 from lamina.memory import review_queue
 from lamina.memory.review_queue import Queue, entry
 from lamina.memory.scope import Part
 from lamina.model import rules, slots
 from lamina.model.record import Draft, Event, Layer, Record, Role, State
-from lamina.model.rejection import replaced_ids
+from lamina.model.rejection import ENDS, replaced_ids
 from lamina.store.core.transaction import EVERY, Transaction
 from lamina.store.tables.records import Filter, Row
+from lamina.text.words import normalise
 
 if TYPE_CHECKING:
     from lamina.engines.compaction import Group
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 QUARANTINE = "revoke"
 PROPOSE = "profile.propose"
 POSSIBLE = "possible"
+CORRECTION = "correction"  # the origin of what is proposed in place of a fact
 
 
 class Proposals(Part):
@@ -64,6 +66,26 @@ class Proposals(Part):
             if same is None:
                 return transaction.insert([made])[0]
             return self._joined(transaction, same, made)
+
+    def propose_correction(self, record: Record, text: str, reason: str) -> Record:
+        """Propose another text in the place of a record. Proposing the same again adds nothing."""
+        why, right = rules.reason(reason), rules.content(text)
+        correction.check(record, right)
+        if record.layer is Layer.PROFILE:
+            key = str(record.metadata["profile_key"])
+            value = profile.read(key, right)
+            return self.propose_profile(key, value, why, record.evidence or (record.id,))
+        made = self._in_place_of(record, right, why)
+        with self._store.change(
+            self._scope.actor, "correct.propose", self._scope.clock(), note={"reason": why}
+        ) as transaction:
+            said = normalise(made.content)
+            for waiting in self._waiting(record.layer):
+                if replaced_ids(waiting) == [record.id] and normalise(waiting.content) == said:
+                    return waiting
+            made = transaction.derived(made)
+            transaction.guard.refuse_rejected(made)
+            return transaction.insert([made])[0]
 
     def request_forget(self, record: Record, reason: str) -> Record:
         """Ask a person to forget a record. Asking again adds nothing."""
@@ -263,6 +285,25 @@ class Proposals(Part):
             Layer.PROFILE, self._scope.draft({**item, "evidence": list(evidence)})
         )
         return structs.replace(made, state=State.CONSTRAINED)
+
+    def _in_place_of(self, record: Record, text: str, reason: str) -> Draft:
+        """Draft a text that would replace a record; one in place of a fact is read anew."""
+        kept = {name: one for name, one in record.metadata.items() if name not in facts.FIELDS}
+        if facts.is_fact(record):
+            kept["origin"] = CORRECTION
+            text = correction.sentence(record, text)
+        item = {
+            "content": text,
+            "kind": record.kind,
+            "tags": record.tags,
+            "importance": record.importance,
+            "evidence": list(record.evidence),
+            "speaker": record.speaker,
+            "session": record.session,
+            "metadata": {**kept, ENDS: [record.id], "reason": reason},
+        }
+        made = rules.in_layer(record.layer, self._scope.draft(item))
+        return structs.replace(made, state=State.CONSTRAINED, user=record.user)
 
     def _of_group(self, group: Group) -> Draft:
         item: dict[str, Any] = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
-from lamina.engines import correction, facts, profile, review
+from lamina.engines import correction, facts, review
 from lamina.engines.claims import attributes
 from lamina.engines.decision import Effect
 from lamina.engines.review import VersionedRecord
@@ -260,11 +260,7 @@ class Reviews(Part):
     ) -> Record:
         """Replace a record by one with another text, within a decision."""
         review.check_active(record, "corrected")
-        if profile.project_name(record) is not None:
-            raise Refused(
-                f"the record {record.id} sums up a project; roll it back, or remember what is"
-                " so and compress"
-            )
+        correction.check_kind(record)
         if facts.is_fact(record):
             return self._corrected_fact(transaction, record, content)
         said, metadata = review.corrected(record, content, reason)

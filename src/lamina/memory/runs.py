@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from lamina.errors import InvalidInput, Refused
+from lamina.memory.misuse import explained
 from lamina.model import rules
 from lamina.model.record import Draft, Hits, Layer, Record, State
 from lamina.store.tables import records
@@ -23,6 +24,7 @@ LONGEST = 2000
 ERASED_TASK = "an erased task"
 
 
+@explained
 class Run:
     """A task in progress.
 

@@ -215,7 +215,7 @@ def content(value: object, limit: int = MAX_CONTENT_BYTES) -> str:
         raise InvalidInput(f"content has {size:,} bytes; the limit is {allowed}")
     hashing.check_text(value, "content")
     if not words.is_visible(value):
-        raise InvalidInput("content is empty: it has no visible character")
+        raise InvalidInput("content is empty: it has no visible character; give a text")
     return str.__str__(value)
 
 
@@ -242,7 +242,8 @@ def several(values: Collection[Any] | None, name: str) -> tuple[Any, ...]:
 def tags(values: object) -> tuple[str, ...]:
     """Check tags: stripped, lower-cased and deduplicated in their order, without blank ones."""
     if isinstance(values, str) or not isinstance(values, (list, tuple, Collection)):
-        raise InvalidInput(f"tags {words.shown(values)} is not a list of texts")
+        value = words.shown(values)
+        raise InvalidInput(f"tags {value} is not a list of texts; write [{value}]")
     if len(values) > MAX_TAGS:
         raise InvalidInput(f"{len(values)} tags are too many; {MAX_TAGS} are allowed")
     return tuple(dict.fromkeys(tag(value) for value in in_order(values) if not is_blank(value)))
@@ -522,7 +523,8 @@ class Drafter:
                 continue
             if name not in self._checks:
                 unknown, known = words.shown(name), ", ".join(self._checks)
-                problem = f"unknown field {unknown}; known are {known}"
+                hint = words.meant(str(name), self._checks)
+                problem = f"unknown field {unknown}; known are {known}{hint}"
                 raise InvalidInput(problem, unknown=unknown)
             field, check = self._checks[name]
             if field in fields:

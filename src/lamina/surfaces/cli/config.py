@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 from click.shell_completion import get_completion_class
 
 from lamina.errors import InvalidInput
-from lamina.home import settings
+from lamina.home import settings, settings_file
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.invocation import Invocation, command
 
 
-@command("config", "lamina config")
-def config(invocation: Invocation) -> None:
-    """Show every setting, its value, and where the value comes from."""
+def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the name of a setting in a shell."""
+    return [name for name in settings.TABLE if name.startswith(incomplete)]
+
+
+@click.group(invoke_without_command=True, epilog="Example:  lamina config set maintenance auto")
+@click.option("--json", "json_", is_flag=True, help="print JSON for programs")
+@click.pass_context
+def config(context: click.Context, json_: bool) -> None:
+    """Show every setting, its value, and where the value comes from; or set one in config.toml."""
+    context.obj.json = context.obj.json or json_
+    if context.invoked_subcommand is None:
+        _show(context.obj)
+
+
+def _show(invocation: Invocation) -> None:
     chosen = settings.load(invocation.home.path).values.values()
     if invocation.json:
-        output.show_json(
-            [
-                {
-                    "name": one.setting.name,
-                    # A text may hold a password, which is not shown.
-                    "value": settings.shown_value(one.value)
-                    if isinstance(one.value, str)
-                    else one.value,
-                    "origin": one.origin,
-                    "help": one.setting.help,
-                }
-                for one in chosen
-            ]
-        )
+        output.show_json([_plain(one) for one in chosen])
         return
     rows = [
         (one.setting.name, settings.shown_value(one.value), one.origin, one.setting.help)
@@ -37,6 +39,45 @@ def config(invocation: Invocation) -> None:
     ]
     columns = ("setting", "value", "from", "meaning")
     output.table(columns, rows, wide="meaning", wraps=("value", "meaning"))
+
+
+def _plain(one: settings.Value) -> dict[str, Any]:
+    # A text may hold a password, which is not shown.
+    value = settings.shown_value(one.value) if isinstance(one.value, str) else one.value
+    name, meaning = one.setting.name, one.setting.help
+    return {"name": name, "value": value, "origin": one.origin, "help": meaning}
+
+
+@command("set", "lamina config set sleep.sure 70", under=config)
+@click.argument("name", shell_complete=_complete)
+@click.argument("value")
+def config_set(invocation: Invocation, name: str, value: str) -> None:
+    """Set NAME to VALUE in config.toml; several values are separated by commas."""
+    invocation.check_operator("config set")
+    settings_file.change(invocation.home.path, {name: settings.typed(name, value)})
+    _show_changed(invocation, name)
+
+
+@command("unset", "lamina config unset sleep.sure", under=config)
+@click.argument("name", shell_complete=_complete)
+def config_unset(invocation: Invocation, name: str) -> None:
+    """Take NAME out of config.toml, so that its default holds again."""
+    invocation.check_operator("config unset")
+    settings_file.change(invocation.home.path, {name: None})
+    _show_changed(invocation, name)
+
+
+def _show_changed(invocation: Invocation, name: str) -> None:
+    """Show the value that holds now: the environment goes over the file."""
+    now = settings.load(invocation.home.path).values.get(name)
+    if now is None:  # the file had a name that is no setting
+        click.echo(f"{name} is no setting, and is not in the file any more")
+    elif invocation.json:
+        output.show_json(_plain(now))
+    else:
+        click.echo(f"{name} = {settings.shown_value(now.value)}  (from {now.origin})")
+        if now.origin == now.setting.variable:
+            output.attention(f"{now.origin} in the environment goes over the file", err=True)
 
 
 @command("completion", 'eval "$(lamina completion bash)"')

@@ -25,6 +25,7 @@ def context(invocation: Invocation, goal: str, max_chars: int, shared_by: str | 
     """Print what profile, procedures and facts say about GOAL, fenced for a model to read.
     Exits with 4 for nothing.
     """
+    options.check_asked(goal, "GOAL")
     made = invocation.viewer(shared_by).memory_context(goal, max_chars=max_chars)
     invocation.tells_outage = not made.is_whole
     if invocation.json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -263,6 +264,11 @@ class Command(click.Command):
 
     def invoke(self, context: click.Context) -> None:
         context.exit(super().invoke(context) or 0)
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the first sentence whole, however long: a list breaks it into lines."""
+        first, _, _ = inspect.cleandoc(self.help or "").partition("\n\n")
+        return " ".join(first.split()).partition(". ")[0].removesuffix(".")
 
 
 def command(

@@ -5,7 +5,6 @@ The commands are in the files beside this one, each named after its command.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import shlex
@@ -29,7 +28,7 @@ from lamina.surfaces.cli.invocation import (
     EXIT_USAGE,
     Invocation,
 )
-from lamina.text.words import reveal
+from lamina.text.words import meant, reveal, shown
 
 # The commands of each file.
 FILES: Mapping[str, tuple[str, ...]] = {
@@ -76,6 +75,8 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "world": ("world",),
 }
 FILE_OF = {name: file for file, names in FILES.items() for name in names}
+PLAIN = {"a valid integer": "a whole number", "a valid float": "a number"}
+SURPLUS = "Got unexpected extra argument"
 WITH_VALUE = ("--home", "--agent", "--user")
 
 
@@ -106,19 +107,22 @@ class Program(click.Group):
             self._load(name)
         return super().list_commands(context)
 
-    def resolve_command(
-        self, context: click.Context, words: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is meant; for an unknown one, suggest those that look like it."""
-        try:
-            return super().resolve_command(context, words)
-        except click.UsageError as error:
-            similar = difflib.get_close_matches(words[0], {*FILE_OF, *self.commands}, 3)
-            if not similar:
-                raise
-            # In the group `memory` too these are what the program itself takes.
-            typed = " or ".join(similar if self is cli else (f"lamina {one}" for one in similar))
-            raise click.UsageError(f"{error.message} Did you mean {typed}?", context) from None
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands by section, from a table: none has to be imported for that."""
+        from lamina.surfaces.cli.sections import LINES, SECTIONS
+
+        names = {*self._names, *self.commands}
+        width = max(map(len, names))
+        others = self._described(context, sorted(name for name in names if name not in LINES))
+        for title, lines in {**SECTIONS, "Other": others}.items():
+            if rows := [(f"{name:<{width}}", lines[name]) for name in lines if name in names]:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    def _described(self, context: click.Context, names: Sequence[str]) -> dict[str, str]:
+        """Describe commands by their own help."""
+        found = {name: self.get_command(context, name) for name in names}
+        return {name: one.get_short_help_str() for name, one in found.items() if one is not None}
 
     def _load(self, name: str) -> None:
         module = importlib.import_module(f"lamina.surfaces.cli.{FILE_OF[name]}")
@@ -128,15 +132,15 @@ class Program(click.Group):
 
 
 @click.group(
-    cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=Program,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="`lamina COMMAND --help` explains a command, with an example.",
 )
 @click.option(
-    "--home", type=click.Path(path_type=Path), help="folder of all memories [LAMINA_HOME]"
+    "--home", type=click.Path(path_type=Path), help="the folder of all memories [LAMINA_HOME]"
 )
-@click.option("--agent", help="whose memory [LAMINA_AGENT, default]")
-@click.option(
-    "--user", help="only memories of this person, and records without a user [LAMINA_USER]"
-)
+@click.option("--agent", help="whose memory; `default` if not set [LAMINA_AGENT]")
+@click.option("--user", help="only memories of this person, or of nobody [LAMINA_USER]")
 @click.option("--json", "json_", is_flag=True, help="print JSON for programs")
 @click.version_option(__version__, prog_name="lamina")
 @click.pass_context
@@ -195,13 +199,74 @@ def _with_advice(error: click.ClickException, words: Sequence[str]) -> click.Cli
     """Add to an error of usage what to type instead, if that can be said."""
     if not isinstance(error, click.UsageError) or error.ctx is None:
         return error
-    if isinstance(error, click.NoSuchOption):
+    if isinstance(error, click.MissingParameter):
+        advice = _advice_for_missing(error)
+    elif isinstance(error, click.BadParameter):
+        advice = _advice_for_value(error)
+    elif isinstance(error, click.NoSuchCommand):
+        advice = _advice_for_command(error.command_name, error.ctx)
+    elif isinstance(error, click.NoSuchOption):
         advice = _advice_for_option(error.option_name, words, error.ctx)
-    elif error.message.startswith("Got unexpected extra argument") and _takes_text(error.ctx):
-        advice = f"{error.message}; put a text of several words in quotes"
+    elif error.message.startswith(SURPLUS):
+        advice = _advice_for_surplus(error.message, error.ctx)
     else:
         advice = None
     return click.UsageError(advice, error.ctx) if advice else error
+
+
+def _advice_for_command(name: str, context: click.Context) -> str | None:
+    """Suggest the command that is meant, or say which there are."""
+    group = context.command
+    if isinstance(group, Program):
+        from lamina.surfaces.cli.sections import suggestion
+
+        # In the group `memory` too, any command of the program may be meant.
+        known = {*FILE_OF, *cli.commands}
+        return f"there is no command {shown(name)}; {suggestion(name, known, context.command_path)}"
+    if not isinstance(group, click.Group):
+        return None
+    names = group.list_commands(context)
+    problem = f"`{context.command_path}` has no command {shown(name)}"
+    return f"{problem}; it has {', '.join(names)}{meant(name, names)}"
+
+
+def _advice_for_surplus(message: str, context: click.Context) -> str:
+    """Say what to do with words that a command does not take."""
+    surplus = reveal(message.partition("(")[2].removesuffix(")"))
+    problem = f"`{context.command_path}` does not take {surplus}"
+    if _takes_text(context):
+        return f"{problem}; put a text of several words in quotes"
+    return f"{problem}; `{context.command_path} --help` shows what it takes"
+
+
+def _advice_for_missing(error: click.MissingParameter) -> str | None:
+    """Say what a command needs, with its example."""
+    assert error.ctx is not None
+    command, parameter = error.ctx.command, error.param
+    if parameter is None:
+        return None
+    name = _name(parameter)
+    example = (command.epilog or "").removeprefix("Example:").strip()
+    return f"`{error.ctx.command_path}` needs {name}" + (f", such as: {example}" if example else "")
+
+
+def _advice_for_value(error: click.BadParameter) -> str | None:
+    """Say in plain words which value is wrong."""
+    if error.param is None:
+        return None
+    problem = error.message.removesuffix(".")
+    for theirs, ours in PLAIN.items():
+        problem = problem.replace(theirs, ours)
+    kind = error.param.type
+    choices = [str(one) for one in kind.choices] if isinstance(kind, click.Choice) else []
+    given = problem.removeprefix("'").partition("'")[0]
+    return f"{_name(error.param)}: {problem}{meant(given, choices)}"
+
+
+def _name(parameter: click.Parameter) -> str:
+    """Name a parameter as it is typed."""
+    is_argument = isinstance(parameter, click.Argument)
+    return parameter.human_readable_name if is_argument else parameter.opts[0]
 
 
 def _advice_for_option(name: str, words: Sequence[str], context: click.Context) -> str | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import closing
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lamina.errors import Refused
+from lamina.errors import LaminaError, Refused
 from lamina.home import extras
 from lamina.home.folder import agent_name, user_name
+from lamina.home.settings import load
 from lamina.memory.agent import Memory
 from lamina.model.clock import system_clock
 from lamina.model.record import Actor, Role, Trust
@@ -53,10 +54,23 @@ UPKEEP = timedelta(minutes=1)  # between two looks at what is due
     help="of a call",
 )
 @click.option(
+    "--tools",
+    "choice",
+    type=click.Choice(["basic", "full"]),
+    default="full",
+    show_default=True,
+    help="basic: remember, search, recall, propose; full: facts, corrections and more",
+)
+@click.option(
     "--untrusted", is_flag=True, help="trust what is remembered here as little as text from outside"
 )
 def mcp(
-    invocation: Invocation, over_http: bool, port: int, seconds: float, untrusted: bool
+    invocation: Invocation,
+    over_http: bool,
+    port: int,
+    seconds: float,
+    choice: str,
+    untrusted: bool,
 ) -> None:
     """Serve the memory as tools (Model Context Protocol) until the client closes its pipe.
 
@@ -74,7 +88,8 @@ def mcp(
 
     keeper = HandleWorker(lambda: invocation.agent_handle(SURFACE), seconds, _upkeep(invocation))
     try:
-        made = server.make_server(keeper, tools.tools(Trust.EXTERNAL if untrusted else None))
+        chosen = tools.tools(Trust.EXTERNAL if untrusted else None, choice)
+        made = server.make_server(keeper, chosen, _more_kinds(invocation))
         if over_http:
             _listen(invocation, keeper, made, port, seconds)
         else:
@@ -84,6 +99,15 @@ def mcp(
             stdio.run(made)
     finally:
         keeper.close()
+
+
+def _more_kinds(invocation: Invocation) -> Collection[str]:
+    """List the kinds that this home adds; if that cannot be read, the first call says why."""
+    try:
+        kinds: Collection[str] = load(invocation.home.path)["kinds.extra"]
+    except LaminaError:
+        return ()
+    return kinds
 
 
 def _listen(

@@ -55,6 +55,14 @@ def text(name: str, help: str) -> Callable[[Function], Function]:
     return decorate
 
 
+def check_asked(text: str, name: str) -> None:
+    """Refuse a question without a word: that nothing is found would say nothing."""
+    if not text.strip():
+        raise InvalidInput(
+            f"{name} is empty; say what to look for, or `lamina list` shows what is new"
+        )
+
+
 def complete_kind(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Complete a kind in a shell."""
     return [kind for kind in KINDS if kind.startswith(incomplete)]

@@ -57,6 +57,7 @@ def search(
     """Find memories that answer QUERY.
     Without a match it says so and exits with 4; with 5 if the store cannot be read.
     """
+    options.check_asked(query, "QUERY")
     filters |= {"metadata": options.metadata_from(metadata), "states": states or None}
     hits = invocation.viewer(shared_by).search(query, **filters)
     invocation.tells_outage = not hits.is_whole

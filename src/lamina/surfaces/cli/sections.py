@@ -1,0 +1,128 @@
+"""The commands by section, each with one line that fits a narrow terminal, and the words that
+people try for them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+# A line for a command that is not there is not shown.
+SECTIONS: Mapping[str, Mapping[str, str]] = {
+    "Remember and find": {
+        "remember": "store a memory",
+        "capture": "store each message on standard input as a request",
+        "search": "find memories that answer a question",
+        "context": "print what is known for a task, for a model to read",
+        "list": "list memories, newest first",
+        "inspect": "show everything about one memory",
+        "pending": "list what waits for an answer, and days that have come",
+        "recap": "sum up the last session of a project",
+        "archive": "find and bring back what was archived",
+    },
+    "Review": {
+        "review": "decide on proposals, one by one or by id",
+        "correct": "replace the text of a memory by the right one",
+        "forget": "hide a memory; undo brings it back",
+        "rollback": "take a memory back, and restore what it replaced",
+        "undo": "take back a decision",
+        "revoke": "put all that came from a source up for review again",
+        "audit": "show who did what and when, and verify the trail",
+    },
+    "Facts and profile": {
+        "facts": "show what is known about a person or a thing",
+        "timeline": "draw what holds and what held over time",
+        "profile": "show the profile of a user, or propose a value",
+        "project": "show where projects stand",
+        "semantic": "find facts that could be one, and propose that",
+        "procedural": "find procedures that are the same, and propose one",
+        "world": "keep the tools and integrations that an agent knows",
+        "importance": "explain and learn what is important",
+    },
+    "Upkeep": {
+        "status": "show what is stored, and what needs attention",
+        "doctor": "check the installation, the home and the store",
+        "sleep": "learn facts and preferences from conversations",
+        "promote": "promote what deserves it, archive what is past its time",
+        "compress": "sum up old memories in the profile and in projects",
+        "prune": "move memories of any layer to the archive",
+        "run": "run the scheduled jobs until stopped",
+        "runs": "list and close runs that were left open",
+        "erase": "erase memories for good, with every copy in the home",
+        "erasures": "list erasures, and show their certificates",
+        "failsafe": "show and store what waits in the fail-safe",
+        "index": "compute the vectors that are missing",
+        "reindex": "rebuild the full-text index",
+    },
+    "Agents and sharing": {
+        "agents": "list the agents of this home",
+        "grant": "let another agent read a part of this memory",
+        "grants": "list what other agents may read",
+        "revoke-grant": "end a grant",
+        "shared": "list what other agents share with this one",
+    },
+    "Serve and connect": {
+        "install": "connect a coding agent: tools, hooks and instructions",
+        "uninstall": "undo that",
+        "mcp": "serve the memory as tools (Model Context Protocol)",
+        "serve": "serve the console and the HTTP API, which only read",
+        "hook": "answer one event of a coding agent",
+        "token": "make, list and revoke tokens for programs",
+        "mirror": "keep copies in JSONL files, ChromaDB or Weaviate",
+    },
+    "Files": {
+        "import": "take in an export, or a file of another program",
+        "export": "write all memories with their history as JSON",
+        "backup": "copy the store as it is now",
+        "restore": "replace the store by a backup",
+        "migrate": "move memories to PostgreSQL, or back into files",
+    },
+    "Settings": {
+        "init": "choose the agent, whose memory it is, and jobs",
+        "config": "show, set and unset settings",
+        "key": "set or remove the key that operators need",
+        "model": "list and fetch models that search by meaning",
+        "demo": "show what Lamina does, in a home of its own",
+        "completion": "print the script that completes commands in a shell",
+        "memory": "the same commands, as users of Skylattice type them",
+    },
+}
+LINES: Mapping[str, str] = {name: line for part in SECTIONS.values() for name, line in part.items()}
+
+# What people type who know other programs, and the commands that do it here. A word that looks
+# like a command needs no entry.
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("add", "save", "store", "note", "put", "new", "write"), ("remember",)),
+    **dict.fromkeys(("ask", "find", "query", "recall", "grep", "lookup"), ("search",)),
+    **dict.fromkeys(("delete", "remove", "rm", "del", "drop"), ("forget", "erase")),
+    **dict.fromkeys(("get", "show", "view", "read", "cat", "open"), ("inspect", "list")),
+    **dict.fromkeys(("ls", "all", "recent", "browse", "dump"), ("list", "export")),
+    **dict.fromkeys(("stats", "info", "health", "count", "ping"), ("status", "doctor")),
+    **dict.fromkeys(("edit", "update", "change", "fix", "replace"), ("correct",)),
+    **dict.fromkeys(("approve", "accept", "confirm", "reject", "proposals"), ("review",)),
+    **dict.fromkeys(("log", "history", "events", "trail", "verify"), ("audit",)),
+    **dict.fromkeys(("set", "settings", "configure", "setup", "init"), ("config",)),
+    **dict.fromkeys(("start", "server", "daemon", "web", "ui", "console"), ("serve", "run")),
+    **dict.fromkeys(("connect", "tools", "install", "plugin"), ("mcp",)),
+    **dict.fromkeys(("consolidate", "dream", "learn", "extract"), ("sleep",)),
+    **dict.fromkeys(("clean", "cleanup", "gc", "purge", "vacuum"), ("prune", "erase")),
+    **dict.fromkeys(("user", "users", "me", "whoami", "preferences"), ("profile", "agents")),
+    **dict.fromkeys(("load", "ingest", "upload"), ("import",)),
+    **dict.fromkeys(("share", "permissions", "access"), ("grant",)),
+    **dict.fromkeys(("download", "models", "embed", "embeddings"), ("model", "index")),
+    **dict.fromkeys(("todo", "tasks", "inbox", "due"), ("pending",)),
+    **dict.fromkeys(("prompt", "inject"), ("context",)),
+}
+
+
+def suggestion(word: str, known: Collection[str], program: str = "lamina") -> str:
+    """Say that there is no such command, and which may be meant: by another name, or misspelt."""
+    import difflib
+
+    wanted = word.lower()
+    if wanted in ("help", "version"):
+        return f"did you mean `lamina --{wanted}`?"
+    meant = [name for name in (wanted, *SYNONYMS.get(wanted, ())) if name in known]
+    meant = meant or difflib.get_close_matches(wanted, known, 3)
+    if not meant:
+        return f"`{program} --help` lists those that there are"
+    options = (f"`lamina {name}` ({LINES[name]})" if name in LINES else name for name in meant)
+    return f"did you mean {' or '.join(options)}?"
