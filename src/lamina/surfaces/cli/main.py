@@ -53,6 +53,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "import_": ("import",),
     "importance": ("importance",),
     "index": ("index", "model"),
+    "init": ("init",),
     "install": ("install", "uninstall"),
     "key": ("key",),
     "list": ("list", "inspect"),
