@@ -43,6 +43,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "config": ("config", "completion"),
     "context": ("context",),
     "correct": ("correct", "forget", "rollback", "undo"),
+    "demo": ("demo",),
     "doctor": ("doctor", "reindex"),
     "erase": ("erase", "erasures"),
     "export": ("export",),
