@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 DEMO   := $(VENV)/.demo
 SLOW   := tests/faults tests/property tests/security tests/surfaces/test_console_browser.py tests/surfaces/test_reviewer.py
 
-.PHONY: help demo test test-slow test-console servers clients test-servers check faults soak security mutants bench limits bench-search bench-large bench-retrieval bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-importance docs format clean
+.PHONY: help demo test test-slow test-console servers clients test-servers check faults soak security mutants bench limits bench-search bench-large bench-retrieval bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-importance dist docs format clean
 help:    ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 17
 
@@ -23,7 +23,7 @@ $(DEMO): pyproject.toml constraints.txt
 	@touch $(DEMO)
 
 demo: $(or $(wildcard $(READY)),$(DEMO))    ## a story told with the product itself
-	$(BIN)/python examples/demo.py
+	$(BIN)/lamina demo
 
 test: $(READY)    ## the tests, in under five minutes
 	$(BIN)/python -m pytest -q -n auto --dist worksteal $(SLOW:%=--ignore=%)
@@ -100,6 +100,9 @@ bench-backends: $(READY)   ## PostgreSQL, Chroma and Weaviate beside SQLite, rea
 
 bench-updates: $(READY)    ## whether the newest comes first when something has changed, before and after sleep
 	$(BIN)/python -m benchmarks.updating
+
+dist: $(READY)    ## wheel and source in dist/, checked, installed into an empty environment, and used from there
+	$(BIN)/python -m tests.dist
 
 docs: $(READY)    ## docs/reference.md and docs/review.svg from the program itself
 	$(BIN)/python docs/generate.py

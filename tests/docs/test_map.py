@@ -117,7 +117,7 @@ def test_nothing_recommends_a_package_of_our_name() -> None:
         *ROOT.glob("*.md"),
         *(ROOT / "docs").glob("*.md"),
         *SOURCE.rglob("*.py"),
-        *(ROOT / "examples").rglob("*.*"),
+        *(ROOT / "plugin").rglob("*.md"),
     ]
     assert [
         path.name for path in pages if advised.search(path.read_text("utf-8", errors="replace"))

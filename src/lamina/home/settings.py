@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from lamina.errors import InvalidInput
+from lamina.errors import InvalidInput, LaminaError
 from lamina.home import ownership
 from lamina.text.words import meant, shown
 
@@ -39,6 +39,11 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 SETTINGS = (
+    Setting(
+        "agent",
+        "default",
+        "whose memory is meant where neither --agent nor LAMINA_AGENT says it",
+    ),
     Setting(
         "audit.reads",
         "buffered",
@@ -73,10 +78,10 @@ SETTINGS = (
     ),
     Setting(
         "maintenance",
-        "off",
-        "whether commands that write, servers and hooks also start the jobs that are due: off,"
-        " or auto",
-        ("off", "auto"),
+        "auto",
+        "whether commands that write, servers and hooks also start the jobs that are due, in the"
+        " background: auto, or off",
+        ("auto", "off"),
     ),
     Setting(
         "mirrors.chroma",
@@ -255,6 +260,12 @@ SETTINGS = (
         "",
         "where memories are kept: a file in the home, or postgresql://user@host/database",
     ),
+    Setting(
+        "user",
+        "",
+        "the person whose memories are meant where neither --user nor LAMINA_USER says it; empty:"
+        " everybody's",
+    ),
 )
 TABLE: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
 
@@ -307,6 +318,19 @@ def load(
     for name, value in (arguments or {}).items():
         values[name] = _checked(name, value, "argument")
     return Settings(values | _implied(values))
+
+
+def stated(home: Path, name: str) -> Any:
+    """Return what `config.toml` says about a setting; None without a word.
+
+    It serves those who choose what to open. Whoever opens it loads all settings, and reports what
+    is wrong with the file.
+    """
+    try:
+        values = _flat(_file(home / FILE_NAME))
+        return _checked(name, values[name], FILE_NAME).value if name in values else None
+    except LaminaError:
+        return None
 
 
 def _implied(values: Mapping[str, Value]) -> dict[str, Value]:

@@ -88,8 +88,12 @@ class Orchestrator:
         *,
         holder: str | None = None,
         is_idle: Callable[[], bool] = lambda: True,
+        is_automatic: bool = True,
     ) -> None:
-        """`work` maps jobs to functions; `report` takes outcomes, and returns its own problem."""
+        """`work` maps jobs to functions; `report` takes outcomes, and returns its own problem.
+
+        `is_automatic` says whether the surfaces start what is due, without anybody's doing.
+        """
         self.holder = holder or jobs.own_name()
         self.timetable = timetable
         self._database = database
@@ -97,6 +101,7 @@ class Orchestrator:
         self._clock = clock
         self._report = report
         self._is_idle = is_idle
+        self._is_automatic = is_automatic
         self._busy = threading.Lock()
         self._held: Lease | None = None  # while jobs run
         self._stop: threading.Event | None = None
@@ -167,7 +172,8 @@ class Orchestrator:
         with self._database.moment() as connection:
             states, lease = jobs.states(connection), jobs.lease(connection)
         running = "" if lease is None or lease.is_free(now, LEASE) else lease.holder
-        return [_outlook(job, states.get(job.name), running, now, since) for job in self._jobs()]
+        found = (_outlook(job, states.get(job.name), running, now, since) for job in self._jobs())
+        return [one if self._is_automatic else _unless_run(one) for one in found]
 
     def _jobs(self) -> list[Job]:
         """List the jobs of the timetable that there is work for."""
@@ -253,6 +259,12 @@ def _outlook(
     )
 
 
+def _unless_run(job: Outlook) -> Outlook:
+    """Take away a next run that nobody will do: no program has run the job of late."""
+    is_run = job.last_run is not None and not job.overdue
+    return job if is_run else msgspec.structs.replace(job, next_run=None)
+
+
 def _words(last: LastRun | None, running: str) -> str:
     """Describe how the last run ended."""
     if last is None:
@@ -291,6 +303,7 @@ class Jobs:
             self._scope.clock,
             self._report,
             is_idle=self._is_idle,
+            is_automatic=self._scope.settings["maintenance"] == "auto",
         )
         return orchestrator
 

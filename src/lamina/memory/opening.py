@@ -71,10 +71,10 @@ def connect(
     """
     now = clocks.checked(clock or clocks.system_clock)
     place = Home(home_path(home))
-    agent = chosen_agent(agent)
+    agent = chosen_agent(agent, place.path)
     name = agent_label(agent) if role is Role.AGENT else local_user()
     who = Actor(role, name if actor is None else rules.label(actor, "actor"), surface)
-    user = chosen_user(user) if scoped else user
+    user = chosen_user(user, place.path) if scoped else user
     user_name(user)  # before anything is made
     values = config.load(place.path, settings)
     try:
@@ -186,7 +186,8 @@ def restore(
     from lamina.memory.operator import Operator
     from lamina.store.upkeep import restore as restoration
 
-    source, place, name = given_path(folder), Home(home_path(home)), chosen_agent(agent)
+    source, place = given_path(folder), Home(home_path(home))
+    name = chosen_agent(agent, place.path)
     told = before_restore(source, agent, home, clock, surface, key).to_dict()
     try:
         # What waits in the fail-safe goes into the store that is there afterwards.
@@ -226,11 +227,8 @@ def begin_anew(
     """
     from lamina.store.upkeep import restore as restoration
 
-    place, name, now = (
-        Home(home_path(home)),
-        chosen_agent(agent),
-        clocks.checked(clock or clocks.system_clock)(),
-    )
+    place, now = Home(home_path(home)), clocks.checked(clock or clocks.system_clock)()
+    name = chosen_agent(agent, place.path)
     actor = Actor(Role.OPERATOR, local_user(), surface)
     _check_key(place, key, actor, name, lambda: now)
     done = restoration.empty(place.agent_folder(name), name, config.load(place.path), actor, now)
@@ -255,7 +253,8 @@ def before_restore(
     """Say what restoring a backup would mean. Nothing is changed or created."""
     from lamina.store.upkeep import restore as restoration
 
-    place, name = Home(home_path(home)), chosen_agent(agent)
+    place = Home(home_path(home))
+    name = chosen_agent(agent, place.path)
     now = clocks.checked(clock or clocks.system_clock)()
     actor = Actor(Role.OPERATOR, local_user(), surface)
     _check_key(place, key, actor, name, lambda: now)
@@ -277,7 +276,10 @@ def refuse(
     ids = [text for text in texts if clocks.is_id(text)]
     if ids:
         who = refusal.actor
-        with suppress(LaminaError), closing(_looking(home, agent, chosen_user(user), who)) as scope:
+        with (
+            suppress(LaminaError),
+            closing(_looking(home, agent, chosen_user(user, home.path), who)) as scope,
+        ):
             refusal = structs.replace(refusal, records=refusals.visible(scope, ids))
     refusals.leave_once(home, agent, refusal)
 
@@ -292,14 +294,18 @@ def _check_key(place: Home, key: str | None, who: Actor, agent: str, clock: Cloc
         raise
 
 
-def chosen_agent(given: str | None = None) -> str:
-    """Choose the agent: as given, as `LAMINA_AGENT` says, or `default`."""
-    return given if given is not None else os.environ.get("LAMINA_AGENT") or "default"
+def chosen_agent(given: str | None, home: Path) -> str:
+    """Choose the agent: as given, as `LAMINA_AGENT` or the settings say, or `default`."""
+    if given is not None:
+        return given
+    return os.environ.get("LAMINA_AGENT") or config.stated(home, "agent") or "default"
 
 
-def chosen_user(given: str | None = None) -> str | None:
-    """Choose the user: as given, or as `LAMINA_USER` says; None for all users."""
-    return given if given is not None else os.environ.get("LAMINA_USER") or None
+def chosen_user(given: str | None, home: Path) -> str | None:
+    """Choose the user: as given, as `LAMINA_USER` or the settings say; None for all users."""
+    if given is not None:
+        return given
+    return os.environ.get("LAMINA_USER") or config.stated(home, "user") or None
 
 
 def home_path(given: Path | str | None = None) -> Path:

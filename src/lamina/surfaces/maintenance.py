@@ -9,12 +9,18 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lamina.errors import LaminaError
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from subprocess import Popen
 
+    from lamina.memory.agent import Memory
     from lamina.memory.jobs import Orchestrator
 
 log = logging.getLogger("lamina")
+LOOK = 60.0  # seconds between two looks of a server at what is due
 
 
 def start_if_due(
@@ -53,3 +59,20 @@ def start_if_due(
     # Unless its end is taken note of, it stays in the table of processes as long as we live.
     threading.Thread(target=process.wait, name="lamina-upkeep", daemon=True).start()
     return process
+
+
+def keep_starting(
+    scheduler: Callable[[], AbstractContextManager[Memory]],
+    home: Path,
+    agent: str,
+    stop: threading.Event,
+) -> None:
+    """Start what is due, now and then, until told to stop; for a thread of a server."""
+    started: Popen[bytes] | None = None
+    while not stop.wait(LOOK):
+        try:
+            with scheduler() as memory:
+                if memory.settings["maintenance"] == "auto":
+                    started = start_if_due(memory.orchestrator(), home, agent, started)
+        except LaminaError as error:  # such as a full disk: it may pass
+            log.warning("the jobs that are due could not be started: %s", error.message)

@@ -133,7 +133,7 @@ def test_a_wrong_argument_is_named(tmp_path: Path, name: str, value: object) -> 
     [
         ("[audit]\nread = 'strict'", r"unknown setting 'audit\.read'; did you mean audit\.reads\?"),
         ("audit = 'strict'", "unknown setting 'audit'"),
-        ("[zebra]\nstripes = 5", "unknown setting 'zebra.stripes'; known are audit.reads"),
+        ("[zebra]\nstripes = 5", "unknown setting 'zebra.stripes'; known are agent, audit.reads"),
         ("[store]\nbusy_timeout_ms = '5'", "not a whole number"),
         ("[audit.reads]\nx = 1", "unknown setting 'audit.reads.x'"),
         ("reads =", "is not valid TOML"),

@@ -5,16 +5,23 @@ from __future__ import annotations
 import click
 
 from lamina.memory.doctor import examine
+from lamina.model.clock import system_clock
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.invocation import EXIT_FAILED, Invocation, command
+from lamina.surfaces.install.check import connections
 
 
 @command("doctor", "lamina doctor")
 def doctor(invocation: Invocation) -> int:
-    """Check the installation, the home and the store. Exits with 1 when something is wrong."""
+    """Check the installation, the home, the store and the connected agents.
+    Exits with 1 when something is wrong.
+    """
     invocation.check_operator("doctor")
     with output.progress("checking") as advance:
-        findings = list(examine(invocation.home, invocation.agent, advance))
+        findings = [
+            *examine(invocation.home, invocation.agent, advance),
+            *connections(invocation.home, invocation.agent, system_clock()),
+        ]
     if invocation.json:
         output.show_json([finding.to_dict() for finding in findings])
     else:

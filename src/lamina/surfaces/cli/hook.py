@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from lamina.errors import LaminaError
+from lamina.home import calls
 from lamina.home.settings import load
 from lamina.memory.agent import Memory
 from lamina.model.clock import system_clock
@@ -81,6 +82,7 @@ def hook(
     is_late = thread.is_alive()
     unkept = call.unkept  # read before anything is reported: the thread goes on
     _write(call.answer())
+    _note_call(invocation, report)
     if is_late:
         report(f"the memory did not answer within {chosen.timeout_ms} ms")
         if unkept and late is None:
@@ -103,6 +105,16 @@ def start_jobs(invocation: Invocation, memory: Memory) -> None:
 
     with invocation.scheduler() as scheduler:
         start_if_due(scheduler.orchestrator(), invocation.home.path, invocation.agent)
+
+
+def _note_call(invocation: Invocation, report: Callable[[str], None]) -> None:
+    """Note that an agent calls its hooks, for `lamina doctor`."""
+    try:
+        calls.note(invocation.home, invocation.agent, calls.HOOK, system_clock())
+    except LaminaError as error:
+        report(error.message)
+    except OSError as error:
+        report(f"{error.filename}: {error.strerror}")
 
 
 def _is_typed() -> bool:

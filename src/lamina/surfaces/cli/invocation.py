@@ -55,6 +55,7 @@ class Invocation:
     def __init__(self, home: Path | None, agent: str | None, user: str | None, json: bool) -> None:
         self.json = json
         self.tells_outage = False  # the answer itself says that the store is away
+        self.starts_jobs = False  # though nothing was written
         self._home = home
         self._agent = agent
         self._user = user
@@ -68,7 +69,7 @@ class Invocation:
 
     @property
     def agent(self) -> str:
-        return chosen_agent(self._agent)
+        return chosen_agent(self._agent, self.home.path)
 
     def memory(self, *, replay: bool = True) -> Memory:
         """Open the handle when a command first needs it, with the authority of the caller."""
@@ -133,7 +134,7 @@ class Invocation:
                 now = system_clock()
                 self.home.log_violation(now, actor, attempt, asked)
                 refusal = Refusal(now, actor, attempt, "access")
-                leave_once(self.home, chosen_agent(), refusal, is_logged=True)
+                leave_once(self.home, chosen_agent(None, self.home.path), refusal, is_logged=True)
                 raise NotFound(f"there is no {what} {shown(asked)} here")
 
     def _refuse_unknown(self) -> None:
@@ -219,7 +220,8 @@ class Invocation:
 
     def _name(self) -> str:
         """Name whoever calls: an agent as such, or the person at this machine."""
-        return agent_label(chosen_agent()) if role() is Role.AGENT else local_user()
+        chosen = chosen_agent(None, self.home.path)
+        return agent_label(chosen) if role() is Role.AGENT else local_user()
 
     def close(self) -> None:
         """Close the handle, and start the jobs that are due if the command wrote something."""
@@ -231,7 +233,8 @@ class Invocation:
         memory.close()
         if memory.wrote and self._is_new and (others := self.other_agents()):
             output.attention(f"this is the first memory of {shown(self.agent)}{others}", err=True)
-        if memory.wrote and memory.settings["maintenance"] == "auto":
+        is_asked = memory.wrote or self.starts_jobs
+        if is_asked and memory.outage is None and memory.settings["maintenance"] == "auto":
             from lamina.surfaces.maintenance import start_if_due
 
             try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lamina.errors import LaminaError, Refused
-from lamina.home import extras
+from lamina.home import calls, extras
 from lamina.home.folder import agent_name, user_name
 from lamina.home.settings import load
 from lamina.memory.agent import Memory
@@ -86,6 +86,7 @@ def mcp(
     from lamina.surfaces.mcp import server, tools
     from lamina.surfaces.mcp.worker import HandleWorker
 
+    calls.note(invocation.home, invocation.agent, calls.TOOLS, system_clock())
     keeper = HandleWorker(lambda: invocation.agent_handle(SURFACE), seconds, _upkeep(invocation))
     try:
         chosen = tools.tools(Trust.EXTERNAL if untrusted else None, choice)

@@ -12,7 +12,7 @@ import click
 
 from lamina.errors import InvalidInput
 from lamina.model.record import Record
-from lamina.surfaces.cli import options, output
+from lamina.surfaces.cli import init, options, output
 from lamina.surfaces.cli.invocation import EXIT_FAILSAFE, Invocation, command
 from lamina.surfaces.cli.times import past
 
@@ -52,6 +52,8 @@ def remember(
 ) -> int:
     """Store TEXT as a memory; with - the text is read from standard input."""
     content = _standard_input() if text == "-" else text
+    if init.can_ask(invocation) and init.is_first(invocation):
+        init.begin(invocation, {})
     fields["metadata"] = options.metadata_from(metadata)
     fields["evidence"] = invocation.evidence(evidence)
     with secrets_unlogged(), _metadata_as_options():

@@ -131,3 +131,6 @@ def jobs_table(jobs: Sequence[Outlook]) -> None:
     output.table(
         columns, rows, wide="outcome", right=("failures",), dispensable=("failures", "every")
     )
+    if any(job.minutes and job.next_run is None for job in jobs):
+        advice = "run `lamina run`, or set maintenance to auto"
+        output.attention(f"nobody runs these jobs: {advice}")

@@ -15,6 +15,7 @@ from lamina.model.clock import system_clock
 from lamina.model.record import Role
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.invocation import Invocation, command
+from lamina.surfaces.maintenance import keep_starting
 
 if TYPE_CHECKING:
     from lamina.surfaces.http.service import Service, Visitor
@@ -49,7 +50,13 @@ def serve(invocation: Invocation, host: str, port: int, remote: tuple[str, ...])
         threading.Thread(
             target=offer_links, args=arguments, name="lamina-links", daemon=True
         ).start()
-    server.run(made, listening)
+    stop = threading.Event()
+    jobs = (invocation.scheduler, invocation.home.path, invocation.agent, stop)
+    threading.Thread(target=keep_starting, args=jobs, name="lamina-jobs", daemon=True).start()
+    try:
+        server.run(made, listening)
+    finally:
+        stop.set()
 
 
 def _surface() -> tuple[Any, Any, type[Service]]:

@@ -35,6 +35,7 @@ def status(invocation: Invocation) -> int:
         report["problems"] += unreported(memory.outage, problems_of_mirrors(memory))
     report["problems"] += problems.recent(invocation.home, invocation.agent, system_clock())
     output.show_json(report) if invocation.json else _show(invocation, report)
+    invocation.starts_jobs = True  # what is shown as due then begins
     return 0 if is_read else EXIT_FAILED
 
 

@@ -66,7 +66,9 @@ def token_create(
     invocation.check_operator("token create")
     made, secret = Tokens(invocation.home.path).create(
         agent if agent is not None else invocation.agent,
-        chosen_user(user if user is not None else context.find_root().params["user"]),
+        chosen_user(
+            user if user is not None else context.find_root().params["user"], invocation.home.path
+        ),
         system_clock(),
         expires=expires,
         name=name,

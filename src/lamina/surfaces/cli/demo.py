@@ -1,26 +1,35 @@
-"""A story told with Lamina itself: a week of memories, a question, a run, and somebody who tampers.
+"""The command that shows what Lamina does: demo.
 
-`make demo` runs it. Everything happens in a folder of its own, which is removed at the end.
+A week of memories, a question, a run, and somebody who tampers. Everything happens in a folder of
+its own, which is removed at the end.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
-import sqlite3
-import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import click
 
 import lamina
-from lamina.surfaces.cli.main import run
+from lamina.errors import Corrupt
+from lamina.model.clock import system_clock
+from lamina.surfaces.cli.invocation import Invocation, command
 
-MONDAY = datetime.now(UTC).replace(hour=7, minute=0, second=0, microsecond=0) - timedelta(days=7)
+MONDAY = system_clock().replace(hour=7, minute=0, second=0, microsecond=0) - timedelta(days=7)
+
+
+@command("demo", "lamina demo")
+def demo(invocation: Invocation) -> None:
+    """Show what Lamina does: a story in a home of its own, which is removed at the end."""
+    with new_home() as home:
+        story(home)
+
 
 WEEK = (
     (
@@ -48,6 +57,8 @@ def say(text: str) -> None:
 def shell(command: str) -> int:
     """Run a command as a person would type it, and show both."""
     click.echo(click.style(f"$ {command}", fg="cyan"))
+    from lamina.surfaces.cli.main import run  # which imports us
+
     return run(shlex.split(command)[1:])
 
 
@@ -88,14 +99,9 @@ def a_run() -> None:
 
 def tampered(home: Path) -> None:
     """Somebody with access to the file makes the failure look harmless."""
-    with closing(sqlite3.connect(home / "agents" / "sky" / "memory.db")) as database, database:
-        click.echo(
-            click.style(
-                "sqlite> UPDATE records SET content = replace(content, 'failed', 'succeeded')",
-                fg="red",
-            )
-        )
-        database.execute("UPDATE records SET content = replace(content, 'failed', 'succeeded')")
+    click.secho("$ sed -i 's/downloader failed/downloader worked/' memory.db", fg="red")
+    path = home / "agents" / "sky" / "memory.db"
+    path.write_bytes(path.read_bytes().replace(b"downloader failed", b"downloader worked"))
 
 
 def story(home: Path) -> None:
@@ -143,17 +149,22 @@ def story(home: Path) -> None:
     say("6. Then somebody edits the database behind our back.")
     tampered(home)
     if shell("lamina audit verify") == 0:
-        sys.exit("the tampering went unnoticed")
+        raise Corrupt("the tampering went unnoticed")
     say("   It was noticed, and the record is named.")
 
 
-def in_new_home(tell: Callable[[Path], None]) -> None:
+@contextmanager
+def new_home() -> Iterator[Path]:
+    """Make a home of our own for a while, with the settings that everybody has."""
+    kept = {name: value for name, value in os.environ.items() if name.startswith("LAMINA_")}
     with tempfile.TemporaryDirectory(prefix="lamina-demo-") as folder:
-        for name in [name for name in os.environ if name.startswith("LAMINA_")]:
-            del os.environ[name]  # the story is the same for everybody
-        os.environ.update(LAMINA_HOME=folder, LAMINA_AGENT="sky")
-        tell(Path(folder))
-
-
-if __name__ == "__main__":
-    in_new_home(story)
+        for name in kept:
+            del os.environ[name]
+        # Jobs would still be at work when the folder is removed.
+        os.environ.update(LAMINA_HOME=folder, LAMINA_AGENT="sky", LAMINA_MAINTENANCE="off")
+        try:
+            yield Path(folder)
+        finally:
+            for name in ("LAMINA_HOME", "LAMINA_AGENT", "LAMINA_MAINTENANCE"):
+                del os.environ[name]
+            os.environ.update(kept)
