@@ -19,20 +19,25 @@ from lamina.store.engine.postgres.pool import Pool, ServerSilent, WatchedConnect
 from lamina.store.engine.sql import Connection, Cursor, Database
 
 Value = TypeVar("Value")
-READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+READ = "REPEATABLE READ READ ONLY"
 # Whatever a role has by default, a writer sees what was there when its turn came, not when it
 # began to wait for it.
-BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {}"
+TURN = "READ COMMITTED"
+# A commit that we report is on the server's disk, even where the default is to be quick instead.
+DURABLE = (
+    "SELECT set_config('synchronous_commit', 'on', true)"
+    " WHERE current_setting('synchronous_commit') = 'off'"
+)
 # One writer of an agent at a time, on any machine: it locks a row of the agent that is always
 # there, which only roles that may write can do. (Every role that can connect could take an advisory
 # lock.) A writer that was stopped does not hold up the others for ever.
 WRITE = (
-    f"{BEGIN}; SET LOCAL idle_in_transaction_session_timeout = '60s';"
-    " SELECT FROM lamina_own.meta WHERE name = 'store_id' FOR UPDATE"
+    f"SET LOCAL lock_timeout = {{}}; {DURABLE}; SET LOCAL idle_in_transaction_session_timeout ="
+    " '60s'; SELECT FROM lamina_own.meta WHERE name = 'store_id' FOR UPDATE"
 )
 # Work that is no write takes turns by a row of `meta` that is never committed: a second insert of
 # the same name waits until the first transaction ends. 0 milliseconds: without end.
-ALONE = f"{BEGIN}; SET LOCAL idle_in_transaction_session_timeout = 0"
+ALONE = "SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = 0"
 EMPTIED = tuple(
     f"lamina.{name}"
     for name in ("records", "notes", "words", "tags", "facets", "vectors", "archived", "files")
@@ -82,6 +87,10 @@ class Session:
         except psycopg.Error as error:
             raise translate(error, self._address) from error
 
+    def begin(self, level: str, first: str = "") -> None:
+        """Begin a transaction at an isolation level, with what its statements rely on."""
+        self.script(f"BEGIN ISOLATION LEVEL {level}; {self.raw.preamble}; {first}")
+
     def script(self, statements: str) -> None:
         """Run several statements as they are."""
         try:
@@ -101,11 +110,8 @@ class SingleStatements:
         self.agent = database.agent
 
     def execute(self, statement: str, parameters: Sequence[Any] = (), /) -> Rows:
-        session, result = self._database.begin_with(
-            lambda session: session.execute(statement, parameters)
-        )
-        self._database.release(session)
-        return result
+        with self._database.snapshot() as session:
+            return session.execute(statement, parameters)
 
     def executemany(self, statement: str, parameters: Iterable[Sequence[Any]], /) -> None:
         raise AssertionError("a reader writes nothing")
@@ -143,7 +149,7 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def snapshot(self) -> Iterator[Session]:
-        session, _ = self.begin_with(lambda session: session.script(READ))
+        session, _ = self.begin_with(lambda session: session.begin(READ))
         try:
             yield session
         finally:
@@ -187,7 +193,7 @@ class PostgresDatabase(Database):
             )
         write = WRITE.format(self._busy_ms)
         try:
-            session, _ = self.begin_with(lambda session: session.script(write))
+            session, _ = self.begin_with(lambda session: session.begin(TURN, write))
         except StoreUnavailable as error:
             self._died = time.monotonic()
             if is_replica(error):
@@ -236,7 +242,7 @@ class PostgresDatabase(Database):
         # Beside the pool: the work under this lock still needs all of the pool.
         session = Session(self._pool.connect(), self.address, self.agent)
         try:
-            session.script(ALONE.format(round((patience or 0) * 1000)))
+            session.begin(TURN, ALONE.format(round((patience or 0) * 1000)))
             session.execute("INSERT INTO meta (name, value) VALUES (?, '')", (f"alone.{what}",))
             yield
         finally:

@@ -22,7 +22,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import conninfo, generators
+from psycopg import conninfo, generators, sql
 from psycopg.abc import PQGen, PQGenConn
 from psycopg.pq import TransactionStatus
 
@@ -37,18 +37,17 @@ OLDEST_SERVER = 14
 # Our statements ask for few rows by their keys. A server that has not counted its rows yet would
 # rather read all of them.
 PLANS = {"jit": "off", "enable_hashjoin": "off", "enable_mergejoin": "off"}
-# A commit that we report is on the server's disk, even where the default is to be quick instead.
-DURABLE = (
-    "SELECT set_config('synchronous_commit', 'on', false)"
-    " WHERE current_setting('synchronous_commit') = 'off'"
-)
 # A client that is cut off must not hold the lock of an agent for hours.
 ALIVE = {"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3"}
 # A server that vanishes without a word is noticed on our side, too, while we wait for its answer.
 KEPT_ALIVE = {"keepalives_idle": "5", "keepalives_interval": "2", "keepalives_count": "3"}
-EXTENSION_SCHEMA = (
-    "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
-    " WHERE extname = 'vector'"
+# A proxy gives a connection another process of the server for each transaction, and a process
+# number of its own making.
+SERVER = (
+    "SELECT pg_backend_pid(), n.nspname, t.oid FROM (SELECT) AS one"
+    " LEFT JOIN (pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
+    " LEFT JOIN pg_type t ON t.typnamespace = n.oid AND t.typname = 'halfvec')"
+    " ON e.extname = 'vector'"
 )
 READABLE, WRITABLE = 1, 2  # as psycopg has them
 BRIEFLY = 0.05  # seconds; a server that is there greets within one or two milliseconds
@@ -136,6 +135,7 @@ class WatchedConnection(psycopg.Connection[Any]):
     watch: ServerWatch
     addresses: Addresses
     process = 0
+    preamble = ""  # what each transaction sets for itself
 
     def wait(self, gen: PQGen[Value], interval: float = 0.1, timeout: float | None = None) -> Value:
         if self.process != os.getpid():
@@ -245,7 +245,11 @@ class Pool:
         )
 
     def _prepare(self, connection: WatchedConnection) -> None:
-        """Refuse a server that we cannot use, and set what our statements rely on."""
+        """Refuse a server that we cannot use, and note what our statements rely on.
+
+        Behind a proxy that pools transactions, a session belongs to nobody: each transaction sets
+        the agent for itself, and without it sees nothing.
+        """
         version = connection.info.server_version // 10000
         if version < OLDEST_SERVER:
             needed = f"{OLDEST_SERVER} or newer is needed"
@@ -254,14 +258,17 @@ class Pool:
         if encoding != "UTF8":
             remedy = "create it with ENCODING 'UTF8' TEMPLATE template0"
             raise StoreUnavailable(f"{self.address}: its encoding is {encoding}; {remedy}")
-        row = connection.execute(EXTENSION_SCHEMA).fetchone()
-        path = f'lamina_own, "{row[0]}"' if row else "lamina_own, public"
-        settings = {"search_path": path, "lamina.agent": self._agent, **PLANS, **ALIVE}
-        calls = [f"set_config('{name}', ${n}, false)" for n, name in enumerate(settings, 1)]
-        connection.execute(f"SELECT {', '.join(calls)}", [*settings.values()])
-        connection.execute(DURABLE)
-        if row:
-            values.register(connection)
+        process, schema, halfvec = connection.execute(SERVER).fetchone() or (0, None, None)
+        path = f'lamina_own, "{schema}"' if schema else "lamina_own, public"
+        agent = sql.Literal(self._agent).as_string(connection)
+        settings = {"search_path": path, "lamina.agent": agent, **PLANS}
+        connection.preamble = "; ".join(f"SET LOCAL {name} = {to}" for name, to in settings.items())
+        if process == connection.info.backend_pid:
+            connection.execute("; ".join(f"SET {name} = {to}" for name, to in ALIVE.items()))
+        else:
+            connection.prepare_threshold = None  # a proxy's next process does not know them
+        if schema:
+            values.register(connection, halfvec)
 
 
 _INHERITED: list[WatchedConnection] = []
