@@ -239,6 +239,12 @@ SETTINGS = (
         bounds=(0, 3_600_000),
     ),
     Setting(
+        "store.search_above",
+        100_000,
+        "the number of memories above which PostgreSQL itself finds what could answer",
+        bounds=(0, 1 << 40),
+    ),
+    Setting(
         "store.timeout_ms",
         1000,
         "how long PostgreSQL may be silent before it is taken for dead",

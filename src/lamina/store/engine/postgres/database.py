@@ -139,7 +139,7 @@ class PostgresDatabase(Database):
         return getattr(self._local, "session", None) or self._single_statements
 
     @contextmanager
-    def moment(self) -> Iterator[Connection]:
+    def moment(self) -> Iterator[Session]:
         with self.snapshot() as session:
             self._local.session = session
             try:
