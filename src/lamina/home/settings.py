@@ -245,6 +245,12 @@ SETTINGS = (
         bounds=(0, 1 << 40),
     ),
     Setting(
+        "store.stale_ms",
+        0,
+        "how old the answer of a PostgreSQL standby may be; 0: only the server that writes answers",
+        bounds=(0, 3_600_000),
+    ),
+    Setting(
         "store.timeout_ms",
         1000,
         "how long PostgreSQL may be silent before it is taken for dead",

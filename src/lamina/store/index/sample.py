@@ -80,7 +80,7 @@ class Sample(Snapshot):
     def __init__(self, store: RecordSource, connection: Session, wanted: Filter) -> None:
         self.catalogue = self._columns = Columns()  # type: ignore[assignment]
         self._store = store
-        self._connection: Session = connection  # type: ignore[assignment]
+        self._connection: Session = connection
         self._wanted = wanted
         self._past = None
         self._rows: dict[int, Row] = {}

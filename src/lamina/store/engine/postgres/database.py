@@ -15,7 +15,7 @@ import psycopg
 from lamina.errors import StoreUnavailable
 from lamina.store.engine.postgres.dialect import spelled
 from lamina.store.engine.postgres.errors import translate
-from lamina.store.engine.postgres.pool import Pool, ServerSilent, WatchedConnection
+from lamina.store.engine.postgres.pool import FOLLOWS, Pool, ServerSilent, WatchedConnection
 from lamina.store.engine.sql import Connection, Cursor, Database
 
 Value = TypeVar("Value")
@@ -38,6 +38,9 @@ WRITE = (
 # Work that is no write takes turns by a row of `meta` that is never committed: a second insert of
 # the same name waits until the first transaction ends. 0 milliseconds: without end.
 ALONE = "SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = 0"
+POSITION = "SELECT CAST(pg_current_wal_flush_lsn() AS text)"
+FOLLOWED = "SELECT pg_last_wal_replay_lsn() >= CAST(? AS pg_lsn)"
+ABSENT = 1.0  # seconds in which nobody looks again for a standby that was not there
 EMPTIED = tuple(
     f"lamina.{name}"
     for name in ("records", "notes", "words", "tags", "facets", "vectors", "archived", "files")
@@ -123,9 +126,20 @@ class SingleStatements:
 class PostgresDatabase(Database):
     """The rows of one agent."""
 
-    def __init__(self, url: str, agent: str, size: int, patience: float, busy_ms: int) -> None:
+    def __init__(
+        self,
+        url: str,
+        agent: str,
+        size: int,
+        patience: float,
+        busy_ms: int,
+        stale: float = 0.0,
+    ) -> None:
         super().__init__()
         self._pool = Pool(url, agent, size, patience)
+        self._standbys: Standbys | None = None
+        if stale and self._pool.has_several:
+            self._standbys = Standbys(Pool(url, agent, size, patience, FOLLOWS), self, stale)
         self.address = self._pool.address
         self.agent = agent
         self._busy_ms = busy_ms
@@ -147,8 +161,25 @@ class PostgresDatabase(Database):
             finally:
                 self._local.session = None
 
+    @property
+    def generation(self) -> int:
+        return self._pool.made
+
     @contextmanager
     def snapshot(self) -> Iterator[Session]:
+        self.check_usable()
+        if self._standbys is not None and (session := self._standbys.begin()) is not None:
+            try:
+                yield session
+            finally:
+                self._standbys.release(session)
+            return
+        with self.primary() as session:
+            yield session
+
+    @contextmanager
+    def primary(self) -> Iterator[Session]:
+        """Open a connection that sees one moment of the server that writes."""
         session, _ = self.begin_with(lambda session: session.begin(READ))
         try:
             yield session
@@ -212,6 +243,8 @@ class PostgresDatabase(Database):
             raise translate(error, self.address) from error
         finally:
             self.release(cursor.connection)
+            if self._standbys is not None:
+                self._standbys.forget()
         if status != "COMMIT":
             raise StoreUnavailable(
                 f"{self.address}: the server has rolled back; nothing was stored"
@@ -252,6 +285,8 @@ class PostgresDatabase(Database):
         """Stop using the connections in a forked process: they belong to its parent."""
         self.inherited = True
         self._pool.abandon()
+        if self._standbys is not None:
+            self._standbys.pool.abandon()
 
     def close_idle(self) -> None:
         """Close idle connections, so that the next use opens a new one."""
@@ -262,6 +297,63 @@ class PostgresDatabase(Database):
         self._closed = True
         if not self.inherited:
             self._pool.close()
+            if self._standbys is not None:
+                self._standbys.pool.close()
+
+
+class Standbys:
+    """Servers that follow the one that writes, and answer unless they are too far behind.
+
+    How far that one was is asked at most every so often; a standby that has come as far is no older
+    than the question. After a write of our own it is asked again, so that we read what we wrote.
+    """
+
+    def __init__(self, pool: Pool, database: PostgresDatabase, stale: float) -> None:
+        self.pool = pool
+        self._database = database
+        self._stale = stale
+        self._reached: tuple[float, str] | None = None  # when it was asked, and how far it was
+        self._absent_until = 0.0
+
+    def forget(self) -> None:
+        """Ask again how far the server that writes is: we have written ourselves."""
+        self._reached = None
+
+    def begin(self) -> Session | None:
+        """Begin to read on a standby; None when none is there, or it is too far behind."""
+        if time.monotonic() < self._absent_until:
+            return None
+        position = self._position()
+        try:
+            raw, _ = self.pool.take()
+        except StoreUnavailable:
+            self._absent_until = time.monotonic() + max(ABSENT, self._stale)
+            return None
+        session = Session(raw, self.pool.address, self._database.agent)
+        try:
+            # Before the transaction, whose moment is then no earlier.
+            if session.execute(FOLLOWED, (position,)).get is True:
+                session.begin(READ)
+                return session
+        except StoreUnavailable:
+            self.pool.close_idle()
+        self.release(session)
+        return None
+
+    def release(self, session: Session) -> None:
+        if self._database.inherited:
+            self.pool.abandon(session.raw)
+            return
+        _roll_back(session.raw)
+        self.pool.give_back(session.raw)
+
+    def _position(self) -> str:
+        """Return how far the server that writes was, not too long ago."""
+        now = time.monotonic()
+        if self._reached is None or now - self._reached[0] > self._stale:
+            with self._database.primary() as session:
+                self._reached = now, str(session.execute(POSITION).get)
+        return self._reached[1]
 
 
 def is_replica(error: BaseException) -> bool:

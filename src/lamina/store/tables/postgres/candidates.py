@@ -136,7 +136,7 @@ def with_words(
         f" JOIN records ON records.seq = f.record WHERE {where}"
         " ORDER BY f.score DESC, f.record DESC LIMIT ?"
     )
-    scores = [value for word, _, value in worth for value in (index.query(cut(word)), value)]
+    scores = [one for word, _, value in worth for one in (index.query(cut(word)), value)]
     asked = (*scores, " | ".join(f"({one})" for one in rarest), SCORED, *parameters, limit)
     return [number for (number,) in rows(connection, query, asked)]
 

@@ -38,7 +38,8 @@ def connected(
         like = "it is empty, or like postgresql://user@host/database"
         raise InvalidInput(f"store.url begins with {scheme}; {like}", place=scheme)
     size, patience = settings["store.pool_size"], settings["store.timeout_ms"] / 1000
-    database = PostgresDatabase(url, agent, size, patience, settings["store.busy_timeout_ms"])
+    busy, stale = settings["store.busy_timeout_ms"], settings["store.stale_ms"] / 1000
+    database = PostgresDatabase(url, agent, size, patience, busy, stale)
     try:
         _prepare(database, make=make)
         if make:
