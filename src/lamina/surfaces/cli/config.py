@@ -23,6 +23,8 @@ def config(invocation: Invocation) -> None:
                     # A text may hold a password, which is not shown.
                     "value": settings.shown_value(one.value)
                     if isinstance(one.value, str)
+                    else [*map(settings.shown_value, one.value)]
+                    if isinstance(one.value, tuple)
                     else one.value,
                     "origin": one.origin,
                     "help": one.setting.help,
