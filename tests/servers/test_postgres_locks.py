@@ -16,6 +16,7 @@ import lamina
 from lamina import Memory, Operator
 from lamina.errors import StoreUnavailable
 from tests.conftest import contents, verified
+from tests.servers.outage import until
 from tests.servers.postgres import Postgres
 
 AGENT = "sky"
@@ -123,6 +124,40 @@ def test_other_agents_do_not_wait(postgres_url: str, tmp_path: Path) -> None:
         assert milton.remember("tea").stored_in == "store"
         with milton._scope.store.database.alone("mirrors"):
             pass
+
+
+GATE = 4713
+WAIT_AT_COMMIT = f"""
+    CREATE FUNCTION public.wait() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM pg_advisory_xact_lock_shared({GATE}); RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON lamina.events DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION public.wait()
+"""
+AT_THE_GATE = f"SELECT pid FROM pg_locks WHERE objid = {GATE} AND NOT granted"
+
+
+def test_agents_commit_side_by_side(postgres: Postgres, postgres_url: str, tmp_path: Path) -> None:
+    """B3, R1: four writers of four agents write the same words at once, and all of them are in the
+    middle of their commits before one has ended: nothing that they share makes one wait."""
+    agents, database = ("sky", "milton", "ada", "bo"), name_of(postgres_url)
+    with ExitStack() as stack:
+        writers = [
+            stack.enter_context(opened(tmp_path / "home", postgres_url, agent)) for agent in agents
+        ]
+        postgres.execute(WAIT_AT_COMMIT, database)
+        gate = stack.enter_context(psycopg.connect(postgres_url, autocommit=True))
+        gate.execute(f"SELECT pg_advisory_lock({GATE})".encode())
+        with ThreadPoolExecutor(len(agents)) as threads:
+            writes = [
+                threads.submit(writer.remember, "boiler and tea", tags=["shared"])
+                for writer in writers
+            ]
+            try:
+                until(lambda: len(postgres.execute(AT_THE_GATE, database)) == len(agents))
+            finally:
+                gate.execute(f"SELECT pg_advisory_unlock({GATE})".encode())
+            assert [write.result(LONG).stored_in for write in writes] == ["store"] * len(agents)
+        assert all(verified(writer) for writer in writers)
 
 
 def test_only_one_is_alone(postgres_url: str, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import math
 import os
 import re
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from lamina.home import ownership
 from lamina.text.words import meant, shown
 
 FILE_NAME = "config.toml"
+FILE = "file"  # the placement of an agent whose memory is a file in the home
+ARGUMENT = "argument"
 TYPE_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 PASSWORD = re.compile(r"((?<=://)[^/@:\s]*:)[^/\s]*(?=@)|(password=)[^&\s]*")
 NUMBER = re.compile(r"-?[0-9]{1,18}")
@@ -238,6 +241,13 @@ SETTINGS = (
         bounds=(1, 1 << 20),
     ),
     Setting(
+        "store.placements",
+        (),
+        "where agents are that are not at store.url: `pattern address`, or `pattern file`",
+        pattern=r"[\w.*?-]{1,100} {1,9}(?:file|postgres(?:ql)?://\S+)",
+        otherwise="not a pattern for names of agents, a space, and an address or `file`",
+    ),
+    Setting(
         "store.pool_size",
         8,
         "how many connections to PostgreSQL a process may hold for an agent",
@@ -247,6 +257,18 @@ SETTINGS = (
         "store.retry_ms",
         1000,
         "how long a store that could not be written is left alone",
+        bounds=(0, 3_600_000),
+    ),
+    Setting(
+        "store.search_above",
+        100_000,
+        "the number of memories above which PostgreSQL itself finds what could answer",
+        bounds=(0, 1 << 40),
+    ),
+    Setting(
+        "store.stale_ms",
+        0,
+        "how old the answer of a PostgreSQL standby may be; 0: only the server that writes answers",
         bounds=(0, 3_600_000),
     ),
     Setting(
@@ -287,6 +309,21 @@ class Settings:
     def __getitem__(self, name: str) -> Any:
         return self.values[name].value
 
+    def placed(self, agent: str) -> Settings:
+        """Return the settings of one agent: the first placement that fits says where it is.
+
+        An argument of the caller says more than a placement.
+        """
+        url = self.values["store.url"]
+        if url.origin == ARGUMENT:
+            return self
+        for placement in self["store.placements"]:
+            pattern, place = placement.split()
+            if fnmatchcase(agent, pattern):
+                chosen = Value(url.setting, "" if place == FILE else place, "store.placements")
+                return Settings({**self.values, "store.url": chosen})
+        return self
+
 
 def defaults() -> Settings:
     """Return the settings of an empty home."""
@@ -316,7 +353,7 @@ def load(
         if (text := environment.get(variable)) is not None:
             values[name] = _checked(name, _from_text(setting, text), variable)
     for name, value in (arguments or {}).items():
-        values[name] = _checked(name, value, "argument")
+        values[name] = _checked(name, value, ARGUMENT)
     return Settings(values | _implied(values))
 
 
@@ -363,7 +400,7 @@ def shown_value(value: Any) -> str:
         return PASSWORD.sub(r"\1\2***", value)
     if isinstance(value, bool):
         return str(value).lower()
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
+    return ", ".join(map(shown_value, value)) if isinstance(value, tuple) else str(value)
 
 
 def _file(path: Path) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def list_agents(home: Home) -> Iterator[AgentSummary]:
     """List every agent that has a folder in this home, by name."""
     settings = config.load(home.path)
     for name in home.agents():
-        yield _looked_at(home, name, settings)
+        yield _looked_at(home, name, settings.placed(name))
 
 
 def _looked_at(home: Home, name: str, settings: config.Settings) -> AgentSummary:

@@ -83,7 +83,8 @@ def examine(
     folder = home.agent_folder(agent)
     yield waiting(home, folder)
     yield from (
-        Finding(*found) for found in inspection.inspect(folder, agent, _in_force(home), progress)
+        Finding(*found)
+        for found in inspection.inspect(folder, agent, _in_force(home).placed(agent), progress)
     )
     yield from mirrors(home, agent)
 

@@ -24,7 +24,7 @@ def move(
             f"{begin} is neither the beginning of postgresql://user@host/database nor"
             f" `{migrate.FILE}`"
         )
-    here = settings.load(home.path)
+    here = settings.load(home.path).placed(agent)
     there = settings.load(home.path, {"store.url": "" if to == migrate.FILE else to})
     if here["store.url"] == to and migrate.is_unmoved(home.agent_folder(agent) / FILE_NAME):
         here = settings.load(
@@ -56,6 +56,7 @@ def advice(to: str) -> str:
     return (
         "Set it for everybody who uses this home: LAMINA_STORE_URL in the environment, or [store]"
         " url in config.toml.\n"
+        "For some of the agents alone, add a line to store.placements.\n"
         "The old file stays as a copy and refuses to be used; a password belongs in ~/.pgpass or"
         " PGPASSWORD."
     )

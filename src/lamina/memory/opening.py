@@ -76,7 +76,7 @@ def connect(
     who = Actor(role, name if actor is None else rules.label(actor, "actor"), surface)
     user = chosen_user(user, place.path) if scoped else user
     user_name(user)  # before anything is made
-    values = config.load(place.path, settings)
+    values = config.load(place.path, settings).placed(agent)
     try:
         if role is Role.OPERATOR:
             _check_key(place, key, who, agent, now)
@@ -134,7 +134,7 @@ def _looking(
 
     now = clocks.checked(clock or clocks.system_clock)
     name, _ = agent_name(agent), user_name(user)
-    values = config.load(place.path, settings)
+    values = config.load(place.path, settings).placed(name)
     try:
         store = _ready(attached(place.agent_folder(name), name, values), name)
         resilient = Resilient(lambda: store, store.folder, name, values, place.path)
@@ -197,7 +197,10 @@ def restore(
             assert isinstance(operator, Operator)
             return {**operator.restore(source, progress), **told}
     except Corrupt as error:
-        values, now = config.load(place.path), clocks.checked(clock or clocks.system_clock)()
+        values, now = (
+            config.load(place.path).placed(name),
+            clocks.checked(clock or clocks.system_clock)(),
+        )
         if values["store.url"]:
             # A server has its own backups; a file of the home would never be read.
             raise
@@ -231,7 +234,8 @@ def begin_anew(
     name = chosen_agent(agent, place.path)
     actor = Actor(Role.OPERATOR, local_user(), surface)
     _check_key(place, key, actor, name, lambda: now)
-    done = restoration.empty(place.agent_folder(name), name, config.load(place.path), actor, now)
+    values = config.load(place.path).placed(name)
+    done = restoration.empty(place.agent_folder(name), name, values, actor, now)
     with connect(Role.OPERATOR, agent, None, home, clock, surface=surface, key=key) as operator:
         operator.resume_erasures()  # type: ignore[attr-defined]
         return {
@@ -263,7 +267,8 @@ def before_restore(
     except InvalidInput as error:
         place.log_violation(now, actor, error.message, name)
         raise
-    return restoration.outlook(store, name, config.load(place.path), given_path(folder), now)
+    values = config.load(place.path).placed(name)
+    return restoration.outlook(store, name, values, given_path(folder), now)
 
 
 def refuse(

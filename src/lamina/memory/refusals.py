@@ -127,7 +127,7 @@ class Trails:
             return None
         if agent not in self._open:
             folder = self._home.agent_folder(agent)
-            values = config.load(self._home.path)
+            values = config.load(self._home.path).placed(agent)
             if not values["store.url"] and not has_bytes(folder / FILE_NAME):
                 return None  # a trail beside no store would look like a store that was lost
             for step in (self._home.path, folder.parent, folder):

@@ -87,6 +87,7 @@ class Status:
             "bursts": found,
             "problems": [
                 *self.problems(),
+                *store.witness.problems,
                 *scope.parts.derived.search_problems(),
                 *map(bursts.message, found),
                 *([_of_groundless(unfounded)] if unfounded else []),

@@ -46,6 +46,7 @@ class Matches(msgspec.Struct, frozen=True):
     holders: dict[str, Rows]  # the visible rows that hold each word, for words that any holds
     own_total: int  # how many of the visible records are not from outside
     own: dict[str, int]  # how many of these hold each word; empty when no record is from outside
+    numbers: dict[str, int]  # how many visible records hold each word
 
     def rarity(self, word: str) -> float:
         """Return what a word is worth in a record of the usual length."""
@@ -60,7 +61,7 @@ class Matches(msgspec.Struct, frozen=True):
 
     def _most_of(self, worth: Callable[[int, int], float], word: str) -> float:
         """Value a word among all visible records and among the own ones; return the higher."""
-        among_all = worth(len(self.holders.get(word, ())), self.total)
+        among_all = worth(self.numbers.get(word, 0), self.total)
         if not self.own.get(word):
             return among_all
         return max(among_all, worth(self.own[word], self.own_total))
@@ -71,7 +72,7 @@ class Matches(msgspec.Struct, frozen=True):
         telling = {
             word: rows
             for word, rows in self.holders.items()
-            if len(rows) <= most or 0 < self.own.get(word, 0) <= own
+            if self.numbers[word] <= most or 0 < self.own.get(word, 0) <= own
         }
         return telling or self.holders
 
@@ -122,7 +123,7 @@ def around(
         values = _values(request, matches, word, rows)
         if word in shares:
             values *= np.float32(shares[word])
-        if len(rows) > SPREAD:
+        if matches.numbers[word] > SPREAD:
             matches.score[rows] += values
             continue
         best[rows] = values
@@ -137,15 +138,29 @@ def _unscored(request: Request, words: Sequence[str]) -> Matches:
     """Look up the visible holders of each word; all scores are still 0."""
     allowed = request.allowed
     holders: dict[str, Rows] = {}
+    numbers: dict[str, int] = {}
+    own: dict[str, int] = {}
     for word in words:
         rows = request.look.holding(word)
-        if len(rows) and len(visible := rows[allowed[rows]]):
+        visible = rows[allowed[rows]]
+        number, own_number = request.holders(word, visible)
+        if number:
+            numbers[word] = number
+        if number and request.has_outside:
+            own[word] = own_number
+        if len(visible):
             holders[word] = visible
-    own: dict[str, int] = {}
-    if request.has_outside:
-        own = {word: int((~request.is_outside(rows)).sum()) for word, rows in holders.items()}
     score = np.zeros(len(allowed), np.float32)
-    return Matches(score, len(request.rows), holders, len(request.own), own)
+    return Matches(score, request.total, holders, request.own_total, own, numbers)
+
+
+def counted(request: Request, words: Sequence[str]) -> Matches:
+    """Value words by what is known of the whole store, without looking at any record."""
+    nowhere = np.zeros(0, np.int64)
+    numbers = {word: request.holders(word, nowhere)[0] for word in words}
+    held = {word: number for word, number in numbers.items() if number}
+    score = np.zeros(0, np.float32)
+    return Matches(score, request.total, {}, request.own_total, {}, held)
 
 
 def _values(request: Request, matches: Matches, word: str, rows: Rows) -> Dense:

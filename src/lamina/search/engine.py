@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ from lamina.search.mirror_request import SearchableMirror
 from lamina.search.request import Request
 from lamina.search.worker import Worker
 from lamina.store.core.store import Store
+from lamina.store.index.snapshot import Snapshot
 from lamina.store.tables.records import Filter
 
 
@@ -53,7 +55,13 @@ class SearchEngine:
 
     def index(self, progress: Progress | None = None) -> int:
         """Bring the index up to date now; return how many vectors were missing."""
-        return self.indexer.run(self.worker.step, progress)
+        number = self.indexer.run(self.worker.step, progress)
+        if self._settings["store.url"]:
+            from lamina.store.index import sample  # needs the driver of PostgreSQL
+
+            names = {embedder.name for embedder in self.embedders}
+            sample.prepare(self._store, names, self._settings["store.search_above"])
+        return number
 
     @cached_property
     def mirror(self) -> MirrorSearch | None:
@@ -92,9 +100,10 @@ class SearchEngine:
         following: Sequence[str] = (),
     ) -> Hits:
         """Rank the records of the store as they are at one moment."""
-        with self._store.index.snapshot(known_at) as look:
+        boosts: bool = self._settings["recall.boosts"]
+        asked = (query, limit, chosen, ranker, now, known_at, following)
+        with self._snapshot(*asked, boosts=boosts) as look:
             request = Request(look, query, chosen, now, limit, self.mirror, following)
-            boosts: bool = self._settings["recall.boosts"]
             if not request.words:
                 return Hits(())
             match ranker:
@@ -107,6 +116,31 @@ class SearchEngine:
                 case "semantic":
                     return semantic.rank(request, self.embedders, boosts=boosts)
             return hybrid.rank(request, self.embedders, boosts=boosts)
+
+    @contextmanager
+    def _snapshot(
+        self,
+        query: str,
+        limit: int,
+        chosen: Filter,
+        ranker: str,
+        now: datetime,
+        known_at: datetime | None,
+        following: Sequence[str],
+        *,
+        boosts: bool,
+    ) -> Iterator[Snapshot]:
+        """Open the snapshot that a ranker reads: of a large store on a server, only candidates."""
+        if self._settings["store.url"] and self.mirror is None:
+            from lamina.search import sampling  # needs the driver of PostgreSQL
+
+            if sampling.applies(self._store, chosen, ranker, known_at, self.embedders):
+                asked = (self._store, query, chosen, now, limit, self.embedders, following)
+                with sampling.sampled(*asked, boosts=boosts) as sample:
+                    yield sample
+                return
+        with self._store.index.snapshot(known_at) as look:
+            yield look
 
 
 def embedders_of(settings: Settings, models: Path) -> tuple[Embedder, ...]:

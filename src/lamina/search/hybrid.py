@@ -148,22 +148,21 @@ class Candidates:
         """
         request, rows = self.question.request, self.rows
         if not request.has_outside:
-            return self.evidence.confidence(
-                [self._crowd(np.ones(len(rows), np.bool_), request.rows)]
-            )
+            everyone = np.ones(len(rows), np.bool_)
+            return self.evidence.confidence([self._crowd(everyone, request.rows, request.total)])
         if is_echo is None:
             relevance = self.words.score[rows].astype(np.float64)
             is_echo = echoes.of(request, self.question, self.words, rows, relevance, -ECHO) > 0
         outside = request.is_outside(rows)
         return self.evidence.confidence(
             [
-                self._crowd(~(outside & is_echo), request.rows),
-                self._crowd(~outside, request.own),
+                self._crowd(~(outside & is_echo), request.rows, request.total),
+                self._crowd(~outside, request.own, request.own_total),
             ]
         )
 
-    def _crowd(self, members: Mask, records: Rows) -> Crowd:
-        return Crowd(members, len(records), self._usual(records))
+    def _crowd(self, members: Mask, records: Rows, total: int) -> Crowd:
+        return Crowd(members, total, self._usual(records))
 
     def _usual(self, records: Rows) -> float:
         """Return how like the question ordinary texts are; other records, if that is not known."""

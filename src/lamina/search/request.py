@@ -107,12 +107,34 @@ class Request:
             return row + 1
         return int(np.searchsorted(self.picked, row, "right"))
 
+    @property
+    def total(self) -> int:
+        """How many records the filter lets through, also where the snapshot has only some."""
+        statistics = self.look.statistics
+        return len(self.rows) if statistics is None else statistics.total
+
+    @property
+    def own_total(self) -> int:
+        """How many of them did not come from outside."""
+        statistics = self.look.statistics
+        return len(self.own) if statistics is None else statistics.own
+
+    def holders(self, word: str, held: Rows) -> tuple[int, int]:
+        """Count the visible records that hold a word, and the own ones; these rows do."""
+        statistics = self.look.statistics
+        if statistics is not None:
+            return statistics.holders(word)
+        return len(held), int((~self.is_outside(held)).sum()) if self.has_outside else len(held)
+
     @cached_property
     def usual_length(self) -> float:
         """The mean number of words of a visible record.
 
         Where there are own records, texts from outside do not count: they make nothing usual.
         """
+        statistics = self.look.statistics
+        if statistics is not None:
+            return statistics.usual_length
         rows = self.own if len(self.own) else self.rows
         return max(1.0, float(self.look.catalogue["length"][rows].mean())) if len(rows) else 1.0
 

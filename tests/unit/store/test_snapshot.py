@@ -34,7 +34,7 @@ def test_a_look_sees_one_moment(desk: Desk, mem: Memory) -> None:
         assert np.flatnonzero(look.allowed(chosen)).tolist() == [1]
         assert look.holding("tea").tolist() == [1]
         assert [record.content for record in look.records([1, 2], chosen).values()] == ["green tea"]
-        assert look.unseen(0, 10) == [(1, "green tea")]
+        assert look.texts(1) == [(1, "green tea")]
         assert look.space("wordllama-256") is None
     assert contents(mem.search("tea", tags=["a"], ranker="keyword")) == ["black tea"]
 

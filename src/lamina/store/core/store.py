@@ -21,6 +21,7 @@ from lamina.store.archive import search
 from lamina.store.archive.archive import Archive
 from lamina.store.archive.search import ArchiveQuery
 from lamina.store.core.transaction import EVERY, Transaction
+from lamina.store.core.witness import Witness
 from lamina.store.engine.sql import Connection, Cursor, Database
 from lamina.store.engine.sqlite import FROM_SQLITE, translate, translated
 from lamina.store.tables import (
@@ -59,6 +60,7 @@ class Store:
         self.archive = Archive(self)
         self.rejections = Rejections(self)
         self.night = Night(self)
+        self.witness = Witness(database)
         self.identify()
         self.reads = ReadLog(
             folder / READS_NAME,
@@ -70,6 +72,7 @@ class Store:
     def identify(self, connection: Connection | None = None) -> None:
         """Read the identity of the store: this or another process may have replaced the file."""
         self.id, self.analyser = _identity(self.database, self.agent, connection)
+        self.witness.forget()
         self.seed = hashing.chain_seed(self.id, self.agent, "events")
         self.ids = Ids(self.id, self.agent)
 

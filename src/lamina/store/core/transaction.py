@@ -80,6 +80,7 @@ class Transaction(Atomic):
                 # The first event hangs on the store's identity, which an import may have changed.
                 self._store.identify(self.db)
                 self._head = events.head(self.cursor, self._store.seed)
+            self._store.witness.check(self.cursor, self._head)
         except BaseException as error:
             super().__exit__(type(error), error, error.__traceback__)
             raise
@@ -107,6 +108,8 @@ class Transaction(Atomic):
                 # It may have been kept all the same: it was if the trail has this event.
                 failure.details["unless"] = {"event": self._head.seq, "hash": self._head.hash.hex()}
             raise
+        if error is None:
+            self._store.witness.note(self._head)
         if self._guard is not None and self._guard.refused:
             # They are listed with the reads: whatever else was changed, these records were not.
             refused, note = tuple(self._guard.refused), {"by": self._action}

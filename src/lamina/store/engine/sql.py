@@ -72,6 +72,11 @@ class Database(ABC):
         self.write_lock = threading.RLock()
         self._closed = False
 
+    @property
+    def generation(self) -> int:
+        """A number that changes when another server may have taken the place of the one before."""
+        return 0
+
     @abstractmethod
     def reader(self) -> Connection:
         """Get this thread's connection for reading."""

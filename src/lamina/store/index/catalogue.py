@@ -214,7 +214,7 @@ class Catalogue:
         columns = [np.zeros(BLOCK, kind) for kind in COLUMNS.values()]
         positions = [row[0] - first for row in block]
         # Without rows there are no values, and the columns stay zero.
-        for column, values in zip(columns, zip(*map(_values, block), strict=True), strict=False):
+        for column, values in zip(columns, zip(*map(values_of, block), strict=True), strict=False):
             column[positions] = values
         return sealed(b"".join(column.tobytes() for column in columns))
 
@@ -266,7 +266,7 @@ class Catalogue:
             seq = row[0]
             self._reserve(seq + 1)
             self.size = max(self.size, seq + 1)
-            for name, value in zip(COLUMNS, _values(row), strict=True):
+            for name, value in zip(COLUMNS, values_of(row), strict=True):
                 self._columns[name][seq] = value
 
     def _put_past(self, row: Sequence[Any], fields: dict[str, Any]) -> None:
@@ -349,7 +349,7 @@ def days_of(row: Sequence[Any]) -> Days:
     return [(day_number(mention.start), day_number(mention.end), row[0]) for mention in mentions]
 
 
-def _values(row: Sequence[Any]) -> tuple[Any, ...]:
+def values_of(row: Sequence[Any]) -> tuple[Any, ...]:
     """Convert a row of a record to the values of all columns, in their order."""
     speaker, content, tags = row[SPEAKER], row[CONTENT], row[TAGS]
     length = len(words.analyse(content).split()) + (tags.count(",") + 1 if tags != "[]" else 0)

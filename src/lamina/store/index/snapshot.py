@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import json
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from msgspec import structs
@@ -52,6 +52,15 @@ AND (l.id, l.fact) NOT IN (SELECT id, fact FROM stated)
 """
 
 
+class Statistics(NamedTuple):
+    """What a ranker must know of the visible records that are not in a snapshot."""
+
+    total: int
+    own: int  # how many of them are not from outside
+    usual_length: float
+    holders: Callable[[str], tuple[int, int]]  # how many hold a word, and how many own ones
+
+
 class Index:
     """The memory that searches of this process share; one search at a time uses it."""
 
@@ -85,6 +94,8 @@ class Index:
 
 class Snapshot:
     """A snapshot as rankers read it. Rows are sequence numbers of records."""
+
+    statistics: Statistics | None = None  # of a snapshot that has some records alone
 
     def __init__(self, index: Index, connection: Connection) -> None:
         self.catalogue = index.catalogue
@@ -132,9 +143,13 @@ class Snapshot:
     def space(self, name: str) -> Space | None:
         return vectors.find(self._connection, name)
 
-    def unseen(self, seen: int, limit: int) -> list[tuple[int, str]]:
-        """List number and text of the next records that an embedder has not seen."""
-        return unseen(self._connection, seen, limit)
+    def last_seen(self, space: Space) -> int:
+        """Find the last row of a record that an embedder has seen."""
+        return space.seen
+
+    def texts(self, first: int) -> list[tuple[int, str]]:
+        """List the rows from `first` on that are there, and their texts."""
+        return unseen(self._connection, first - 1, self.catalogue.size - first)
 
     def codes(self, space: Space) -> SignBits:
         """Get the bits of a space's vectors, with those of this process that are not stored yet."""

@@ -77,7 +77,7 @@ class Tsvectors:
         # Not by the view: the owner is in the words, and PostgreSQL would rather read all rows of
         # the owner.
         query = f"SELECT record FROM lamina.words WHERE {where} @@ CAST(?1 AS tsquery)"
-        parameters: list[str | int] = [self._query(cut(word))]
+        parameters: list[str | int] = [self.query(cut(word))]
         if since:
             query += " AND record >= ?2"
             parameters.append(since)
@@ -93,7 +93,7 @@ class Tsvectors:
             " WHERE (said @@ CAST(?1 AS tsquery) OR metadata @@ CAST(?1 AS tsquery))"
             " AND (said || metadata) @@ CAST(?2 AS tsquery) ORDER BY record LIMIT ?3"
         )
-        some, every = self._query(wanted, "|"), self._query(wanted)
+        some, every = self.query(wanted, "|"), self.query(wanted)
         return [number for (number,) in rows(source, query, (some, every, limit))]
 
     def missing(self, source: Connection) -> list[int]:
@@ -127,7 +127,8 @@ class Tsvectors:
             return [words]
         return [words[start : start + AT_ONCE] for start in range(0, len(words), AT_ONCE)]
 
-    def _query(self, words: Sequence[str], by: str = "&") -> str:
+    def query(self, words: Sequence[str], by: str = "&") -> str:
+        """Write a query for the words, all of them or any."""
         escaped = ((self._prefix + word).replace("\\", "\\\\").replace("'", "''") for word in words)
         return f" {by} ".join(f"'{word}'" for word in escaped)
 

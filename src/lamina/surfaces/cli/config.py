@@ -42,10 +42,15 @@ def _show(invocation: Invocation) -> None:
 
 
 def _plain(one: settings.Value) -> dict[str, Any]:
-    # A text may hold a password, which is not shown.
-    value = settings.shown_value(one.value) if isinstance(one.value, str) else one.value
     name, meaning = one.setting.name, one.setting.help
-    return {"name": name, "value": value, "origin": one.origin, "help": meaning}
+    return {"name": name, "value": _safe(one.value), "origin": one.origin, "help": meaning}
+
+
+def _safe(value: Any) -> Any:
+    """Write a value as JSON has it; a text may hold a password, which is not shown."""
+    if isinstance(value, tuple):
+        return [_safe(one) for one in value]
+    return settings.shown_value(value) if isinstance(value, str) else value
 
 
 @command("set", "lamina config set sleep.sure 70", under=config)

@@ -16,7 +16,7 @@ from lamina.failsafe.outage import Outage
 from lamina.failsafe.spool import Spool, spool
 from lamina.home import operator_key
 from lamina.home.folder import AGENT_NAME, Home
-from lamina.home.settings import load
+from lamina.home.settings import Settings, load
 from lamina.memory.agent import Memory
 from lamina.memory.opening import (
     agent_label,
@@ -137,13 +137,17 @@ class Invocation:
                 leave_once(self.home, chosen_agent(None, self.home.path), refusal, is_logged=True)
                 raise NotFound(f"there is no {what} {shown(asked)} here")
 
+    @property
+    def _settings(self) -> Settings:
+        return load(self.home.path).placed(self.agent)
+
     def _refuse_unknown(self) -> None:
         """Refuse an agent that is not here to a command that needs one: its name is misspelt."""
         if not self._is_new or not _needs_known_agent() or role() is Role.AGENT:
             return
         names = [*self.home.agents()]
         # On a server there are agents that have no folder here.
-        if not names or not AGENT_NAME.fullmatch(self.agent) or load(self.home.path)["store.url"]:
+        if not names or not AGENT_NAME.fullmatch(self.agent) or self._settings["store.url"]:
             return
         known = ", ".join([*names[:NAMED], *(["…"] if len(names) > NAMED else [])])
         raise NotFound(
@@ -184,7 +188,7 @@ class Invocation:
         """Say why the store cannot be read, if it is damaged."""
         from lamina.store.upkeep.restore import damage
 
-        return damage(self.home.agent_folder(self.agent), self.agent, load(self.home.path))
+        return damage(self.home.agent_folder(self.agent), self.agent, self._settings)
 
     def begin_anew(self) -> dict[str, Any]:
         """Set a damaged store aside, and begin an empty one."""

@@ -15,24 +15,32 @@ import psycopg
 from lamina.errors import StoreUnavailable
 from lamina.store.engine.postgres.dialect import spelled
 from lamina.store.engine.postgres.errors import translate
-from lamina.store.engine.postgres.pool import Pool, ServerSilent, WatchedConnection
+from lamina.store.engine.postgres.pool import FOLLOWS, Pool, ServerSilent, WatchedConnection
 from lamina.store.engine.sql import Connection, Cursor, Database
 
 Value = TypeVar("Value")
-READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+READ = "REPEATABLE READ READ ONLY"
 # Whatever a role has by default, a writer sees what was there when its turn came, not when it
 # began to wait for it.
-BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {}"
+TURN = "READ COMMITTED"
+# A commit that we report is on the server's disk, even where the default is to be quick instead.
+DURABLE = (
+    "SELECT set_config('synchronous_commit', 'on', true)"
+    " WHERE current_setting('synchronous_commit') = 'off'"
+)
 # One writer of an agent at a time, on any machine: it locks a row of the agent that is always
 # there, which only roles that may write can do. (Every role that can connect could take an advisory
 # lock.) A writer that was stopped does not hold up the others for ever.
 WRITE = (
-    f"{BEGIN}; SET LOCAL idle_in_transaction_session_timeout = '60s';"
-    " SELECT FROM lamina_own.meta WHERE name = 'store_id' FOR UPDATE"
+    f"SET LOCAL lock_timeout = {{}}; {DURABLE}; SET LOCAL idle_in_transaction_session_timeout ="
+    " '60s'; SELECT FROM lamina_own.meta WHERE name = 'store_id' FOR UPDATE"
 )
 # Work that is no write takes turns by a row of `meta` that is never committed: a second insert of
 # the same name waits until the first transaction ends. 0 milliseconds: without end.
-ALONE = f"{BEGIN}; SET LOCAL idle_in_transaction_session_timeout = 0"
+ALONE = "SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = 0"
+POSITION = "SELECT CAST(pg_current_wal_flush_lsn() AS text)"
+FOLLOWED = "SELECT pg_last_wal_replay_lsn() >= CAST(? AS pg_lsn)"
+ABSENT = 1.0  # seconds in which nobody looks again for a standby that was not there
 EMPTIED = tuple(
     f"lamina.{name}"
     for name in ("records", "notes", "words", "tags", "facets", "vectors", "archived", "files")
@@ -82,6 +90,10 @@ class Session:
         except psycopg.Error as error:
             raise translate(error, self._address) from error
 
+    def begin(self, level: str, first: str = "") -> None:
+        """Begin a transaction at an isolation level, with what its statements rely on."""
+        self.script(f"BEGIN ISOLATION LEVEL {level}; {self.raw.preamble}; {first}")
+
     def script(self, statements: str) -> None:
         """Run several statements as they are."""
         try:
@@ -101,11 +113,8 @@ class SingleStatements:
         self.agent = database.agent
 
     def execute(self, statement: str, parameters: Sequence[Any] = (), /) -> Rows:
-        session, result = self._database.begin_with(
-            lambda session: session.execute(statement, parameters)
-        )
-        self._database.release(session)
-        return result
+        with self._database.snapshot() as session:
+            return session.execute(statement, parameters)
 
     def executemany(self, statement: str, parameters: Iterable[Sequence[Any]], /) -> None:
         raise AssertionError("a reader writes nothing")
@@ -117,9 +126,20 @@ class SingleStatements:
 class PostgresDatabase(Database):
     """The rows of one agent."""
 
-    def __init__(self, url: str, agent: str, size: int, patience: float, busy_ms: int) -> None:
+    def __init__(
+        self,
+        url: str,
+        agent: str,
+        size: int,
+        patience: float,
+        busy_ms: int,
+        stale: float = 0.0,
+    ) -> None:
         super().__init__()
         self._pool = Pool(url, agent, size, patience)
+        self._standbys: Standbys | None = None
+        if stale and self._pool.has_several:
+            self._standbys = Standbys(Pool(url, agent, size, patience, FOLLOWS), self, stale)
         self.address = self._pool.address
         self.agent = agent
         self._busy_ms = busy_ms
@@ -133,7 +153,7 @@ class PostgresDatabase(Database):
         return getattr(self._local, "session", None) or self._single_statements
 
     @contextmanager
-    def moment(self) -> Iterator[Connection]:
+    def moment(self) -> Iterator[Session]:
         with self.snapshot() as session:
             self._local.session = session
             try:
@@ -141,9 +161,26 @@ class PostgresDatabase(Database):
             finally:
                 self._local.session = None
 
+    @property
+    def generation(self) -> int:
+        return self._pool.made
+
     @contextmanager
     def snapshot(self) -> Iterator[Session]:
-        session, _ = self.begin_with(lambda session: session.script(READ))
+        self.check_usable()
+        if self._standbys is not None and (session := self._standbys.begin()) is not None:
+            try:
+                yield session
+            finally:
+                self._standbys.release(session)
+            return
+        with self.primary() as session:
+            yield session
+
+    @contextmanager
+    def primary(self) -> Iterator[Session]:
+        """Open a connection that sees one moment of the server that writes."""
+        session, _ = self.begin_with(lambda session: session.begin(READ))
         try:
             yield session
         finally:
@@ -187,7 +224,7 @@ class PostgresDatabase(Database):
             )
         write = WRITE.format(self._busy_ms)
         try:
-            session, _ = self.begin_with(lambda session: session.script(write))
+            session, _ = self.begin_with(lambda session: session.begin(TURN, write))
         except StoreUnavailable as error:
             self._died = time.monotonic()
             if is_replica(error):
@@ -206,6 +243,8 @@ class PostgresDatabase(Database):
             raise translate(error, self.address) from error
         finally:
             self.release(cursor.connection)
+            if self._standbys is not None:
+                self._standbys.forget()
         if status != "COMMIT":
             raise StoreUnavailable(
                 f"{self.address}: the server has rolled back; nothing was stored"
@@ -236,7 +275,7 @@ class PostgresDatabase(Database):
         # Beside the pool: the work under this lock still needs all of the pool.
         session = Session(self._pool.connect(), self.address, self.agent)
         try:
-            session.script(ALONE.format(round((patience or 0) * 1000)))
+            session.begin(TURN, ALONE.format(round((patience or 0) * 1000)))
             session.execute("INSERT INTO meta (name, value) VALUES (?, '')", (f"alone.{what}",))
             yield
         finally:
@@ -246,6 +285,8 @@ class PostgresDatabase(Database):
         """Stop using the connections in a forked process: they belong to its parent."""
         self.inherited = True
         self._pool.abandon()
+        if self._standbys is not None:
+            self._standbys.pool.abandon()
 
     def close_idle(self) -> None:
         """Close idle connections, so that the next use opens a new one."""
@@ -256,6 +297,63 @@ class PostgresDatabase(Database):
         self._closed = True
         if not self.inherited:
             self._pool.close()
+            if self._standbys is not None:
+                self._standbys.pool.close()
+
+
+class Standbys:
+    """Servers that follow the one that writes, and answer unless they are too far behind.
+
+    How far that one was is asked at most every so often; a standby that has come as far is no older
+    than the question. After a write of our own it is asked again, so that we read what we wrote.
+    """
+
+    def __init__(self, pool: Pool, database: PostgresDatabase, stale: float) -> None:
+        self.pool = pool
+        self._database = database
+        self._stale = stale
+        self._reached: tuple[float, str] | None = None  # when it was asked, and how far it was
+        self._absent_until = 0.0
+
+    def forget(self) -> None:
+        """Ask again how far the server that writes is: we have written ourselves."""
+        self._reached = None
+
+    def begin(self) -> Session | None:
+        """Begin to read on a standby; None when none is there, or it is too far behind."""
+        if time.monotonic() < self._absent_until:
+            return None
+        position = self._position()
+        try:
+            raw, _ = self.pool.take()
+        except StoreUnavailable:
+            self._absent_until = time.monotonic() + max(ABSENT, self._stale)
+            return None
+        session = Session(raw, self.pool.address, self._database.agent)
+        try:
+            # Before the transaction, whose moment is then no earlier.
+            if session.execute(FOLLOWED, (position,)).get is True:
+                session.begin(READ)
+                return session
+        except StoreUnavailable:
+            self.pool.close_idle()
+        self.release(session)
+        return None
+
+    def release(self, session: Session) -> None:
+        if self._database.inherited:
+            self.pool.abandon(session.raw)
+            return
+        _roll_back(session.raw)
+        self.pool.give_back(session.raw)
+
+    def _position(self) -> str:
+        """Return how far the server that writes was, not too long ago."""
+        now = time.monotonic()
+        if self._reached is None or now - self._reached[0] > self._stale:
+            with self._database.primary() as session:
+                self._reached = now, str(session.execute(POSITION).get)
+        return self._reached[1]
 
 
 def is_replica(error: BaseException) -> bool:

@@ -17,12 +17,12 @@ import struct
 import threading
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import conninfo, generators
+from psycopg import conninfo, generators, sql
 from psycopg.abc import PQGen, PQGenConn
 from psycopg.pq import TransactionStatus
 
@@ -37,23 +37,23 @@ OLDEST_SERVER = 14
 # Our statements ask for few rows by their keys. A server that has not counted its rows yet would
 # rather read all of them.
 PLANS = {"jit": "off", "enable_hashjoin": "off", "enable_mergejoin": "off"}
-# A commit that we report is on the server's disk, even where the default is to be quick instead.
-DURABLE = (
-    "SELECT set_config('synchronous_commit', 'on', false)"
-    " WHERE current_setting('synchronous_commit') = 'off'"
-)
 # A client that is cut off must not hold the lock of an agent for hours.
 ALIVE = {"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3"}
 # A server that vanishes without a word is noticed on our side, too, while we wait for its answer.
 KEPT_ALIVE = {"keepalives_idle": "5", "keepalives_interval": "2", "keepalives_count": "3"}
-EXTENSION_SCHEMA = (
-    "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
-    " WHERE extname = 'vector'"
+# A proxy gives a connection another process of the server for each transaction, and a process
+# number of its own making.
+SERVER = (
+    "SELECT pg_backend_pid(), n.nspname, t.oid FROM (SELECT) AS one"
+    " LEFT JOIN (pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
+    " LEFT JOIN pg_type t ON t.typnamespace = n.oid AND t.typname = 'halfvec')"
+    " ON e.extname = 'vector'"
 )
 READABLE, WRITABLE = 1, 2  # as psycopg has them
 BRIEFLY = 0.05  # seconds; a server that is there greets within one or two milliseconds
 SILENT_FOR = 4  # times the patience: for so long a silent server is only probed briefly
 CONNECTING = 10.0  # seconds
+WRITES, FOLLOWS = "read-write", "standby"  # which of several hosts libpq is to choose
 
 
 class ServerSilent(psycopg.OperationalError):
@@ -109,20 +109,23 @@ class ServerWatch:
 
     def is_alive(self, addresses: Addresses) -> bool:
         """Probe the addresses for a sign of life: a server that is merely busy still greets."""
-        if not addresses:
-            return True  # libpq chooses the address; it is known once there is a connection
-        patience, is_silent = self.patience() / len(addresses), False
-        for host, port in addresses:
+        # Without one, libpq chooses the address; it is known once there is a connection.
+        return not addresses or next(self.alive(addresses), None) is not None
+
+    def alive(self, addresses: Addresses) -> Iterator[tuple[str, int]]:
+        """Probe the addresses one by one; yield those where a server greets."""
+        patience, is_silent, is_alive = self.patience() / max(1, len(addresses)), False, False
+        for address in addresses:
             try:
-                if _greets(host, port, patience):
-                    return True
+                if _greets(*address, patience):
+                    is_alive = True
+                    yield address
             except TimeoutError:
                 is_silent = True
             except (OSError, OverflowError):  # it refuses; and there are no ports beyond 65,535
                 continue
-        if is_silent:
+        if is_silent and not is_alive:
             self.fell_silent = time.monotonic()
-        return False
 
     def patience(self) -> float:
         """Choose how long to wait now: only briefly for a server that was silent just before."""
@@ -136,6 +139,7 @@ class WatchedConnection(psycopg.Connection[Any]):
     watch: ServerWatch
     addresses: Addresses
     process = 0
+    preamble = ""  # what each transaction sets for itself
 
     def wait(self, gen: PQGen[Value], interval: float = 0.1, timeout: float | None = None) -> Value:
         if self.process != os.getpid():
@@ -148,9 +152,14 @@ class WatchedConnection(psycopg.Connection[Any]):
 class Pool:
     """The connections of one process to one database, for one agent."""
 
-    def __init__(self, url: str, agent: str, size: int, patience: float) -> None:
+    def __init__(
+        self, url: str, agent: str, size: int, patience: float, which: str | None = None
+    ) -> None:
         self._parameters = parameters(url)
+        if which is not None:
+            self._parameters = {**self._parameters, "target_session_attrs": which}
         self.address = shown(self._parameters)
+        self.has_several = len(addresses(self._parameters)) > 1
         self._agent = agent
         self._patience = patience
         self._watch = ServerWatch(self._parameters, patience)
@@ -159,6 +168,7 @@ class Pool:
         self._free = threading.BoundedSemaphore(size)
         self._size = size
         self._is_closed = False
+        self.made = 0  # connections; each may lead to another server than the one before
         # For handles that are dropped without being closed.
         weakref.finalize(self, _close, self._idle).atexit = False
 
@@ -211,10 +221,9 @@ class Pool:
 
         The address is probed first, to tell an absent server from a wrong password.
         """
-        if not self._watch.is_alive(self._watch.addresses):
-            raise self._unreachable()
+        parameters = self._reachable()
         try:
-            steps = generators.connect(conninfo.make_conninfo(**self._parameters))
+            steps = generators.connect(conninfo.make_conninfo(**parameters))
             connection = WatchedConnection(self._watch.wait(steps))
         except psycopg.Error as error:
             raise translate(error, self.address) from error
@@ -224,6 +233,7 @@ class Pool:
             connection.cursor_factory = psycopg.RawCursor
             connection.addresses = [(connection.info.host, connection.info.port)]
             self._watch.addresses = self._watch.addresses or connection.addresses
+            self.made += 1
             connection.autocommit = True
             self._prepare(connection)
         except psycopg.Error as error:
@@ -233,6 +243,19 @@ class Pool:
             connection.close()
             raise
         return connection
+
+    def _reachable(self) -> Mapping[str, Any]:
+        """Leave the hosts out that do not answer: nobody else would end the wait for them."""
+        watch, parts = self._watch, self._parameters
+        if len(watch.addresses) < 2 or "hostaddr" in parts:
+            if not watch.is_alive(watch.addresses):
+                raise self._unreachable()
+            return parts
+        alive = list(watch.alive(watch.addresses))
+        if not alive:
+            raise self._unreachable()
+        hosts, ports = (",".join(map(str, column)) for column in zip(*alive, strict=True))
+        return {**parts, "host": hosts, "port": ports}
 
     def _check_silence(self, since: float) -> None:
         """Raise when another thread has found the server silent while we waited for our turn."""
@@ -245,7 +268,11 @@ class Pool:
         )
 
     def _prepare(self, connection: WatchedConnection) -> None:
-        """Refuse a server that we cannot use, and set what our statements rely on."""
+        """Refuse a server that we cannot use, and note what our statements rely on.
+
+        Behind a proxy that pools transactions, a session belongs to nobody: each transaction sets
+        the agent for itself, and without it sees nothing.
+        """
         version = connection.info.server_version // 10000
         if version < OLDEST_SERVER:
             needed = f"{OLDEST_SERVER} or newer is needed"
@@ -254,14 +281,17 @@ class Pool:
         if encoding != "UTF8":
             remedy = "create it with ENCODING 'UTF8' TEMPLATE template0"
             raise StoreUnavailable(f"{self.address}: its encoding is {encoding}; {remedy}")
-        row = connection.execute(EXTENSION_SCHEMA).fetchone()
-        path = f'lamina_own, "{row[0]}"' if row else "lamina_own, public"
-        settings = {"search_path": path, "lamina.agent": self._agent, **PLANS, **ALIVE}
-        calls = [f"set_config('{name}', ${n}, false)" for n, name in enumerate(settings, 1)]
-        connection.execute(f"SELECT {', '.join(calls)}", [*settings.values()])
-        connection.execute(DURABLE)
-        if row:
-            values.register(connection)
+        process, schema, halfvec = connection.execute(SERVER).fetchone() or (0, None, None)
+        path = f'lamina_own, "{schema}"' if schema else "lamina_own, public"
+        agent = sql.Literal(self._agent).as_string(connection)
+        settings = {"search_path": path, "lamina.agent": agent, **PLANS}
+        connection.preamble = "; ".join(f"SET LOCAL {name} = {to}" for name, to in settings.items())
+        if process == connection.info.backend_pid:
+            connection.execute("; ".join(f"SET {name} = {to}" for name, to in ALIVE.items()))
+        else:
+            connection.prepare_threshold = None  # a proxy's next process does not know them
+        if schema:
+            values.register(connection, halfvec)
 
 
 _INHERITED: list[WatchedConnection] = []
@@ -309,7 +339,9 @@ def parameters(url: str) -> Mapping[str, Any]:
         )
         problem = f"store.url is not the address of a PostgreSQL database: {form}"
         raise InvalidInput(problem, place="store.url")
-    return {**KEPT_ALIVE, **parts, "client_encoding": "UTF8"}
+    # Of several hosts one writes, and the others follow it.
+    several = {"target_session_attrs": WRITES} if "," in str(parts.get("host") or "") else {}
+    return {**KEPT_ALIVE, **several, **parts, "client_encoding": "UTF8"}
 
 
 def addresses(parts: Mapping[str, Any]) -> Addresses:

@@ -9,7 +9,6 @@ import numpy as np
 from psycopg import Connection, postgres
 from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.pq import Format
-from psycopg.types import TypeInfo
 from psycopg.types.numeric import Int8BinaryDumper
 from psycopg.types.string import StrBinaryDumper
 
@@ -46,14 +45,13 @@ class HalfLoader(Loader):
         return np.frombuffer(data, ">u2", offset=4).astype("<u2").tobytes()
 
 
-def register(connection: Connection[Any]) -> None:
-    """Teach a connection our types."""
-    halfvec = TypeInfo.fetch(connection, "halfvec")
+def register(connection: Connection[Any], halfvec: int | None) -> None:
+    """Teach a connection our types; `halfvec` is the number of that type in this database."""
     if halfvec is None:
-        raise StoreUnavailable("the database has no pgvector; run CREATE EXTENSION vector in it")
+        raise StoreUnavailable("the database has no halfvec; it needs pgvector 0.7 or newer")
     adapters = connection.adapters
     adapters.register_dumper(str, StrBinaryDumper)
     adapters.register_dumper(int, Int8BinaryDumper)
     adapters.register_dumper(bool, BoolDumper)
-    adapters.register_dumper(Half, type("KnownHalfDumper", (HalfDumper,), {"oid": halfvec.oid}))
-    adapters.register_loader(halfvec.oid, HalfLoader)
+    adapters.register_dumper(Half, type("KnownHalfDumper", (HalfDumper,), {"oid": halfvec}))
+    adapters.register_loader(halfvec, HalfLoader)

@@ -10,7 +10,7 @@ from psycopg import errors
 
 from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, StoreUnavailable
 from lamina.home.settings import Settings
-from lamina.store.engine.postgres.database import PostgresDatabase, Session
+from lamina.store.engine.postgres.database import TURN, PostgresDatabase, Session
 from lamina.store.tables import meta
 from lamina.store.tables.migrations import STEPS
 from lamina.text import words
@@ -38,7 +38,8 @@ def connected(
         like = "it is empty, or like postgresql://user@host/database"
         raise InvalidInput(f"store.url begins with {scheme}; {like}", place=scheme)
     size, patience = settings["store.pool_size"], settings["store.timeout_ms"] / 1000
-    database = PostgresDatabase(url, agent, size, patience, settings["store.busy_timeout_ms"])
+    busy, stale = settings["store.busy_timeout_ms"], settings["store.stale_ms"] / 1000
+    database = PostgresDatabase(url, agent, size, patience, busy, stale)
     try:
         _prepare(database, make=make)
         if make:
@@ -80,8 +81,7 @@ def _prepare(database: PostgresDatabase, *, make: bool) -> None:
 
 def _make_tables(database: PostgresDatabase) -> None:
     """Create everything in one transaction; a second process waits at the schema, and finds it."""
-    begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
-    session, _ = database.begin_with(lambda session: session.script(begin))
+    session, _ = database.begin_with(lambda session: session.begin(TURN))
     schema = resources.files("lamina.store.tables.postgres").joinpath("schema.sql")
     try:
         session.script("CREATE SCHEMA lamina")

@@ -1,0 +1,99 @@
+"""Search a large store on a server: it names candidates, our own rankers score them.
+
+The ranker reads a sample as it reads a whole store: the candidates, what is around them, and
+statistics of the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+
+from lamina.embedders import Embedder
+from lamina.errors import EmbedderFailed
+from lamina.model.record import State
+from lamina.search import bm25, prompt, segments
+from lamina.search.question import Question
+from lamina.search.request import MICROS_PER_DAY, Request
+from lamina.search.similarity import question_vector
+from lamina.store.core.store import Store
+from lamina.store.index.sample import Sample, is_served, opened
+from lamina.store.tables.records import Filter
+
+RANKERS = frozenset(("hybrid", "keyword", "semantic"))
+EACH = 2  # candidates for each wanted hit, at least
+
+
+def applies(
+    store: Store,
+    chosen: Filter,
+    ranker: str,
+    known_at: datetime | None,
+    embedders: Sequence[Embedder],
+) -> bool:
+    """Tell whether a server is to find the candidates of a search: of what is active now."""
+    if ranker not in RANKERS or known_at is not None or chosen.states != (State.ACTIVE,):
+        return False
+    names = {embedder.name for embedder in embedders}
+    return is_served(store, names, store.settings["store.search_above"])
+
+
+@contextmanager
+def sampled(
+    store: Store,
+    query: str,
+    chosen: Filter,
+    now: datetime,
+    limit: int,
+    embedders: Sequence[Embedder],
+    following: Sequence[str] = (),
+    *,
+    boosts: bool,
+) -> Iterator[Sample]:
+    """Open a snapshot of the records that could answer a query."""
+    with opened(store, chosen) as look:
+        if not look.is_whole:
+            request = Request(look, query, chosen, now, limit, None, following)
+            for text in _texts(request):
+                asked = Request(look, text, chosen, now, limit)
+                _add(look, asked, embedders, boosts=boosts)
+            look.surround()
+        yield look
+
+
+def _texts(request: Request) -> Iterator[str]:
+    """List what is asked: the whole query, and each of its sentences."""
+    pieces = segments.split(request.query)
+    if request.following:
+        pieces += prompt.context(request, pieces)
+    return iter(dict.fromkeys((request.query, *(piece.text for piece in pieces))))
+
+
+def _add(look: Sample, request: Request, embedders: Sequence[Embedder], *, boosts: bool) -> None:
+    """Take in what could answer a question: by its words, its days and its meaning."""
+    look.count(request.words)
+    words = bm25.counted(request, request.words)
+    number = EACH * request.limit
+    look.add_words([(word, words.rarity(word)) for word in words.numbers], number)
+    for span in Question(request, boosts=boosts).spans:
+        look.add_days(span.since, span.until, int(MICROS_PER_DAY))
+    # Who speaks is known now, and so what the question is without the names of speakers.
+    asked = Request(look, request.query, request.chosen, request.now, request.limit)
+    question = Question(asked, boosts=boosts)
+    words = bm25.counted(asked, question.words)
+    speakers = look.speakers(question.names)
+    if speakers:
+        look.add_words([(word, words.rarity(word)) for word in words.numbers], number, speakers)
+    for embedder in embedders:
+        space = look.space(embedder.name)
+        if space is None:
+            continue
+        try:
+            vector = question_vector(embedder, question.bare, words, question.beside)
+        except EmbedderFailed:
+            continue  # the ranker says so
+        if vector.any() and len(vector) == space.dimensions:
+            look.add_near(space, vector, number)
+            if speakers:
+                look.add_near(space, vector, number, speakers)

@@ -1,0 +1,270 @@
+"""Let PostgreSQL find the records that could answer: by their words, their meaning, their days.
+
+What is asked here is bounded, however large the store is. The filter is part of each statement.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from lamina.errors import LaminaError
+from lamina.store.engine.postgres.database import PostgresDatabase, Session
+from lamina.store.engine.sql import Connection, Half, rows
+from lamina.store.tables.blocks import BLOCK
+from lamina.store.tables.records import Filter, marks
+from lamina.store.tables.tsvectors import Tsvectors, cut
+from lamina.store.tables.vectors import Space
+
+COUNTED = 5_000  # holders of a word that are counted; what holds more often is estimated
+SCORED = 20_000  # holders of a question's rarest words that are scored by all of its words
+NEAR = 3  # turns before and after a candidate
+# The rest of a search joins by the keys of few rows; a walk through vectors must not stop early.
+WALK = "SET LOCAL hnsw.iterative_scan = 'relaxed_order'; SET LOCAL hnsw.ef_search = {}"
+MOST_WALKED = 1000  # the greatest ef_search that pgvector takes
+EXTENSION = (
+    "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
+    " WHERE e.extname = 'vector'"
+)
+VALID = (
+    "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
+    " JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " WHERE n.nspname = 'lamina' AND i.indisvalid AND i.indisready"
+)
+# What serves the statements below, beside what every store has.
+HELPERS = {
+    "records_of_sessions": "lamina.records (owner, session, seq) WHERE session IS NOT NULL",
+    "records_of_users": 'lamina.records (owner, "user")',
+}
+NEIGHBOURS = f"""
+SELECT c.seq, n.seq FROM records c CROSS JOIN LATERAL (
+    (SELECT b.seq FROM records b WHERE b.session = c.session
+     AND b.user IS NOT DISTINCT FROM c.user AND b.seq < c.seq ORDER BY b.seq DESC LIMIT {NEAR})
+    UNION ALL
+    (SELECT a.seq FROM records a WHERE a.session = c.session
+     AND a.user IS NOT DISTINCT FROM c.user AND a.seq > c.seq ORDER BY a.seq LIMIT {NEAR})
+) n WHERE c.session IS NOT NULL
+AND c.seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY c.seq, n.seq
+"""
+
+
+class Holders(NamedTuple):
+    """How many visible records hold a word, and how many of these are not from outside."""
+
+    number: int
+    own: int
+
+
+def last(connection: Connection) -> int:
+    """Read the number of the newest record."""
+    return int(connection.execute("SELECT coalesce(max(seq), 0) FROM records").get)
+
+
+def sealed(connection: Connection) -> int:
+    """Count the records in blocks, whose days are in a table."""
+    return BLOCK * int(connection.execute("SELECT coalesce(max(block) + 1, 0) FROM blocks").get)
+
+
+def visible(connection: Connection, wanted: Filter, limit: int) -> list[int]:
+    """List some records that a filter lets through, at most so many."""
+    where, parameters = wanted.where()
+    query = f"SELECT seq FROM records WHERE {where} LIMIT ?"
+    return [number for (number,) in rows(connection, query, (*parameters, limit))]
+
+
+def unseen(connection: Connection, wanted: Filter, space: Space, limit: int) -> list[int]:
+    """List the newest visible records that an embedder has not seen."""
+    where, parameters = wanted.where()
+    query = f"SELECT seq FROM records WHERE seq > ? AND {where} ORDER BY seq DESC LIMIT ?"
+    found = rows(connection, query, (space.seen, *parameters, limit))
+    return [number for (number,) in found]
+
+
+def holders(
+    connection: Connection, agent: str, words: Sequence[str], wanted: Filter, size: int
+) -> list[Holders]:
+    """Count the visible records that hold each word.
+
+    Of a word in many records the first ones are counted, and stand for all `size`.
+    """
+    where, parameters = wanted.where()
+    query = (
+        "SELECT c.* FROM unnest(CAST(? AS text[])) WITH ORDINALITY AS w (asked, place)"
+        " CROSS JOIN LATERAL (SELECT count(*), max(f.record), count(records.seq),"
+        " count(records.seq) FILTER (WHERE records.trust <> 'external') FROM"
+        " (SELECT record FROM lamina.words WHERE said @@ CAST(asked AS tsquery) LIMIT ?) AS f"
+        f" LEFT JOIN records ON records.seq = f.record AND {where}) AS c ORDER BY w.place"
+    )
+    asked = ([Tsvectors(agent).query(cut(word)) for word in words], COUNTED, *parameters)
+    return [
+        Holders(number, own)
+        if found < COUNTED
+        else Holders(round(number * size / upto), round(own * size / upto))
+        for found, upto, number, own in rows(connection, query, asked)
+    ]
+
+
+def with_words(
+    connection: Connection,
+    agent: str,
+    worth: Sequence[tuple[str, int, float]],
+    wanted: Filter,
+    speakers: Sequence[str],
+    limit: int,
+) -> list[int]:
+    """Find the visible records, of some speakers if any are named, whose words are worth most.
+
+    `worth` has for each word how many records hold it, and its worth. Only holders of the rarest
+    words are looked at, as many as that is quick.
+    """
+    index, looked_at, rarest = Tsvectors(agent), 0, list[str]()
+    for word, number, _ in sorted(worth, key=lambda one: one[1]):
+        looked_at += number
+        if rarest and looked_at > SCORED:
+            break
+        rarest.append(index.query(cut(word)))
+    if not rarest:
+        return []
+    score = " + ".join(["CASE WHEN said @@ CAST(? AS tsquery) THEN CAST(? AS float8) ELSE 0 END"]
+                       * len(worth))  # fmt: skip
+    where, parameters = _spoken(wanted, speakers)
+    query = (
+        f"SELECT f.record FROM (SELECT record, {score} AS score FROM lamina.words"
+        " WHERE said @@ CAST(? AS tsquery) LIMIT ?) AS f"
+        f" JOIN records ON records.seq = f.record WHERE {where}"
+        " ORDER BY f.score DESC, f.record DESC LIMIT ?"
+    )
+    scores = [one for word, _, value in worth for one in (index.query(cut(word)), value)]
+    asked = (*scores, " | ".join(f"({one})" for one in rarest), SCORED, *parameters, limit)
+    return [number for (number,) in rows(connection, query, asked)]
+
+
+def near(
+    connection: Session,
+    space: Space,
+    vector: Half,
+    wanted: Filter,
+    speakers: Sequence[str],
+    limit: int,
+) -> list[int]:
+    """Find the visible records whose vectors have the signs of a vector, from the nearest on."""
+    connection.script(WALK.format(min(MOST_WALKED, max(limit, 40))))
+    where, parameters = _spoken(wanted, speakers)
+    bits = f"bit({space.dimensions})"
+    query = (
+        f"SELECT v.record FROM vectors v JOIN records ON records.seq = v.record"
+        f" WHERE v.owner = {_literal(connection.agent)} AND v.space = {space.number} AND {where}"
+        f" ORDER BY (binary_quantize(v.vector)::{bits}) <~> binary_quantize(?)::{bits} LIMIT ?"
+    )
+    return [number for (number,) in rows(connection, query, (*parameters, vector, limit))]
+
+
+def _spoken(wanted: Filter, speakers: Sequence[str]) -> tuple[str, list[object]]:
+    """Write a filter that lets only some speakers through, or all if none is named."""
+    where, parameters = wanted.where()
+    if not speakers:
+        return where, parameters
+    return f"{where} AND records.speaker IN ({marks(speakers)})", [*parameters, *speakers]
+
+
+def speaking_of(connection: Connection, numbers: str, since: int, until: int) -> list[int]:
+    """List those of some records, as JSON, whose text speaks of a day in this span."""
+    query = (
+        "SELECT record FROM days WHERE since < ? AND until > ?"
+        " AND record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+    )
+    return [number for (number,) in rows(connection, query, (until, since, numbers))]
+
+
+def in_days(
+    connection: Connection, since: int, until: int, day: int, wanted: Filter, limit: int
+) -> list[int]:
+    """Find some visible records of these days, or that speak of them; `day` is its length."""
+    where, parameters = wanted.where()
+    happened = (
+        f"(SELECT seq FROM records WHERE occurred_at >= ? AND occurred_at < ? AND {where}"
+        " ORDER BY occurred_at DESC LIMIT ?)"
+    )
+    told = (
+        "(SELECT records.seq FROM days d JOIN records ON records.seq = d.record"
+        f" WHERE d.since < ? AND d.until > ? AND {where} LIMIT ?)"
+    )
+    asked = (since * day, until * day, *parameters, limit, until, since, *parameters, limit)
+    return [number for (number,) in rows(connection, f"{happened} UNION {told}", asked)]
+
+
+def neighbours(connection: Connection, numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Pair records with the turns around them in their conversations, both ascending."""
+    return rows(connection, NEIGHBOURS, (json.dumps(list(numbers)),))
+
+
+def holding(
+    connection: Connection, agent: str, words: Sequence[str], numbers: Sequence[int]
+) -> list[list[int]]:
+    """List for each word those of some records that hold it, ascending."""
+    query = (
+        "SELECT w.place - 1, s.record FROM words s"
+        " JOIN unnest(CAST(? AS text[])) WITH ORDINALITY AS w (asked, place)"
+        " ON s.said @@ CAST(w.asked AS tsquery)"
+        " WHERE s.record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+    )
+    found: list[set[int]] = [set() for _ in words]
+    asked = ([Tsvectors(agent).query(cut(word)) for word in words], json.dumps(numbers))
+    for place, record in rows(connection, query, asked):
+        found[place].add(record)
+    return [sorted(one) for one in found]
+
+
+# Indexes, which only a large store needs
+
+
+def is_ready(connection: Session, spaces: Iterable[Space]) -> bool:
+    """Tell whether the server has the indexes by which it finds candidates."""
+    needed = {*HELPERS, *(_name(connection.agent, space) for space in spaces)}
+    return needed <= {name for (name,) in rows(connection, VALID)}
+
+
+def prepare(database: PostgresDatabase, spaces: Iterable[Space]) -> None:
+    """Create the indexes that are missing. Everybody can read and write meanwhile."""
+    session, schema = database.begin_with(lambda session: session.execute(EXTENSION).get)
+    try:
+        valid = {name for (name,) in rows(session, VALID)}
+        for name, what in (HELPERS | _indexes(database.agent, spaces, str(schema))).items():
+            if name not in valid:
+                # One that was left half made is in the way.
+                session.script(f"DROP INDEX CONCURRENTLY IF EXISTS lamina.{name}")
+                session.script(f"CREATE INDEX CONCURRENTLY {name} ON {what}")
+    except LaminaError as error:
+        do = "let the owner of the tables run `lamina index`"
+        raise type(error)(f"{error.message}; the indexes of a large store are missing: {do}") from (
+            error
+        )
+    finally:
+        database.release(session)
+
+
+def _indexes(agent: str, spaces: Iterable[Space], schema: str) -> dict[str, str]:
+    """Write an index of the signs of an agent's vectors for each space.
+
+    Each agent has its own: others' vectors would be in the way of its searches.
+    """
+    return {
+        _name(agent, space): (
+            f'lamina.vectors USING hnsw (("{schema}".binary_quantize(vector)::'
+            f'bit({space.dimensions})) "{schema}".bit_hamming_ops)'
+            f" WHERE owner = {_literal(agent)} AND space = {space.number}"
+        )
+        for space in spaces
+    }
+
+
+def _name(agent: str, space: Space) -> str:
+    digest = hashlib.sha256(f"{agent}/{space.dimensions}".encode()).hexdigest()[:24]
+    return f"near_{space.number}_{digest}"
+
+
+def _literal(text: str) -> str:
+    """Write a text in SQL: an index of some rows is used only where their condition is written."""
+    return "'" + text.replace("'", "''") + "'"
