@@ -92,8 +92,11 @@ class SearchEngine:
         following: Sequence[str] = (),
     ) -> Hits:
         """Rank the records of the store as they are at one moment."""
-        with self._store.index.snapshot(known_at) as look:
-            request = Request(look, query, chosen, now, limit, self.mirror, following)
+        mirror = self.mirror
+        # A mirror names records of the whole store, by their numbers in it.
+        user = chosen.user if mirror is None else None
+        with self._store.index.snapshot(known_at, user) as look:
+            request = Request(look, query, chosen, now, limit, mirror, following)
             boosts: bool = self._settings["recall.boosts"]
             if not request.words:
                 return Hits(())

@@ -40,7 +40,7 @@ class Similarity:
         distances = codes.distances(vector, size, picked)
         self.known: Mask = codes.known[:size]
         visible, known = request.allowed[picked], self.known[picked]
-        missing = (visible & ~known)[: request.picked_up_to(space.seen)]
+        missing = (visible & ~known)[: request.picked_up_to(look.last_seen(space))]
         self._note_damage(bool(missing.any()))
         # But for chance, the share of signs in which two vectors differ is their angle.
         turns = np.pi * np.arange(space.dimensions + 1) / space.dimensions
@@ -132,18 +132,18 @@ def _catch_up(request: Request, space: Space, embedder: Embedder) -> None:
     """
     look = request.look
     look.codes(space)
-    newest = max(look.fresh(space), default=space.seen)
-    missing = look.catalogue.size - 1 - newest
+    first = max(look.fresh(space), default=look.last_seen(space)) + 1
+    missing = look.catalogue.size - first
     if 0 < missing <= AT_ONCE.get(embedder.name, AT_ONCE_OTHERS):
-        batch = look.unseen(newest, missing)
+        batch = look.texts(first)
         if batch:
             vectors = embedder.embed([content for _, content in batch]).astype(np.float16)
-            look.keep(space, [number for number, _ in batch], vectors)
+            look.keep(space, [row for row, _ in batch], vectors)
         missing = 0  # rows whose records have left need no vector
     if missing <= 0:
         return
     # Only visible records are counted: others' are not this caller's concern.
-    hidden = int(request.allowed[look.catalogue.size - missing :].sum())
+    hidden = int(request.allowed[first:].sum())
     if hidden:
         problem = f"{hidden:,} memories have no vector yet; run `lamina index`"
         request.notes.append(f"{embedder.name}: {problem}")

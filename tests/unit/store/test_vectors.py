@@ -186,16 +186,16 @@ def test_vectors_that_another_process_stored_are_used(desk: Desk, mem: Memory) -
     answer, and keeps none."""
     mem.remember_many([{"content": f"tea number {n}"} for n in range(700)])
     before = near(mem, desk, "tea number 4")
-    (fresh,) = mem._scope.store.index.fresh.values()
+    (fresh,) = mem._scope.store.index.whole.fresh.values()
     assert len(fresh) == 700
     desk.agent().index()
     assert near(mem, desk, "tea number 4") == before
-    assert not mem._scope.store.index.fresh[NAME]
+    assert not mem._scope.store.index.whole.fresh[NAME]
     mem.remember("tea number 4, again")
     assert (
         contents(mem.search("tea number 4, again", ranker="semantic"))[0] == "tea number 4, again"
     )
-    assert [*mem._scope.store.index.fresh[NAME]] == [701]
+    assert [*mem._scope.store.index.whole.fresh[NAME]] == [701]
 
 
 def test_codes_follow_while_others_index(desk: Desk) -> None:
@@ -215,8 +215,8 @@ def test_codes_follow_while_others_index(desk: Desk) -> None:
     for handle in (watcher, desk.agent()):
         handle.search("tea", ranker="semantic")
         codes, size = (
-            handle._scope.store.index.codes[NAME],
-            handle._scope.store.index.catalogue.size,
+            handle._scope.store.index.whole.codes[NAME],
+            handle._scope.store.index.whole.catalogue.size,
         )
         told.append((codes.known[:size].tolist(), [word[:size].tolist() for word in codes._words]))
     assert told[0] == told[1]

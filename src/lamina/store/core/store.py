@@ -87,6 +87,8 @@ class Store:
             self.reads.close()
         finally:
             self.database.close()
+            if "index" in self.__dict__:
+                self.index.close()
 
     def change(
         self,
@@ -176,10 +178,9 @@ class Store:
 
         `recurring` holds the words by which texts speak of a day that has come again.
         """
-        with self.index.snapshot() as look:
-            speaking = set(look.speaking_of(since, until).tolist())
-            for hints in recurring:
-                speaking.update(look.hinting(hints).tolist())
+        with self.index.snapshot(user=user) as look:
+            rows = [look.speaking_of(since, until), *map(look.hinting, recurring)]
+            speaking = {number for some in rows for number in look.catalogue.numbers_of(some)}
         with self.database.moment() as db:
             waiting = [self.record(row) for row in pending.candidates(db, user, speaking)]
             answers = pending.answering(db, user, [record.id for record in waiting])

@@ -133,13 +133,19 @@ class SignBits:
     There is one array for each 64 dimensions; row n of it is the record with number n.
     """
 
-    def __init__(self, dimensions: int) -> None:
+    def __init__(self, dimensions: int, kept: int = KEPT) -> None:
+        """Make room for bits; `kept` exact vectors are kept beside them, at most."""
         self.dimensions = dimensions
-        self.kept = RecentVectors(dimensions)
+        self.kept = RecentVectors(dimensions, kept)
         self.known = np.zeros(BLOCK, np.bool_)
         self._number: int | None = None
         self._upto = 0  # the records below this number were read
         self._words = [np.zeros(BLOCK, np.uint64) for _ in range(-(-dimensions // WORD))]
+
+    @property
+    def footprint(self) -> int:
+        """The memory that it takes, with the exact vectors that were read lately."""
+        return (1 + 8 * len(self._words)) * len(self.known) + self.kept.footprint
 
     def are_of(self, space: Space) -> bool:
         """Tell whether these bits are of this space: another one may have taken its name."""
@@ -230,6 +236,12 @@ class RecentVectors:
         self._record = np.zeros(most, np.int64)  # by position; 0, which no record has: free
         self._vectors = np.zeros((most, dimensions), np.float32)
         self._next = 0
+        self._filled = 0  # positions that were ever used: memory is taken with the first use
+
+    @property
+    def footprint(self) -> int:
+        """The memory that it takes, in bytes."""
+        return 4 * (len(self._position) + self._vectors.shape[1] * self._filled)
 
     def find(self, numbers: Numbers) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
         """Look up some records: a mask of those with a vector here, and these vectors."""
@@ -246,6 +258,7 @@ class RecentVectors:
         self._position[numbers] = positions
         self._record[positions] = numbers
         self._vectors[positions] = vectors
+        self._filled = min(self._most, max(self._filled, self._next + len(numbers)))
         self._next = (self._next + len(numbers)) % self._most
 
     def _reserve(self, size: int) -> None:
