@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import asdict
+
 from lamina.engines import bursts
 from lamina.errors import LaminaError
 from lamina.failsafe.outage import unreported
@@ -15,6 +17,7 @@ from lamina.memory.sleep import usage
 from lamina.model.clock import to_micros
 from lamina.model.record import Role
 from lamina.store.core.store import FILE_NAME
+from lamina.store.index.cache import CACHE
 from lamina.store.tables import archived, grounds, model_use, records, sources
 from lamina.text.words import counted
 
@@ -96,6 +99,7 @@ class Status:
         if user is None:
             head = store.head()
             report |= {"events": head.seq, "head": head.hash.hex(), "bytes": store.sizes()}
+            report["cache"] = asdict(CACHE.usage)
             if scope.settings["sleep.model"]:
                 report["model"] = self._model_use()
         return report

@@ -256,7 +256,7 @@ class Store:
     def reindex(self, actor: Actor, now: datetime, *, vectors: bool = False) -> None:
         """Make what is derived from the records anew; vectors are made by the next indexing."""
         details = {"analyser": words.ANALYSER_VERSION}
-        with self.change(actor, "reindex", now, details=details) as transaction:
+        with self.change(actor, events.REINDEX, now, details=details) as transaction:
             derived.rebuild(transaction.db, vectors=vectors)
 
 

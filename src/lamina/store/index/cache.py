@@ -30,8 +30,8 @@ class Usage(msgspec.Struct, frozen=True):
     """What is kept now, and how much may be."""
 
     bytes: int
-    most: int
-    scopes: int
+    budget: int  # in bytes; 0 while no handle of this process has searched
+    scopes: int  # users' and whole stores
 
 
 class Cache:

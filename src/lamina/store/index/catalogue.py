@@ -86,7 +86,7 @@ class Since(Enum):
 
     MORE = "nothing, or new records"
     CHANGED = "known records have changed or left"
-    ANEW = "another history"
+    ANEW = "another history, or all that is derived was made anew"
 
 
 class Catalogue:
@@ -156,9 +156,11 @@ class Catalogue:
         last = connection.execute("SELECT max(seq) FROM records").get or 0
         # Another history is that of a restored backup, for example.
         anew = not self.event or known != self.hash or last - self.size > MANY
-        if anew:
+        news = events.news(connection, self.event) if not anew else None
+        if news is None or news.reindexed:
+            anew = True
             self._load(connection)
-        news = events.news(connection, self.event)
+            news = events.news(connection, self.event)
         first = self.size
         new = rows(connection, f"{SELECT} WHERE seq >= ? ORDER BY seq", (first,))
         self._put(new)

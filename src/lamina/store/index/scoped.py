@@ -188,18 +188,18 @@ class ScopedBits(SignBits):
 
     def refresh(self, connection: Connection, space: Space) -> None:
         """Read the vectors that were stored since the last refresh, by any process."""
-        self._number = space.number
-        if space.seen < self._upto:
+        self._number, self._upto = space.number, space.seen + 1
+        self._reserve(self._scope.size)
+        last = self._scope.last_row(space.seen)
+        missing = self._scope.numbers[1 : last + 1][~self.known[1 : last + 1]]
+        if not len(missing):
             return
-        missing = self._scope.numbers
-        missing = missing[(missing >= max(1, self._upto)) & (missing <= space.seen)]
         found, stored = vectors.exact(connection, space, missing.tolist())
         if len(found):
             order = np.argsort(found)
             places = self._scope.rows_of(found[order])
             self.put(places, vectors.bits_of(stored[order]))
             self.kept.put(places, stored[order])
-        self._upto = space.seen + 1
 
 
 class ScopedIndex(LoadedIndex):
