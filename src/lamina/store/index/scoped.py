@@ -8,6 +8,7 @@ store. Rows are places among these records in the order of their numbers; row 0 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -70,7 +71,7 @@ class ScopedCatalogue(Catalogue):
     def __init__(self, user: str) -> None:
         super().__init__()
         self.user = user
-        self.said: dict[str, list[int]] = {}  # the rows that hold each word
+        self.said: dict[str, list[int]] = defaultdict(list)  # the rows that hold each word
         self._numbers = np.zeros(BLOCK, np.int64)  # the number of each row's record
         self._holders = 0
         self._is_changed = False
@@ -161,9 +162,10 @@ class ScopedCatalogue(Catalogue):
         """Note the words of a text and its tags, as the full-text index has them."""
         if tags != "[]":
             analysed = f"{analysed} {words.analyse(' '.join(texts(tags)))}"
-        for token in dict.fromkeys(cut(analysed)):
-            self.said.setdefault(token, []).append(place)
-            self._holders += 1
+        tokens = set(cut(analysed))
+        for token in tokens:
+            self.said[token].append(place)
+        self._holders += len(tokens)
 
     def _reserve(self, size: int) -> None:
         super()._reserve(size)
