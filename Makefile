@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 DEMO   := $(VENV)/.demo
 SLOW   := tests/faults tests/property tests/security tests/surfaces/test_console_browser.py tests/surfaces/test_reviewer.py
 
-.PHONY: help demo test test-slow test-console servers clients test-servers check faults soak security mutants bench limits bench-search bench-large bench-retrieval bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-importance dist docs format clean
+.PHONY: help demo test test-slow test-console servers clients test-servers check faults soak security mutants bench limits bench-search bench-scale bench-large bench-retrieval bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-importance dist docs format clean
 help:    ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 17
 
@@ -85,6 +85,9 @@ bench-importance: $(READY) ## what a simulated operator teaches, beside the tabl
 
 bench-search: $(READY)     ## how fast it finds, at 10,000 and 100,000 memories
 	$(BIN)/python -m benchmarks.searching
+
+bench-scale: $(READY)      ## what a question costs among many users, and in a process with many agents; takes half an hour
+	$(BIN)/python -m benchmarks.scale
 
 bench-large: $(READY)      ## the same, also at 1,000,000
 	$(BIN)/python -m benchmarks.searching --large

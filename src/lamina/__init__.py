@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from lamina.memory.agent import Memory
     from lamina.memory.operator import Operator
+    from lamina.memory.pool import Pool
     from lamina.memory.runs import Run
     from lamina.model.clock import Clock
     from lamina.model.record import Change, Event, Hit, Hits, Layer, Record, State, Trust
@@ -44,6 +45,7 @@ _ORIGINS = {
     ),
     "Memory": "memory.agent",
     "Operator": "memory.operator",
+    "Pool": "memory.pool",
     "Run": "memory.runs",
 }
 
@@ -86,6 +88,24 @@ def operator(
     )
 
 
+def pool(
+    home: Path | str | None = None,
+    clock: Clock | None = None,
+    *,
+    most: int = 32,
+    settings: Mapping[str, Any] | None = None,
+) -> Pool:
+    """Make a pool of agents' handles, of which at most so many stay open."""
+    from lamina.memory.opening import connect
+    from lamina.memory.pool import Pool
+    from lamina.model.record import Role
+
+    def opened(agent: str | None, user: str | None) -> Memory:
+        return connect(Role.AGENT, agent, user, home, clock, settings=settings)
+
+    return Pool(opened, most)
+
+
 __all__ = [
     "Change",
     "Conflict",
@@ -99,6 +119,7 @@ __all__ = [
     "Memory",
     "NotFound",
     "Operator",
+    "Pool",
     "Record",
     "Refused",
     "Run",
@@ -107,6 +128,7 @@ __all__ = [
     "Trust",
     "open",
     "operator",
+    "pool",
 ]
 
 

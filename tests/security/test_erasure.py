@@ -18,7 +18,7 @@ from lamina import Memory, Operator
 from lamina.home.tokens import Tokens
 from lamina.memory import opening as handles
 from lamina.memory.sleep.facts import FactWriter
-from lamina.store.index import snapshot
+from lamina.store.index import whole
 from lamina.store.tables import learned
 from tests.conftest import Desk
 from tests.security.erasing import MARK, STAYS, holding
@@ -354,7 +354,7 @@ def test_what_was_read_before_is_not_stored_after(desk: Desk) -> None:
     assert MARK not in ending.content
     gone = operator.remember(f"the {MARK} is here")
     with operator._scope.store.database.moment() as connection:
-        waiting = snapshot.unseen(connection, 0, 100)
+        waiting = whole.unseen(connection, 0, 100)
     other.erase(gone.id)
     operator.index()
     numbers = {

@@ -20,11 +20,12 @@ from starlette.responses import Response
 
 from lamina.errors import Corrupt, EmbedderFailed, StoreUnavailable
 from lamina.memory.agent import Memory
+from lamina.memory.pool import MOST_OPEN, HandlePool
 from lamina.model.record import Role
 from lamina.surfaces.http.dependencies import CurrentCaller
 from lamina.surfaces.http.errors import discreet
 from lamina.surfaces.http.guard import Limits
-from lamina.surfaces.http.service import MOST_OPEN, HandlePool, Service, Visitor
+from lamina.surfaces.http.service import Service, Visitor
 from tests.conftest import FULL, Desk
 from tests.surfaces.served import (
     HOST,
@@ -680,14 +681,14 @@ def test_handles_are_bounded_and_never_closed_in_use(desk: Desk) -> None:
         for visitor in everyone[1:]:
             with pool.borrow(visitor) as memory:
                 assert len(memory.list()) == 1
-        assert pool.visitors == [everyone[0], *everyone[-MOST_OPEN + 1 :]]
+        assert pool.keys == [everyone[0], *everyone[-MOST_OPEN + 1 :]]
         pool.end({everyone[0]})
         assert len(busy.list()) == 1
-    assert everyone[0] not in pool.visitors
+    assert everyone[0] not in pool.keys
     with pool.borrow(everyone[0]) as memory:
         assert len(memory.list()) == 1
     service.close()
-    assert pool.visitors == []
+    assert pool.keys == []
 
 
 def test_many_tokens_leave_no_files_open(served: Served, all_: Everything) -> None:
@@ -707,7 +708,7 @@ def test_many_tokens_leave_no_files_open(served: Served, all_: Everything) -> No
     assert served.ask("/memory/status", expired).status == 401
     assert served.ask("/memory/status", stays).status == 200
     served.service._threads.shutdown(wait=True)
-    assert len(served.service._pool.visitors) == 1
+    assert len(served.service._pool.keys) == 1
     seen = {str(read.actor) for read in all_.op.audit_reads(1000)}
     assert len(seen) >= MOST_OPEN + 10  # each token under its own name
 

@@ -208,6 +208,26 @@ def test_tables_of_another_lamina(quick_postgres: Copied, tmp_path: Path, versio
     assert quick_postgres.execute("SELECT count(*) FROM lamina.meta", name) == [(0,)]
 
 
+def test_tables_of_an_earlier_lamina_are_brought_up_to_date(
+    quick_postgres: Copied, tmp_path: Path
+) -> None:
+    """B3: what a later version adds is made by the first handle that writes, once; afterwards a
+    user's records are found by their user."""
+    name = quick_postgres.copy()
+    quick_postgres.execute("DROP INDEX lamina.records_of_users", name)
+    quick_postgres.execute("UPDATE lamina.version SET schema = 5", name)
+    for user in ("ana", "ben", *map(str, range(20))):
+        with lamina.open(
+            home=tmp_path, user=user, settings={"store.url": quick_postgres.url(name)}
+        ) as memory:
+            memory.remember(f"green tea of {user}")
+            (hit,) = memory.search("tea")
+            assert hit.record.user == user
+    assert quick_postgres.execute("SELECT schema FROM lamina.version", name) == [(VERSION,)]
+    made = "SELECT 1 FROM pg_indexes WHERE indexname = 'records_of_users'"
+    assert quick_postgres.execute(made, name) == [(1,)]
+
+
 def test_a_table_that_is_gone(quick_postgres: Copied, tmp_path: Path) -> None:
     """B3: a database that somebody has taken apart is damaged, not empty."""
     name = quick_postgres.copy()

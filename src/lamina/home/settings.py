@@ -54,6 +54,12 @@ SETTINGS = (
         ("buffered", "strict"),
     ),
     Setting(
+        "cache.megabytes",
+        256,
+        "how much memory the searches of a process may keep, for all its handles together",
+        bounds=(0, 1 << 20),
+    ),
+    Setting(
         "content.max_bytes",
         1024 * 1024,
         "the longest text that is stored, in bytes of UTF-8",

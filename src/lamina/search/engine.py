@@ -139,7 +139,9 @@ class SearchEngine:
                 with sampling.sampled(*asked, boosts=boosts) as sample:
                     yield sample
                 return
-        with self._store.index.snapshot(known_at) as look:
+        # A mirror names records of the whole store, by their numbers in it.
+        user = chosen.user if self.mirror is None else None
+        with self._store.index.snapshot(known_at, user) as look:
             yield look
 
 

@@ -255,6 +255,7 @@ def test_damaged_vectors_are_told(desk: Desk) -> None:
     op.index()
     desk.clock.step = timedelta(0)
     expected = answers(op)
+    op.close()
     tamper(
         desk.folder() / "memory.db", "UPDATE vectors SET vector = x'0000' WHERE record IN (3, 4)"
     )

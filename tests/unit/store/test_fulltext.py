@@ -84,6 +84,8 @@ def test_the_index_is_made_anew_from_the_records(desk: Desk, op: Operator) -> No
     with op._scope.store.database.atomic() as transaction:
         transaction.cursor.execute("INSERT INTO words (words) VALUES ('delete-all')")
     assert len(fulltext.missing(op._scope.store.database.reader())) == 21
+    op.close()
+    op = desk.operator()
     assert desk.agent().search("tea", ranker="keyword").outcome == "nothing_relevant"
     op.reindex()
     after = [hit.to_dict() for hit in op.search("tea 猫の手")]

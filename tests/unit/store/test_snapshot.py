@@ -51,7 +51,7 @@ def test_records_are_asked_whether_they_pass(mem: Memory) -> None:
         assert look.records([99], Filter()) == {}
 
 
-def test_tags_metadata_and_sessions_are_asked_once(mem: Memory) -> None:
+def test_tags_and_metadata_are_asked_once(mem: Memory) -> None:
     """Q3: the tables that hold them have said which rows pass; the records of these rows are not
     asked a second time."""
     mem.remember("tea", tags=["hot"], metadata={"x": 1})
@@ -60,7 +60,6 @@ def test_tags_metadata_and_sessions_are_asked_once(mem: Memory) -> None:
             Filter(tags=("cold",)),
             Filter(all_tags=("cold",)),
             Filter(metadata=(("x", "2"),)),
-            Filter(session="s1"),
         ):
             assert not look.allowed(chosen).any()
             assert [*look.records([1], chosen)] == [1]

@@ -153,6 +153,7 @@ def test_a_damaged_vector_is_told(desk: Desk, blob: str) -> None:
     mem.remember_many([{"content": f"tea number {n}"} for n in range(20)])
     mem.index()
     before = near(mem, desk, "tea number 4")
+    mem.close()  # what is in memory stays there until the last handle is closed
     tamper(desk.folder() / "memory.db", f"UPDATE vectors SET vector = {blob} WHERE record = 5")
     for ranker in ("semantic", "hybrid"):
         hits = desk.agent().search("tea number 4", 20, ranker=ranker)
@@ -186,16 +187,16 @@ def test_vectors_that_another_process_stored_are_used(desk: Desk, mem: Memory) -
     answer, and keeps none."""
     mem.remember_many([{"content": f"tea number {n}"} for n in range(700)])
     before = near(mem, desk, "tea number 4")
-    (fresh,) = mem._scope.store.index.fresh.values()
+    (fresh,) = mem._scope.store.index.whole.fresh.values()
     assert len(fresh) == 700
     desk.agent().index()
     assert near(mem, desk, "tea number 4") == before
-    assert not mem._scope.store.index.fresh[NAME]
+    assert not mem._scope.store.index.whole.fresh[NAME]
     mem.remember("tea number 4, again")
     assert (
         contents(mem.search("tea number 4, again", ranker="semantic"))[0] == "tea number 4, again"
     )
-    assert [*mem._scope.store.index.fresh[NAME]] == [701]
+    assert [*mem._scope.store.index.whole.fresh[NAME]] == [701]
 
 
 def test_codes_follow_while_others_index(desk: Desk) -> None:
@@ -212,11 +213,15 @@ def test_codes_follow_while_others_index(desk: Desk) -> None:
         watcher.search("tea", ranker="semantic")
     writer.index()
     told = []
-    for handle in (watcher, desk.agent()):
+    for handle in (watcher, None):
+        if handle is None:
+            writer.close()
+            watcher.close()
+            handle = desk.agent()
         handle.search("tea", ranker="semantic")
         codes, size = (
-            handle._scope.store.index.codes[NAME],
-            handle._scope.store.index.catalogue.size,
+            handle._scope.store.index.whole.codes[NAME],
+            handle._scope.store.index.whole.catalogue.size,
         )
         told.append((codes.known[:size].tolist(), [word[:size].tolist() for word in codes._words]))
     assert told[0] == told[1]

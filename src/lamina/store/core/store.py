@@ -90,6 +90,8 @@ class Store:
             self.reads.close()
         finally:
             self.database.close()
+            if "index" in self.__dict__:
+                self.index.close()
 
     def change(
         self,
@@ -179,10 +181,9 @@ class Store:
 
         `recurring` holds the words by which texts speak of a day that has come again.
         """
-        with self.index.snapshot() as look:
-            speaking = set(look.speaking_of(since, until).tolist())
-            for hints in recurring:
-                speaking.update(look.hinting(hints).tolist())
+        with self.index.snapshot(user=user) as look:
+            rows = [look.speaking_of(since, until), *map(look.hinting, recurring)]
+            speaking = {number for some in rows for number in look.catalogue.numbers_of(some)}
         with self.database.moment() as db:
             waiting = [self.record(row) for row in pending.candidates(db, user, speaking)]
             answers = pending.answering(db, user, [record.id for record in waiting])
@@ -258,7 +259,7 @@ class Store:
     def reindex(self, actor: Actor, now: datetime, *, vectors: bool = False) -> None:
         """Make what is derived from the records anew; vectors are made by the next indexing."""
         details = {"analyser": words.ANALYSER_VERSION}
-        with self.change(actor, "reindex", now, details=details) as transaction:
+        with self.change(actor, events.REINDEX, now, details=details) as transaction:
             derived.rebuild(transaction.db, vectors=vectors)
 
 

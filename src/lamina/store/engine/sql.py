@@ -89,6 +89,9 @@ class Database(ABC):
     def snapshot(self) -> AbstractContextManager[Connection]:
         """Open a connection of its own, which sees one moment of the database."""
 
+    def forget_pages(self) -> None:  # noqa: B027 - a server keeps its pages itself
+        """Free the pages that this thread has read: it will hardly read the same ones again."""
+
     def ask(self) -> None:  # noqa: B027 - most databases need not know
         """Note that this thread is about to wait for its turn to write."""
 

@@ -113,6 +113,12 @@ class SqliteDatabase(Database):
                 self.moments -= 1
                 self.quiet.notify_all()
 
+    def forget_pages(self) -> None:
+        """Free the pages that this thread has read: it will hardly read the same ones again."""
+        connection: apsw.Connection | None = getattr(self.local, "reader", None)
+        if connection is not None:
+            connection.release_memory()
+
     def check_still(self) -> None:
         """Raise when a file that this thread reads without locks was written meanwhile.
 

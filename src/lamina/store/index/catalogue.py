@@ -6,6 +6,7 @@ the records after them; a process that has the catalogue reads only what later e
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
@@ -65,6 +66,12 @@ def mark(name: str | None) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") | 1
 
 
+@functools.lru_cache(4096)
+def _speaker(name: str | None) -> int:
+    """Return the number that stands for a speaker, by the word that a question would use."""
+    return mark(words.first_name(name))
+
+
 def day_number(day: date) -> int:
     return (day - FIRST_DAY).days
 
@@ -79,7 +86,7 @@ class Since(Enum):
 
     MORE = "nothing, or new records"
     CHANGED = "known records have changed or left"
-    ANEW = "another history"
+    ANEW = "another history, or all that is derived was made anew"
 
 
 class Catalogue:
@@ -99,6 +106,28 @@ class Catalogue:
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name][: self.size]
 
+    @property
+    def footprint(self) -> int:
+        """The memory that it takes, in bytes."""
+        masks = sum(map(len, self._passed.values()))
+        return (WIDTH + self.before.itemsize + self.after.itemsize) * len(self.before) + masks
+
+    def rows_of(self, numbers: Rows) -> Rows:
+        """Turn numbers of records into rows, without those of records that are not here."""
+        return numbers[numbers < self.size]
+
+    def numbers_of(self, rows: Rows) -> Rows:
+        """Turn rows into numbers of records."""
+        return rows
+
+    def selected(self, connection: Connection, query: str, parameters: Sequence[Any]) -> Rows:
+        """Ask for numbers of records in the column `record` of a query; return their rows."""
+        return self.rows_of(numbers(connection, query, parameters))
+
+    def last_row(self, number: int) -> int:
+        """Find the last row of a record up to this number."""
+        return number
+
     def refresh(self, connection: Connection) -> Since:
         """Read what happened since the last refresh.
 
@@ -112,10 +141,14 @@ class Catalogue:
             return self._learn(connection, seq, digest)
         except BaseException as error:
             # Half a refresh is worse than none: begin anew the next time.
-            self.__init__()  # type: ignore[misc]
+            self._reset()
             if isinstance(error, (KeyError, ValueError, TypeError, OverflowError)):
                 raise Corrupt("a record is damaged; run `lamina audit verify`") from error
             raise
+
+    def _reset(self) -> None:
+        """Forget everything."""
+        self.__init__()  # type: ignore[misc]
 
     def _learn(self, connection: Connection, seq: int, digest: bytes) -> Since:
         self._passed.clear()
@@ -123,9 +156,11 @@ class Catalogue:
         last = connection.execute("SELECT max(seq) FROM records").get or 0
         # Another history is that of a restored backup, for example.
         anew = not self.event or known != self.hash or last - self.size > MANY
-        if anew:
+        news = events.news(connection, self.event) if not anew else None
+        if news is None or news.reindexed:
+            anew = True
             self._load(connection)
-        news = events.news(connection, self.event)
+            news = events.news(connection, self.event)
         first = self.size
         new = rows(connection, f"{SELECT} WHERE seq >= ? ORDER BY seq", (first,))
         self._put(new)
@@ -178,16 +213,15 @@ class Catalogue:
         if wanted.as_of is not None:
             moment = to_micros(wanted.as_of)
             passed &= (self["valid_from"] <= moment) & (self["valid_to"] > moment)
-        if wanted.session is not None:  # here a column has them with their users, who may be many
-            query = "SELECT seq AS record FROM records WHERE session = ?"
-            passed &= self._selected(connection, query, (wanted.session,))
+        if wanted.session is not None:
+            passed &= self._in_session(connection, wanted.session)
         for query, parameters in wanted.indexed():
-            passed &= self._selected(connection, query, parameters)
+            passed &= self._are_in(connection, query, parameters)
         if wanted.beside is not None:
-            passed &= ~self._selected(connection, OF_OTHERS, (wanted.beside,))
+            passed &= ~self._are_in(connection, OF_OTHERS, (wanted.beside,))
         if wanted.guest is not None:
             query = f"SELECT seq AS record FROM records WHERE {SHARED}"
-            passed &= self._selected(connection, query, wanted.guest)
+            passed &= self._are_in(connection, query, wanted.guest)
         return passed
 
     def as_known(
@@ -195,14 +229,13 @@ class Catalogue:
     ) -> tuple[Catalogue, dict[int, dict[str, Any]]]:
         """Make the catalogue as it was at a time, and list the changed fields by record number."""
         past = events.fields_before(connection, moment)
-        then = Catalogue()
-        then.size, then.days = self.size, self.days
-        then.before, then.after = self.before, self.after
+        then: Catalogue = copy.copy(self)
         then._columns = {name: self[name].copy() for name in COLUMNS}
+        then._passed = {}
         by_number: dict[int, dict[str, Any]] = {}
         for record_id, fields in past.items():
             row = connection.execute(f"{SELECT} WHERE id = ?", (record_id,)).get
-            if row is not None and row[0] < self.size:
+            if row is not None and len(self.rows_of(np.array(row[:1]))):
                 by_number[row[0]] = fields
                 then._put_past(row, fields)
         then["state"][self["created"] > moment] = 0
@@ -244,7 +277,7 @@ class Catalogue:
 
     def _load(self, connection: Connection) -> None:
         """Begin with the blocks before the first that is missing or damaged."""
-        self.__init__()  # type: ignore[misc]
+        self._reset()
         whole = list(_whole(rows(connection, "SELECT block, columns FROM blocks ORDER BY block")))
         if not whole:
             return
@@ -266,19 +299,23 @@ class Catalogue:
             seq = row[0]
             self._reserve(seq + 1)
             self.size = max(self.size, seq + 1)
-            for name, value in zip(COLUMNS, values_of(row), strict=True):
-                self._columns[name][seq] = value
+            self._set(seq, row)
+
+    def _set(self, place: int, row: Sequence[Any]) -> None:
+        for name, value in zip(COLUMNS, values_of(row), strict=True):
+            self._columns[name][place] = value
 
     def _put_past(self, row: Sequence[Any], fields: dict[str, Any]) -> None:
         """Take in a row as it was, with fields of that time."""
+        (place,) = self.rows_of(np.array(row[:1]))
         if fields.get("archived") is not None:  # it was in the archive then
-            self["state"][row[0]] = 0
+            self["state"][place] = 0
             return
         old = list(row)
         for name in ("state", "layer", "valid_from", "valid_to", "importance"):
             if name in fields:
                 old[POSITION[name]] = fields[name]
-        self._put([old])
+        self._set(int(place), old)
 
     def _reserve(self, size: int) -> None:
         length = len(self.before)
@@ -327,10 +364,14 @@ class Catalogue:
         for column in self._columns.values():
             column[number] = 0
 
-    def _selected(self, connection: Connection, query: str, parameters: Sequence[Any]) -> Mask:
+    def _in_session(self, connection: Connection, session: str) -> Mask:
+        """Mark the records of a session. The column has it with its user, who may be anyone."""
+        query = "SELECT seq AS record FROM records WHERE session = ?"
+        return self._are_in(connection, query, (session,))
+
+    def _are_in(self, connection: Connection, query: str, parameters: Sequence[Any]) -> Mask:
         passed = np.zeros(self.size, np.bool_)
-        selected = numbers(connection, query, parameters)
-        passed[selected[selected < self.size]] = True
+        passed[self.selected(connection, query, parameters)] = True
         return passed
 
 
@@ -349,10 +390,12 @@ def days_of(row: Sequence[Any]) -> Days:
     return [(day_number(mention.start), day_number(mention.end), row[0]) for mention in mentions]
 
 
-def values_of(row: Sequence[Any]) -> tuple[Any, ...]:
+def values_of(row: Sequence[Any], analysed: str | None = None) -> tuple[Any, ...]:
     """Convert a row of a record to the values of all columns, in their order."""
     speaker, content, tags = row[SPEAKER], row[CONTENT], row[TAGS]
-    length = len(words.analyse(content).split()) + (tags.count(",") + 1 if tags != "[]" else 0)
+    if analysed is None:
+        analysed = words.analyse(content)
+    length = len(analysed.split()) + (tags.count(",") + 1 if tags != "[]" else 0)
     return (*_fields(row), length, cues.of(content, speaker))
 
 
@@ -368,7 +411,7 @@ def _fields(row: Sequence[Any]) -> tuple[Any, ...]:
         valid_to = -EVER if state == State.SUPERSEDED else EVER
     return (
         STATES[state], LAYERS[layer], mark(kind) & 0xFFFFFFFF, mark(user), mark(conversation),
-        mark(words.first_name(speaker)), mark(run_id), occurred, created, valid_from, valid_to,
+        _speaker(speaker), mark(run_id), occurred, created, valid_from, valid_to,
         importance, TRUSTS[trust],
     )  # fmt: skip
 

@@ -54,6 +54,11 @@ class Postings:
         self._kept: dict[tuple[str, str], Holders] = {}  # the latest used last
         self._total = 0
 
+    @property
+    def footprint(self) -> int:
+        """The memory that it takes, in bytes."""
+        return 8 * self._total
+
     def clear(self) -> None:
         """Forget everything, because known records have changed or left."""
         self._kept.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-import threading
+import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,9 +15,13 @@ from numpy.typing import NDArray
 
 from lamina.model.clock import to_micros
 from lamina.model.record import Record
-from lamina.store.engine.sql import Connection, numbers, rows
-from lamina.store.index.catalogue import Catalogue, Mask, Rows, Since
-from lamina.store.index.postings import Postings
+from lamina.store.engine.sql import Connection, rows
+from lamina.store.index import scoped
+from lamina.store.index.cache import CACHE, place_of
+from lamina.store.index.catalogue import Mask, Rows
+from lamina.store.index.loaded import LoadedIndex
+from lamina.store.index.scoped import ScopedIndex
+from lamina.store.index.whole import WholeIndex
 from lamina.store.tables import fulltext, outbox, records, vectors
 from lamina.store.tables.interfaces import RecordSource
 from lamina.store.tables.outbox import Changes, Position
@@ -62,34 +66,74 @@ class Statistics(NamedTuple):
 
 
 class Index:
-    """The memory that searches of this process share; one search at a time uses it."""
+    """The searches of a handle. What they read into memory all handles of the process share."""
 
     def __init__(self, store: RecordSource) -> None:
         self.store = store
-        self.catalogue = Catalogue()
-        self.postings = Postings()
-        self.codes: dict[str, SignBits] = {}  # by the name of the space
-        # Vectors that are not stored yet, by the name of the space and the record.
-        self.fresh: dict[str, dict[int, Vectors]] = {}
-        self._lock = threading.Lock()
+        self._place = place_of(store.database.address, store.agent)
+        CACHE.hold(self._place, store.settings["cache.megabytes"])
+        self._release = weakref.finalize(self, CACHE.release, self._place)
+        self._release.atexit = False
+        self._large: dict[str, int] = {}  # users with much, and how large the store was then
 
     @contextmanager
-    def snapshot(self, known_at: datetime | None = None) -> Iterator[Snapshot]:
-        """Open a snapshot of the store as it is now, or as it was known at a time."""
+    def snapshot(
+        self, known_at: datetime | None = None, user: str | None = None
+    ) -> Iterator[Snapshot]:
+        """Open a snapshot of the store as it is now, or as it was known at a time.
+
+        Of a store with many users, that of one user may have that user's and the unscoped records
+        alone.
+        """
         database = self.store.database
         # Before the lock, which another thread may have held when we were forked.
         database.check_usable()
-        with self._lock, database.moment() as connection:
-            since = self.catalogue.refresh(connection)
-            if since is not Since.MORE:
-                self.postings.clear()
-            if since is Since.ANEW:
-                self.codes.clear()
-                self.fresh.clear()
-            look = Snapshot(self, connection)
-            if known_at is not None:
-                look.go_back(to_micros(known_at))
-            yield look
+        scope = user if user is not None and self._is_small(user) else None
+        loaded = CACHE.use(self._place, scope, lambda: _new_index(scope))
+        try:
+            with loaded.lock, database.moment() as connection:
+                loaded.refresh(connection)
+                look = Snapshot(self.store, loaded, connection)
+                if known_at is not None:
+                    look.go_back(to_micros(known_at))
+                yield look
+        finally:
+            if CACHE.settle(self._place, scope, loaded):
+                database.forget_pages()
+
+    def _is_small(self, user: str) -> bool:
+        """Tell whether a user's scope is searched by itself.
+
+        A scope that is in memory stays there until it has grown; others are counted, and those that
+        are not small again when the store has doubled.
+        """
+        loaded = CACHE.get(self._place, user)
+        if loaded is not None:
+            return loaded.catalogue.size < 2 * scoped.MOST
+        whole, large = CACHE.get(self._place, None), self._large.get(user, 0)
+        if whole is not None and whole.catalogue.size < 2 * large:
+            return False
+        with self.store.database.moment() as connection:
+            last = connection.execute("SELECT max(seq) FROM records").get or 0
+            if scoped.is_small(connection, user, last):
+                return True
+            self._large[user] = last
+            return False
+
+    @property
+    def whole(self) -> WholeIndex:
+        """What is kept of the whole store."""
+        loaded = CACHE.use(self._place, None, WholeIndex)
+        assert isinstance(loaded, WholeIndex)
+        return loaded
+
+    def close(self) -> None:
+        """Let go of what is shared; the last handle of a store frees it."""
+        self._release()
+
+
+def _new_index(user: str | None) -> LoadedIndex:
+    return WholeIndex() if user is None else ScopedIndex(user)
 
 
 class Snapshot:
@@ -97,9 +141,10 @@ class Snapshot:
 
     statistics: Statistics | None = None  # of a snapshot that has some records alone
 
-    def __init__(self, index: Index, connection: Connection) -> None:
-        self.catalogue = index.catalogue
-        self._index = index
+    def __init__(self, store: RecordSource, loaded: LoadedIndex, connection: Connection) -> None:
+        self.catalogue = loaded.catalogue
+        self._store = store
+        self._loaded = loaded
         self._connection = connection
         self._past: dict[int, dict[str, Any]] | None = None
 
@@ -116,7 +161,7 @@ class Snapshot:
 
     def holding(self, word: str, where: str = fulltext.SAID) -> Rows:
         """List the rows whose text holds a word."""
-        return self._index.postings.holding(self._connection, word, where, self.catalogue.size)
+        return self._loaded.holding(self._connection, word, where)
 
     def hinting(self, hints: Sequence[Collection[str]]) -> Rows:
         """List the rows whose text holds a word of each collection."""
@@ -129,47 +174,35 @@ class Snapshot:
     def with_facet(self, name: str, value: str) -> Rows:
         """List the rows that have a facet, such as a slot."""
         query = "SELECT record FROM facets WHERE name = ? AND value = ? ORDER BY record"
-        found = numbers(self._connection, query, (name, value))
-        return found[found < self.catalogue.size]
+        return self.catalogue.selected(self._connection, query, (name, value))
 
     def speaking_of(self, since: int, until: int) -> Rows:
         """List the rows whose text speaks of a day in this span."""
-        query = "SELECT record FROM days WHERE since < ? AND until > ?"
-        numbers = [number for (number,) in rows(self._connection, query, (until, since))]
-        in_no_block = self.catalogue.days
-        numbers += [number for start, end, number in in_no_block if start < until and end > since]
-        return np.unique(np.array(numbers, np.int64))
+        return self._loaded.speaking_of(self._connection, since, until)
 
     def space(self, name: str) -> Space | None:
         return vectors.find(self._connection, name)
 
     def last_seen(self, space: Space) -> int:
         """Find the last row of a record that an embedder has seen."""
-        return space.seen
+        return self.catalogue.last_row(space.seen)
 
     def texts(self, first: int) -> list[tuple[int, str]]:
         """List the rows from `first` on that are there, and their texts."""
-        return unseen(self._connection, first - 1, self.catalogue.size - first)
+        return self._loaded.texts(self._connection, first)
 
     def codes(self, space: Space) -> SignBits:
         """Get the bits of a space's vectors, with those of this process that are not stored yet."""
-        codes = self._index.codes.get(space.name)
-        if codes is None or not codes.are_of(space):
-            codes = self._index.codes[space.name] = SignBits(space.dimensions)
-            self._index.fresh[space.name] = {}
-        codes.refresh(self._connection, space)
-        fresh = self._index.fresh[space.name]
-        for number in [number for number in fresh if number <= space.seen]:
-            del fresh[number]
-        return codes
+        return self._loaded.bits(self._connection, space)
 
-    def keep(self, space: Space, numbers: Sequence[int], embedded: Vectors) -> None:
+    def keep(self, space: Space, rows: Sequence[int], embedded: Vectors) -> None:
         """Take in vectors that this process has made and that are not stored yet."""
-        self._index.codes[space.name].put(np.array(numbers), vectors.bits_of(embedded))
-        self._index.fresh[space.name].update(zip(numbers, embedded, strict=True))
+        self._loaded.codes[space.name].put(np.array(rows), vectors.bits_of(embedded))
+        self._loaded.fresh[space.name].update(zip(rows, embedded, strict=True))
 
     def fresh(self, space: Space) -> dict[int, Vectors]:
-        return self._index.fresh[space.name]
+        """Get the vectors by row that this process has made and that are not stored yet."""
+        return self._loaded.fresh[space.name]
 
     def exact(self, space: Space, wanted: Rows) -> tuple[NDArray[np.float32], Mask]:
         """Get the vectors of some rows, ascending, and a mask of those that have one.
@@ -177,26 +210,29 @@ class Snapshot:
         The others get zeros.
         """
         exact = np.zeros((len(wanted), space.dimensions), np.float32)
-        kept = self._index.codes[space.name].kept
+        kept = self._loaded.codes[space.name].kept
         has, kept_vectors = kept.find(wanted)
         exact[has] = kept_vectors
         if not has.all():
-            numbers, stored = vectors.exact(self._connection, space, wanted[~has].tolist())
-            kept.put(numbers, stored)
-            positions = np.searchsorted(wanted, numbers)
+            missing = self.catalogue.numbers_of(wanted[~has])
+            numbers, stored = vectors.exact(self._connection, space, missing.tolist())
+            found = self.catalogue.rows_of(numbers)
+            kept.put(found, stored)
+            positions = np.searchsorted(wanted, found)
             exact[positions], has[positions] = stored, True
-        fresh = self._index.fresh[space.name]
+        fresh = self._loaded.fresh[space.name]
         if fresh:
-            for position, number in enumerate(wanted.tolist()):
-                if number in fresh:
-                    exact[position], has[position] = fresh[number], True
+            for position, row in enumerate(wanted.tolist()):
+                if row in fresh:
+                    exact[position], has[position] = fresh[row], True
         return exact, has
 
-    def records(self, numbers: Sequence[int], wanted: Filter) -> dict[int, Record]:
+    def records(self, wanted_rows: Sequence[int], wanted: Filter) -> dict[int, Record]:
         """Read the records of some rows that a filter lets through, as the table itself says."""
         # These need no second check: the catalogue takes them from tables, unhashed.
+        # Sessions are hashes in the catalogue.
         wanted = structs.replace(
-            wanted, tags=(), all_tags=(), metadata=(), session=None, project=None, beside=None
+            wanted, tags=(), all_tags=(), metadata=(), project=None, beside=None
         )
         if self._past is not None:
             # State and layer were others then; the catalogue has looked at them.
@@ -204,9 +240,10 @@ class Snapshot:
         where, parameters = wanted.where()
         is_listed = "seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
         query = f"{records.SELECT} WHERE {is_listed} AND {where}"
-        listed = json.dumps([int(number) for number in numbers])
-        found = rows(self._connection, query, (listed, *parameters))
-        return {row[0]: self._as_known(self._index.store.record(row)) for row in found}
+        numbers = self.catalogue.numbers_of(np.array(wanted_rows, np.int64)).tolist()
+        found = rows(self._connection, query, (json.dumps(numbers), *parameters))
+        row_of = dict(zip(numbers, map(int, wanted_rows), strict=True))
+        return {row_of[row[0]]: self._as_known(self._store.record(row)) for row in found}
 
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
         """Map the ids of records to their numbers, without ids that are not there."""
@@ -223,7 +260,7 @@ class Snapshot:
 
     def later(self) -> set[str]:
         """Collect the ids of what has changed since this snapshot, unless that is too much."""
-        store = self._index.store
+        store = self._store
         here = Position(store.id, self.catalogue.event, self.catalogue.hash.hex())
         with store.database.snapshot() as connection:
             changes = outbox.changes(connection, here, AT_ONCE)
@@ -250,8 +287,3 @@ class Snapshot:
             if name not in ("seq", "archived")
         }
         return structs.replace(record, **then)
-
-
-def unseen(connection: Connection, seen: int, limit: int) -> list[tuple[int, str]]:
-    query = "SELECT seq, content FROM records WHERE seq > ? ORDER BY seq LIMIT ?"
-    return rows(connection, query, (seen, limit))

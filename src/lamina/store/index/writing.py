@@ -11,7 +11,7 @@ import msgspec
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.index import catalogue
 from lamina.store.index.catalogue import Catalogue
-from lamina.store.index.snapshot import unseen
+from lamina.store.index.whole import unseen
 from lamina.store.tables import events, meta, vectors
 from lamina.store.tables.blocks import BLOCK, SEAL
 from lamina.store.tables.vectors import SignBits, Space, Vectors

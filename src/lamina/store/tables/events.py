@@ -19,7 +19,7 @@ from lamina.store.engine.sql import Connection, Cursor, rows
 SELECT = "SELECT seq, body, hash FROM events"
 INSERT = "INSERT INTO events (seq, records, body, hash) VALUES (?, ?, ?, ?)"
 INSERT_NOTE = "INSERT INTO notes (event, position, salt, body) VALUES (?, ?, ?, ?)"
-UNDO = "undo"
+UNDO, REINDEX = "undo", "reindex"
 ERASED_NOTES = "erased_notes"  # the detail in which an event lists the notes that it erased
 LAST = (1 << 63) - 1  # no event has a higher number
 KEPT = 64  # events that a `Book` remembers
@@ -81,6 +81,7 @@ class News(NamedTuple):
     changed: list[str]  # ids of records
     vacated: list[int]  # numbers of records that have left
     only_made: bool  # every event made new records and did nothing else
+    reindexed: bool  # what is derived from the records was made anew
 
 
 class Head(NamedTuple):
@@ -228,14 +229,15 @@ def news(connection: Connection, since: int) -> News:
     """Sum up what the events after a number have done."""
     changed: dict[str, None] = {}
     vacated: list[int] = []
-    only_made = True
+    only_made, reindexed = True, False
     for (body,) in rows(connection, "SELECT body FROM events WHERE seq > ?", (since,)):
         event = body_of(body)
         only_made &= bool(event.made) and not event.changes
+        reindexed |= event.action == REINDEX
         changed |= dict.fromkeys(change.id for change in event.changes)
         numbers = (change.before.get("seq") for change in event.changes)
         vacated += [number for number in numbers if number is not None]
-    return News([*changed], vacated, only_made)
+    return News([*changed], vacated, only_made, reindexed)
 
 
 def fields_before(connection: Connection, moment: int) -> dict[str, dict[str, Any]]:

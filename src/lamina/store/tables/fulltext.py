@@ -63,8 +63,12 @@ def _tsvectors(agent: str) -> Tsvectors:
 def entry(seq: int, content: str, tags: Iterable[str], metadata: Mapping[str, Any]) -> Entry:
     """Make the entry of a record in the index."""
     tag_words = analyse(" ".join(tags)) if tags else ""
-    metadata_words = analyse(" ".join(erased_words.strings(metadata))) if metadata else ""
-    return seq, analyse(content), tag_words, metadata_words
+    return seq, analyse(content), tag_words, metadata_words(metadata)
+
+
+def metadata_words(metadata: Mapping[str, Any]) -> str:
+    """Prepare the words of metadata for the index."""
+    return analyse(" ".join(erased_words.strings(metadata))) if metadata else ""
 
 
 def holding(connection: Connection, word: str, where: str = SAID, since: int = 0) -> NDArray[int64]:

@@ -64,7 +64,19 @@ def m005_privacy(connection: apsw.Connection) -> None:
     connection.execute(_schema("privacy.sql"))
 
 
-STEPS: tuple[Step, ...] = (m001_initial, m002_recall, m003_lifecycle, m004_review, m005_privacy)
+def m006_scopes(connection: apsw.Connection) -> None:
+    """Add the index by which a user's records are found, and what has changed among them."""
+    connection.execute("CREATE INDEX records_of_users ON records (user, event)")
+
+
+STEPS: tuple[Step, ...] = (
+    m001_initial,
+    m002_recall,
+    m003_lifecycle,
+    m004_review,
+    m005_privacy,
+    m006_scopes,
+)
 
 
 def version_of(

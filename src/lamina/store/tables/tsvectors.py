@@ -40,7 +40,9 @@ def cut(analysed: str) -> list[str]:
     """Cut a text into words."""
     only_words = {"include_offsets": False, "include_colocated": False}
     words = _tokenizer()(analysed.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, **only_words)
-    return [word if len(word) < LONGEST // 4 else _short(word) for word in words]
+    if max(map(len, words), default=0) < LONGEST // 4:
+        return list(words)
+    return [_short(word) for word in words]
 
 
 def _short(word: str) -> str:

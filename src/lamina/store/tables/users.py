@@ -7,6 +7,15 @@ from collections.abc import Callable
 from lamina.home.folder import stored_user
 from lamina.store.engine.sql import Connection, rows
 
+# From each user in the index straight to the next one: a user may have very many records.
+DISTINCT = """
+WITH RECURSIVE names (name) AS (
+    SELECT min(user) FROM records
+    UNION ALL SELECT (SELECT min(user) FROM records WHERE user > name) FROM names
+    WHERE name IS NOT NULL
+)
+SELECT name FROM names WHERE name IS NOT NULL"""
+
 
 def resolved(name: object, connected: Callable[[], Connection]) -> str | None:
     """Spell the name of a user as the store does; refuse a new one that looks like another."""
@@ -24,8 +33,5 @@ def is_known(connection: Connection, name: str) -> bool:
 
 def every(connection: Connection) -> list[str]:
     """List the names of all users."""
-    query = (
-        "SELECT user FROM records WHERE user IS NOT NULL"
-        " UNION SELECT user FROM archived WHERE user IS NOT NULL"
-    )
-    return sorted(name for (name,) in rows(connection, query))
+    archived = "SELECT user FROM archived WHERE user IS NOT NULL"
+    return sorted(name for (name,) in rows(connection, f"{DISTINCT} UNION {archived}"))

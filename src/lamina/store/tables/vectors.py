@@ -133,13 +133,19 @@ class SignBits:
     There is one array for each 64 dimensions; row n of it is the record with number n.
     """
 
-    def __init__(self, dimensions: int) -> None:
+    def __init__(self, dimensions: int, kept: int = KEPT) -> None:
+        """Make room for bits; `kept` exact vectors are kept beside them, at most."""
         self.dimensions = dimensions
-        self.kept = RecentVectors(dimensions)
+        self.kept = RecentVectors(dimensions, kept)
         self.known = np.zeros(BLOCK, np.bool_)
         self._number: int | None = None
         self._upto = 0  # the records below this number were read
         self._words = [np.zeros(BLOCK, np.uint64) for _ in range(-(-dimensions // WORD))]
+
+    @property
+    def footprint(self) -> int:
+        """The memory that it takes, with the exact vectors that were read lately."""
+        return (1 + 8 * len(self._words)) * len(self.known) + self.kept.footprint
 
     def are_of(self, space: Space) -> bool:
         """Tell whether these bits are of this space: another one may have taken its name."""
@@ -227,9 +233,15 @@ class RecentVectors:
     def __init__(self, dimensions: int, most: int = KEPT) -> None:
         self._most = most
         self._position = np.full(BLOCK, -1, np.int32)  # by record number; -1: not in the ring
-        self._record = np.zeros(most, np.int64)  # by position; 0, which no record has: free
-        self._vectors = np.zeros((most, dimensions), np.float32)
+        # By position; 0, which no record has: free. It grows until it has its full length.
+        self._record = np.zeros(min(most, BLOCK), np.int64)
+        self._vectors = np.zeros((min(most, BLOCK), dimensions), np.float32)
         self._next = 0
+
+    @property
+    def footprint(self) -> int:
+        """The memory that it takes, in bytes."""
+        return self._position.nbytes + self._record.nbytes + self._vectors.nbytes
 
     def find(self, numbers: Numbers) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
         """Look up some records: a mask of those with a vector here, and these vectors."""
@@ -241,12 +253,23 @@ class RecentVectors:
     def put(self, numbers: Numbers, vectors: Vectors) -> None:
         """Take in vectors that `find` did not find, in place of the oldest."""
         numbers, vectors = numbers[-self._most :], vectors[-self._most :]
+        self._reserve(int(numbers.max(initial=0)) + 1)
+        self._widen(self._next + len(numbers))
         positions = (self._next + np.arange(len(numbers))) % self._most
         self._position[self._record[positions]] = -1
         self._position[numbers] = positions
         self._record[positions] = numbers
         self._vectors[positions] = vectors
         self._next = (self._next + len(numbers)) % self._most
+
+    def _widen(self, size: int) -> None:
+        """Make room for so many vectors, up to the most that are kept."""
+        length, width = self._vectors.shape
+        more = min(self._most, max(size, 2 * length)) - length
+        if size > length and more > 0:
+            self._record = np.concatenate((self._record, np.zeros(more, np.int64)))
+            wider = np.zeros((more, width), np.float32)
+            self._vectors = np.concatenate((self._vectors, wider))
 
     def _reserve(self, size: int) -> None:
         length = len(self._position)

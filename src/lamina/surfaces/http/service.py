@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
@@ -19,6 +17,7 @@ from lamina.home.folder import Home
 from lamina.home.tokens import Token, Tokens
 from lamina.memory import opening
 from lamina.memory.agent import Memory
+from lamina.memory.pool import HandlePool
 from lamina.memory.refusals import NOBODY, Trails
 from lamina.model.clock import Clock
 from lamina.model.record import Actor, Role
@@ -29,7 +28,6 @@ from lamina.surfaces.http.sessions import Sessions
 
 SURFACE = "http"
 BEARER = "bearer"
-MOST_OPEN = 32  # handles, each of which has files open
 Answer = TypeVar("Answer")
 
 log = logging.getLogger("lamina")
@@ -48,94 +46,6 @@ class Visitor(NamedTuple):
         return Actor(self.role, self.name, SURFACE)
 
 
-class SharedHandle:
-    """A visitor's handle, opened on first use; only this visitor's requests wait for that."""
-
-    def __init__(self) -> None:
-        self.users = 0
-        self._lock = threading.Lock()
-        self._handle: Memory | None = None
-
-    def get(self, open_handle: Callable[[], Memory]) -> Memory:
-        with self._lock:
-            if self._handle is None:
-                self._handle = open_handle()
-            return self._handle
-
-    def close(self) -> None:
-        if self._handle is not None:
-            self._handle.close()
-
-
-class HandlePool:
-    """Open handles, one for each visitor since the trail of reads names tokens, up to a bound.
-
-    Those used last stay open. The lock is only held to look: a store that is slow to open or to
-    close keeps no other visitor waiting.
-    """
-
-    def __init__(self, open_handle: Callable[[Visitor], Memory], most: int = MOST_OPEN) -> None:
-        self._open_handle = open_handle
-        self._most = most
-        self._handles: dict[Visitor, SharedHandle] = {}  # the one used last is the last
-        self._ended: set[Visitor] = set()
-        self._lock = threading.Lock()
-
-    @property
-    def visitors(self) -> list[Visitor]:
-        """The visitors whose handles are open."""
-        return list(self._handles)
-
-    @contextmanager
-    def borrow(self, visitor: Visitor) -> Iterator[Memory]:
-        """Use a visitor's handle, which stays open for as long as the block lasts."""
-        with self._lock:
-            handle = self._handles.pop(visitor, None)
-            evicted = [] if handle is not None else self._evict(self._most - 1)
-            handle = self._handles[visitor] = handle or SharedHandle()
-            handle.users += 1
-        try:
-            _close(evicted)
-            yield handle.get(lambda: self._open_handle(visitor))
-        finally:
-            with self._lock:
-                handle.users -= 1
-                evicted = self._evict(self._most)
-            _close(evicted)
-
-    def end(self, visitors: set[Visitor]) -> None:
-        """Close the handles of visitors who will not come back, each after its last use."""
-        with self._lock:
-            self._ended |= visitors
-            evicted = self._evict(self._most)
-        _close(evicted)
-
-    def close(self) -> None:
-        """Let every handle write what it has buffered."""
-        with self._lock:
-            handles = list(self._handles.values())
-            self._handles.clear()
-        for handle in handles:
-            handle.close()
-
-    def _evict(self, most: int) -> list[SharedHandle]:
-        """Take out handles that are no longer needed; the caller closes them without the lock."""
-        idle = [visitor for visitor, handle in self._handles.items() if not handle.users]
-        evicted = [visitor for visitor in idle if visitor in self._ended]
-        oldest = [visitor for visitor in idle if visitor not in self._ended]
-        evicted += oldest[: max(0, len(self._handles) - len(evicted) - most)]
-        self._ended.difference_update(evicted)
-        return [self._handles.pop(visitor) for visitor in evicted]
-
-
-def _close(handles: Iterable[SharedHandle]) -> None:
-    for handle in handles:
-        try:
-            handle.close()
-        except LaminaError as error:  # the request at hand has nothing to do with it
-            log.warning("%s", error.message)
-
-
 class Service:
     """The memories of a home, for visitors to read; browser sessions stand for the host."""
 
@@ -148,7 +58,8 @@ class Service:
         self.sessions = Sessions(clock)
         self.clock = clock
         self._host = host
-        self._pool = HandlePool(self._open_handle)
+        # One handle for each visitor, since the trail of reads names tokens.
+        self._pool: HandlePool[Visitor] = HandlePool(self._open_handle)
         self._trails = Trails(self.home)
         self._over: set[Visitor] = set()  # their handles are about to be closed
         self._threads = ThreadPoolExecutor(self.limits.threads, thread_name_prefix="lamina-http")
@@ -174,7 +85,7 @@ class Service:
         live = {token.label for token in self.access.tokens() if token.is_open(now)}
         over = {
             visitor
-            for visitor in self._pool.visitors
+            for visitor in self._pool.keys
             if visitor != self._host and visitor.name not in live
         }
         if over - self._over:

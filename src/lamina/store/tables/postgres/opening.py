@@ -17,6 +17,11 @@ from lamina.text import words
 
 MARK = "Lamina: memories of agents"
 VERSION = len(STEPS)
+FIRST = 5  # the version of the first tables in PostgreSQL
+# What makes the tables of an earlier version those of the next; `schema.sql` has the last.
+UPGRADES = {
+    6: 'CREATE INDEX IF NOT EXISTS records_of_users ON lamina.records (owner, "user", event)',
+}
 
 
 def connected(
@@ -76,6 +81,8 @@ def _prepare(database: PostgresDatabase, *, make: bool) -> None:
         )
     if version == 0:
         _make_tables(database)
+    else:
+        _upgrade(database)
     database.close_idle()  # these connections do not know the type of vectors yet
 
 
@@ -94,6 +101,23 @@ def _make_tables(database: PostgresDatabase) -> None:
         session.script("ROLLBACK")
         if _version(session, database.address) != VERSION:
             raise
+    finally:
+        database.release(session)
+
+
+def _upgrade(database: PostgresDatabase) -> None:
+    """Bring the tables of an earlier version up to date, in one transaction; processes take turns.
+
+    Only their owner may do that.
+    """
+    begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
+    session, _ = database.begin_with(lambda session: session.script(begin))
+    try:
+        held = int(session.execute("SELECT schema FROM lamina.version FOR UPDATE").get or FIRST)
+        for version in range(held + 1, VERSION + 1):
+            session.script(UPGRADES[version])
+        session.script(f"UPDATE lamina.version SET schema = {VERSION}")
+        session.script("COMMIT")
     finally:
         database.release(session)
 

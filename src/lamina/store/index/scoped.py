@@ -1,0 +1,274 @@
+"""The index of one user's scope in memory: that user's and the unscoped records, and no others.
+
+A store may have a million records of thousands of users. What a user may see is read from the
+records themselves, by their user, so that the cost of a question follows the scope and not the
+store. Rows are places among these records in the order of their numbers; row 0 is no record.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lamina.model import hashing
+from lamina.store.engine.sql import Connection, numbers, rows
+from lamina.store.index import catalogue
+from lamina.store.index.catalogue import (
+    COLUMNS,
+    CONTENT,
+    TAGS,
+    Catalogue,
+    Days,
+    Mask,
+    Rows,
+    Since,
+    days_of,
+    mark,
+    values_of,
+)
+from lamina.store.index.loaded import LoadedIndex
+from lamina.store.tables import fulltext, vectors
+from lamina.store.tables.blocks import BLOCK
+from lamina.store.tables.records import texts
+from lamina.store.tables.tsvectors import cut
+from lamina.store.tables.vectors import SignBits, Space
+from lamina.text import words
+
+MOST = 5000  # records of a scope that are read one by one; for more the packed blocks are faster
+SHARE = 8  # and at most so small a part of the store
+# Bytes that a word takes, each of its rows, and a day that a text speaks of.
+TOKEN, HOLDER, DAY = 150, 8, 120
+LISTED = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
+# The records of a scope that are new or have changed since an event.
+SINCE = " UNION ALL ".join(
+    f"{catalogue.SELECT} WHERE {whose} AND event > ?" for whose in ("user = ?", "user IS NULL")
+)
+COUNT = "SELECT count(*) FROM records WHERE user = ?"
+COUNT_UNSCOPED = "SELECT count(*) FROM records WHERE user IS NULL"
+UP_TO = "SELECT count(*) FROM (SELECT 1 FROM records WHERE user {} LIMIT {}) AS found"
+
+
+def is_small(connection: Connection, user: str, last: int) -> bool:
+    """Tell whether a user's scope is so small a part of so many records that it is read by itself.
+
+    No more is counted than is needed to tell.
+    """
+    most = min(MOST, last // SHARE)
+    own = connection.execute(UP_TO.format("= ?", most + 1), (user,)).get
+    if own > most:
+        return False
+    unscoped = connection.execute(UP_TO.format("IS NULL", most + 1)).get
+    return bool(own + unscoped <= most)
+
+
+class ScopedCatalogue(Catalogue):
+    """The columns of a scope's records, and the words that they hold."""
+
+    def __init__(self, user: str) -> None:
+        super().__init__()
+        self.user = user
+        self.said: dict[str, list[int]] = defaultdict(list)  # the rows that hold each word
+        self._numbers = np.zeros(BLOCK, np.int64)  # the number of each row's record
+        self._holders = 0
+        self._is_changed = False
+
+    @property
+    def footprint(self) -> int:
+        """The memory that it takes, in bytes."""
+        held = TOKEN * len(self.said) + HOLDER * self._holders
+        return super().footprint + self._numbers.nbytes + held
+
+    @property
+    def numbers(self) -> Rows:
+        """The numbers of all rows' records, ascending."""
+        return self._numbers[: self.size]
+
+    def rows_of(self, numbers: Rows) -> Rows:
+        """Turn numbers of records into rows, without those of records that are not here."""
+        places = np.searchsorted(self.numbers, numbers)
+        places[places == self.size] = 0
+        found: Rows = places[(self.numbers[places] == numbers) & (places > 0)]
+        return found
+
+    def numbers_of(self, rows: Rows) -> Rows:
+        """Turn rows into numbers of records."""
+        return self._numbers[rows]
+
+    def selected(self, connection: Connection, query: str, parameters: Sequence[Any]) -> Rows:
+        """Ask for numbers of records in the column `record` of a query; return their rows."""
+        # Of this scope's records alone: the others may be very many.
+        query = f"SELECT record FROM ({query}) AS every WHERE record IN {LISTED} ORDER BY record"
+        return self.rows_of(numbers(connection, query, (*parameters, self.listed())))
+
+    def listed(self, rows: Rows | None = None) -> str:
+        """Write the numbers of all or some rows' records as JSON, for a query."""
+        return json.dumps((self.numbers[1:] if rows is None else self.numbers[rows]).tolist())
+
+    def last_row(self, number: int) -> int:
+        """Find the last row of a record up to this number."""
+        return int(np.searchsorted(self.numbers, number, "right")) - 1
+
+    def _reset(self) -> None:
+        self.__init__(self.user)  # type: ignore[misc]
+
+    def _learn(self, connection: Connection, seq: int, digest: bytes) -> Since:
+        """Read what is new or has changed in the scope, whatever happened elsewhere."""
+        self._passed.clear()
+        known = connection.execute("SELECT hash FROM events WHERE seq = ?", (self.event,)).get
+        self._is_changed = False
+        if not self.event or known != self.hash or not self._follow(connection):
+            self._reset()
+            self._follow(connection)
+            self.event, self.hash = seq, digest
+            return Since.ANEW
+        self.event, self.hash = seq, digest
+        return Since.CHANGED if self._is_changed else Since.MORE
+
+    def _follow(self, connection: Connection) -> bool:
+        """Take in what the scope has of later events; False when a record has left it."""
+        found = rows(connection, SINCE, (self.user, self.event, self.event))
+        first, last = self.size, int(self.numbers[-1])
+        known = [row for row in found if row[0] <= last]
+        places = self.rows_of(np.array([row[0] for row in known], np.int64))
+        if len(places) < len(known):
+            return False
+        for place, row in zip(places.tolist(), known, strict=True):
+            self._set(place, row)
+        self._is_changed = bool(known)
+        self._append(sorted(row for row in found if row[0] > last))
+        self._join(first)
+        count = connection.execute(COUNT, (self.user,)).get
+        return bool(self.size - 1 == count + connection.execute(COUNT_UNSCOPED).get)
+
+    def _append(self, found: Sequence[Sequence[Any]]) -> None:
+        if not found:
+            return
+        first, end = self.size, self.size + len(found)
+        self._reserve(end)
+        self._numbers[first:end] = [row[0] for row in found]
+        analysed = [words.analyse(row[CONTENT]) for row in found]
+        for place, (row, text) in enumerate(zip(found, analysed, strict=True), first):
+            self._hear(place, text, row[TAGS])
+        columns = zip(*map(values_of, found, analysed), strict=True)
+        for name, values in zip(COLUMNS, columns, strict=True):
+            self._columns[name][first:end] = values
+        self.size = end
+
+    def _hear(self, place: int, analysed: str, tags: str) -> None:
+        """Note the words of a text and its tags, as the full-text index has them."""
+        if tags != "[]":
+            analysed = f"{analysed} {words.analyse(' '.join(texts(tags)))}"
+        tokens = set(cut(analysed))
+        for token in tokens:
+            self.said[token].append(place)
+        self._holders += len(tokens)
+
+    def _reserve(self, size: int) -> None:
+        super()._reserve(size)
+        more = len(self.before) - len(self._numbers)
+        if more:
+            self._numbers = np.concatenate((self._numbers, np.zeros(more, np.int64)))
+
+    def _in_session(self, connection: Connection, session: str) -> Mask:
+        """Mark the records of a session by the column: there are two whose it may be."""
+        column = self["session"]
+        own, unscoped = (np.uint64(mark(f"{user}\0{session}")) for user in (self.user, ""))
+        passed: Mask = (column == own) | (column == unscoped)
+        return passed
+
+
+class ScopedBits(SignBits):
+    """The bits of the vectors of a scope, which are read one by one."""
+
+    def __init__(self, space: Space, scope: ScopedCatalogue) -> None:
+        super().__init__(space.dimensions, max(BLOCK, 2 * scope.size))
+        self._scope = scope
+
+    def refresh(self, connection: Connection, space: Space) -> None:
+        """Read the vectors that were stored since the last refresh, by any process."""
+        self._number, self._upto = space.number, space.seen + 1
+        self._reserve(self._scope.size)
+        last = self._scope.last_row(space.seen)
+        missing = self._scope.numbers[1 : last + 1][~self.known[1 : last + 1]]
+        if not len(missing):
+            return
+        found, stored = vectors.exact(connection, space, missing.tolist())
+        if len(found):
+            order = np.argsort(found)
+            places = self._scope.rows_of(found[order])
+            self.put(places, vectors.bits_of(stored[order]))
+            self.kept.put(places, stored[order])
+
+
+class ScopedIndex(LoadedIndex):
+    """What searches know of the records of one scope."""
+
+    catalogue: ScopedCatalogue
+
+    def __init__(self, user: str) -> None:
+        super().__init__(ScopedCatalogue(user))
+        self._days: Days = []
+        self._dated = 1  # the texts of rows below this were read for their days
+        self._metadata: dict[str, list[int]] | None = None
+
+    @property
+    def footprint(self) -> int:
+        """The memory that it takes, in bytes."""
+        held = sum(TOKEN + HOLDER * len(places) for places in (self._metadata or {}).values())
+        return super().footprint + DAY * len(self._days) + held
+
+    def refresh(self, connection: Connection) -> None:
+        """Read what happened in the scope since the last refresh."""
+        size = self.catalogue.size
+        since = self.catalogue.refresh(connection)
+        if since is Since.ANEW:
+            self.forget_vectors()
+            self._days, self._dated = [], 1
+        if since is not Since.MORE or size != self.catalogue.size:
+            self._metadata = None
+
+    def holding(self, connection: Connection, word: str, where: str) -> Rows:
+        """List the rows that hold a word there."""
+        tokens = cut(word)
+        if len(tokens) > 1:  # a phrase, which only the index of the store knows
+            return self.catalogue.rows_of(fulltext.holding(connection, word, where))
+        held = self.catalogue.said if where == fulltext.SAID else self._in_metadata(connection)
+        return np.array(held.get(tokens[0], ()) if tokens else (), np.int64)
+
+    def speaking_of(self, connection: Connection, since: int, until: int) -> Rows:
+        """List the rows whose text speaks of a day in this span."""
+        new = np.arange(self._dated, self.catalogue.size)
+        if len(new):
+            query = f"{catalogue.SELECT} WHERE seq IN {LISTED}"
+            for row in rows(connection, query, (self.catalogue.listed(new),)):
+                (place,) = self.catalogue.rows_of(np.array(row[:1]))
+                self._days += [(start, end, int(place)) for start, end, _ in days_of(row)]
+            self._dated = self.catalogue.size
+        speaking = [place for start, end, place in self._days if start < until and end > since]
+        return np.unique(np.array(speaking, np.int64))
+
+    def texts(self, connection: Connection, first: int) -> list[tuple[int, str]]:
+        """List the rows from `first` on, and their texts."""
+        query = f"SELECT seq, content FROM records WHERE seq IN {LISTED} ORDER BY seq"
+        new = np.arange(first, self.catalogue.size)
+        found = rows(connection, query, (self.catalogue.listed(new),))
+        return [(place, text) for place, (_, text) in zip(new.tolist(), found, strict=True)]
+
+    def _new_bits(self, space: Space) -> SignBits:
+        return ScopedBits(space, self.catalogue)
+
+    def _in_metadata(self, connection: Connection) -> dict[str, list[int]]:
+        """Collect the words of the metadata, of which few questions ask."""
+        if self._metadata is None:
+            self._metadata = {}
+            query = f"SELECT seq, metadata FROM records WHERE seq IN {LISTED} ORDER BY seq"
+            found = rows(connection, query, (self.catalogue.listed(),))
+            for place, (_, metadata) in enumerate(found, 1):
+                said = fulltext.metadata_words(hashing.decode(metadata))
+                for token in dict.fromkeys(cut(said)):
+                    self._metadata.setdefault(token, []).append(place)
+        return self._metadata

@@ -1,0 +1,203 @@
+"""What the searches of a process keep in memory: shared, bounded, and freed with the last handle."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+
+import pytest
+
+from lamina import Memory
+from lamina.store.index import cache, scoped
+from lamina.store.index.cache import CACHE, MEGABYTE, Cache, place_of
+from lamina.store.index.scoped import ScopedIndex
+from lamina.store.index.whole import WholeIndex
+from tests.conftest import Desk, contents
+
+
+@pytest.fixture
+def crowd(desk: Desk) -> Desk:
+    """A store in which each of nine users has some memories, and all share one."""
+    for user in range(9):
+        with desk.agent(user=f"user{user}") as handle:
+            handle.remember_many([{"content": f"tea number {n} of {user}"} for n in range(10)])
+    desk.agent().remember("tea for all")
+    return desk
+
+
+def loaded(handle: Memory, user: str | None = None) -> object:
+    """What is kept for the searches of a handle."""
+    return CACHE.get(handle._scope.store.index._place, user)
+
+
+def test_handles_of_a_store_share_what_they_keep(desk: Desk) -> None:
+    """Q6, P2: handles of one store use the same catalogue and vectors, what one writes the others
+    find at once, and another agent's store has its own."""
+    first, second, other = desk.agent(), desk.operator(), desk.agent("milton")
+    for handle in (first, second, other):
+        handle.remember("green tea")
+        handle.search("tea")
+    assert loaded(first) is loaded(second)
+    assert loaded(first) is not loaded(other)
+    second.remember("black tea")
+    assert len(first.search("tea")) == 3
+    assert contents(other.search("tea")) == ["green tea"]
+
+
+def test_the_last_handle_frees_it(desk: Desk) -> None:
+    """R9: closing a handle keeps what others use; closing the last, or losing it, frees all."""
+    before = CACHE.usage.scopes
+    first, second = desk.agent(), desk.agent()
+    first.remember("green tea")
+    for handle in (first, second):
+        handle.search("tea")
+    place = first._scope.store.index._place
+    first.close()
+    assert CACHE.get(place, None) is not None
+    assert contents(second.search("tea")) == ["green tea"]
+    second.close()
+    assert CACHE.get(place, None) is None
+    store = desk.agent()._scope.store
+    with store.index.snapshot():
+        pass
+    assert CACHE.get(place, None) is not None
+    del store.__dict__["index"]
+    gc.collect()
+    assert CACHE.get(place, None) is None
+    assert CACHE.usage.scopes == before
+
+
+def test_a_user_of_many_has_their_own(crowd: Desk) -> None:
+    """R12: in a store with many users a search keeps the user's and the unscoped records alone."""
+    handle = crowd.agent(user="user3")
+    assert len(handle.search("tea", limit=50)) == 11
+    kept = loaded(handle, "user3")
+    assert isinstance(kept, ScopedIndex)
+    assert kept.catalogue.size == 1 + 11
+    assert loaded(handle) is None
+    assert sorted(kept.catalogue.numbers[1:].tolist()) == [*range(31, 41), 91]
+
+
+def test_a_user_who_has_most_of_a_store_has_all_of_it(desk: Desk) -> None:
+    """Q1: a scope that is no small part of its store is searched with the blocks of the store."""
+    desk.agent().remember("tea for all")
+    handle = desk.agent(user="ana")
+    handle.remember_many([{"content": "tea"}] * 20)
+    handle.search("tea")
+    assert loaded(handle, "ana") is None
+    assert isinstance(loaded(handle), WholeIndex)
+
+
+def test_a_scope_that_has_grown_is_searched_with_the_store(
+    crowd: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Q1: a scope is read record by record for as long as it is small."""
+    handle = crowd.agent(user="user3")
+    assert len(handle.search("tea", limit=50)) == 11
+    monkeypatch.setattr(scoped, "MOST", 10)
+    handle.remember_many([{"content": "more tea"}] * 10)
+    assert len(handle.search("tea", limit=50)) == 21
+    assert len(handle.search("tea", limit=50)) == 21
+    assert isinstance(loaded(handle), WholeIndex)
+
+
+def test_the_budget_holds_for_all_handles(crowd: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P6, R12: beyond the budget the scope that was used longest ago goes; whoever comes back finds
+    their own memories and nobody else's."""
+    monkeypatch.setattr(cache, "MEGABYTE", 300_000)
+    handles = [crowd.agent(user=f"user{n}", settings={"cache.megabytes": 1}) for n in range(1, 9)]
+    for _ in range(2):
+        for handle in handles:
+            found = handle.search("tea", limit=50)
+            assert {hit.record.user for hit in found} == {handle.user, None}
+            usage = CACHE.usage
+            assert usage.budget == 300_000
+            assert usage.bytes <= usage.budget
+            assert loaded(handle, handle.user) is not None
+    kept = [loaded(handle, handle.user) is not None for handle in handles]
+    assert kept == sorted(kept)
+    assert 1 < sum(kept) < len(kept)
+
+
+def test_what_is_used_stays(crowd: Desk) -> None:
+    """Q6: no search loses what it is reading to another one's need of memory."""
+    first = crowd.agent(user="user1", settings={"cache.megabytes": 0})
+    second = crowd.agent(user="user2", settings={"cache.megabytes": 0})
+    with first._scope.store.index.snapshot(user="user1") as look:
+        assert len(second.search("tea", limit=50)) == 11
+        assert loaded(first, "user1") is not None
+        assert len(look.holding("tea")) == 11
+    second.search("tea")
+    assert loaded(first, "user1") is None
+
+
+def test_threads_share_it(crowd: Desk) -> None:
+    """Q6: threads that search and write for several users at once all find what is theirs."""
+    handles = [crowd.agent(user=f"user{n}") for n in range(1, 5)] + [crowd.agent(user="user1")]
+    wrong: list[object] = []
+
+    def work(handle: Memory) -> None:
+        try:
+            for n in range(10):
+                made = handle.remember(f"tea once more {n}")
+                found = handle.search("tea once more", limit=100, ranker="keyword")
+                if made.id not in {hit.record.id for hit in found}:
+                    wrong.append(made)
+                if {hit.record.user for hit in found} - {handle.user, None}:
+                    wrong.append(found)
+        except Exception as error:  # noqa: BLE001 - it is told below
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(handle,)) for handle in handles]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_has_its_own(crowd: Desk) -> None:
+    """R9: a child shares nothing with its parent, also when a search was under way at the fork."""
+    handle = crowd.agent(user="user1")
+    handle.search("tea")
+    kept = loaded(handle, "user1")
+    assert isinstance(kept, ScopedIndex)
+    with kept.lock:
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                own = Desk(crowd.home, crowd.clock).agent(user="user1")
+                code = 0 if len(own.search("tea", limit=50)) == 11 else 2
+                code = code or (3 if loaded(own, "user1") is kept else 0)
+            finally:
+                os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_status_says_how_much_is_kept(crowd: Desk) -> None:
+    """P6: `status` names the budget of the process and what of it is used."""
+    handle = crowd.agent(settings={"cache.megabytes": 7})
+    handle.search("tea")
+    told = handle.status()["cache"]
+    assert told["budget"] == 7 * MEGABYTE
+    assert 0 < told["bytes"] < told["budget"]
+    assert told["scopes"] == CACHE.usage.scopes
+    assert "cache" not in crowd.agent(user="user1").status()
+
+
+def test_releasing_what_nobody_holds_changes_nothing() -> None:
+    """R9: a handle that a parent has left behind may end at any time."""
+    own = Cache()
+    place = place_of("nowhere", "sky")
+    own.release(place)
+    own.hold(place, 1)
+    used = own.use(place, None, WholeIndex)
+    assert own.settle(place, None, used)
+    assert not own.settle(place, None, used)
+    assert own.usage.bytes == used.footprint
+    own.release(place)
+    assert own.usage.bytes == own.usage.scopes == 0
+    assert not own.settle(place, None, used)
