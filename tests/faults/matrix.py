@@ -217,6 +217,7 @@ READS: Mapping[str, Callable[[Operator, str], object]] = {
     **{
         verb: _asking(verb, "memory")
         for verb in (
+            "context",
             "memory_context",
             "query_relevant",
             "recall_similar",
@@ -224,6 +225,7 @@ READS: Mapping[str, Callable[[Operator, str], object]] = {
             "search_archive",
         )
     },
+    "compacted": lambda operator, record: operator.compacted("s1"),
     "contents": lambda operator, record: operator.contents([record]),
     "erasable": lambda operator, record: operator.erasable(record),
     "explain_importance": lambda operator, record: operator.explain_importance("memory"),
@@ -243,6 +245,7 @@ LOOKS = (
     *(
         f"Guest.{verb}"
         for verb in (
+            "context",
             "full_id",
             "get",
             "list",
@@ -290,7 +293,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "completion": (),
     "compress": ("Operator.compress_short_to_long",),
     "config": (),
-    "context": ("Operator.memory_context",),
+    "context": ("Operator.context",),
     "correct": ("Operator.correct",),
     "doctor": (),
     "erase": ("Operator.erase",),
@@ -372,7 +375,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 TOOLS: Mapping[str, str] = {
     "remember": "Operator.remember",
     "search": "Operator.search",
-    "recall_context": "Operator.memory_context",
+    "recall_context": "Operator.context",
     "propose": "Operator.propose_profile",
     "request_forget": "Operator.request_forget",
     "status": "Operator.status",

@@ -284,8 +284,7 @@ def test_context_is_fenced(call: Call) -> None:
     assert outcome.code == 0
     lines = outcome.out.splitlines()
     assert (lines[0], lines[-1]) == (fence.OPEN, fence.CLOSE)
-    assert lines[1].startswith(f"[profile {record['id']}; trust operator; ")
-    assert lines[2] == f"| {TEA}"
+    assert lines[2:4] == ["[always]", f"[{record['id'][-6:]}] {TEA}"]
     answer = call("context", "green tea in the morning", "--json").json
     assert answer["text"] == outcome.out.strip()
     assert [item["record"]["id"] for item in answer["items"]] == [record["id"]]

@@ -487,4 +487,4 @@ def test_the_example_on_the_page_runs(tmp_path: Path) -> None:
     done = subprocess.run(
         program, capture_output=True, text=True, env=own, check=False, timeout=PATIENCE
     )
-    assert "| Ana lives in Lisbon" in done.stdout, done.stderr
+    assert "] Ana lives in Lisbon" in done.stdout, done.stderr

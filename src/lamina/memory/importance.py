@@ -33,6 +33,7 @@ READS = {
     "query_relevant": 0.2,
     "recall_similar": 0.2,
     "memory_context": 0.2,
+    "context": 0.2,
 }
 WANTED = Decided(True, 0.5)
 Fields = Mapping[str, Any]

@@ -16,6 +16,8 @@ from lamina.errors import InvalidInput
 from lamina.text.words import one_line, shown
 
 START, PROMPT, STOP, SPAWN = "session-start", "user-prompt", "stop", "subagent-start"
+COMPACTED = "post-compact"
+COMPACT = "compact"  # the source of a start after the agent's context was compacted
 # Our name of each event, and its names in the programs that we know.
 EVENTS: Mapping[str, tuple[str, ...]] = {
     START: ("SessionStart", "sessionStart"),
@@ -23,6 +25,7 @@ EVENTS: Mapping[str, tuple[str, ...]] = {
     STOP: ("Stop", "AfterAgent", "afterAgentResponse"),
     SPAWN: ("SubagentStart", "subagentStart"),
     "subagent-stop": ("SubagentStop", "subagentStop"),
+    COMPACTED: ("PostCompact", "postCompact"),
     "pre-compact": ("PreCompact", "PreCompress", "preCompact"),
     "session-end": ("SessionEnd", "sessionEnd"),
 }
@@ -49,6 +52,12 @@ class Event(msgspec.Struct, frozen=True):
     session: str | None = None
     folder: str = ""
     transcript: str | None = None
+    source: str | None = None  # why a session starts
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether the agent has lost what it read in this session."""
+        return self.kind == COMPACTED or (self.kind == START and self.source == COMPACT)
 
 
 def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
@@ -75,6 +84,7 @@ def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
         session=one_line(session, WIDTH) if session else None,
         folder=PurePath(_text(given, ("cwd",)) or "").name,
         transcript=_text(given, ("agent_transcript_path", "transcript_path")),
+        source=_text(given, ("source",)),
     )
 
 

@@ -218,9 +218,17 @@ class RecallContext(Arguments, frozen=True):
 
     goal: Annotated[str, Meta(max_length=MAX_QUERY_BYTES, description="what you are about to do")]
     per_layer: Annotated[
-        int,
-        Meta(ge=1, le=20, description="how many of profile, procedures and facts at most, each"),
-    ] = 3
+        int | None,
+        Meta(
+            ge=1,
+            le=20,
+            description="only profile, procedures and facts, and so many of each at most",
+        ),
+    ] = None
+    session: Annotated[
+        str | None,
+        Meta(max_length=MAX_LABEL, description="leave out what this session was given before"),
+    ] = None
     max_chars: Room = 2000
 
 

@@ -69,16 +69,18 @@ def search(memory: Memory, given: a.Search) -> a.Results:
     room = fields.pop("max_chars")
     filters = {name: value for name, value in fields.items() if value not in (None, [])}
     hits = memory.search(**filters)
-    fitted = context.make_context(hits, context.room(room), hits.notes, is_whole=hits.is_whole)
+    fitted = context.fit(hits, context.room(room), given.query, hits.notes, is_whole=hits.is_whole)
     results = _results(list(hits), fitted, "nothing relevant is remembered")
     return structs.replace(results, confidence=hits.confidence)
 
 
 def recall_context(memory: Memory, given: a.RecallContext) -> a.Results:
-    limits = {layer.value: given.per_layer for layer in context.LIMITS}
-    recalled = memory.memory_context(given.goal, limits, given.max_chars)
-    nothing = "no profile, procedure or fact is relevant; `search` also finds what was only said"
-    return _results(list(recalled.items), recalled, nothing)
+    if given.per_layer is None:
+        recalled = memory.context(given.goal, given.max_chars, given.session)
+    else:
+        limits = {layer.value: given.per_layer for layer in context.LIMITS}
+        recalled = memory.memory_context(given.goal, limits, given.max_chars)
+    return _results(list(recalled.items), recalled, "nothing relevant is remembered")
 
 
 def propose(memory: Memory, given: a.Propose) -> a.Waiting:
