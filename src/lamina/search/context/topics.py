@@ -34,7 +34,7 @@ DAYS = (
 TOPICS: Mapping[str, tuple[str, str]] = {
     "food": (
         "restaurant food meal eat cook bake recipe lunch dinner breakfast snack dessert pizza fish"
-        " ingredients wine grocery",
+        " ingredients wine grocery menu",
         DIET,
     ),
     "travel": (
