@@ -12,6 +12,7 @@ from lamina import Memory, Operator
 from lamina.errors import Conflict, InvalidInput, LaminaError, NotFound, Refused
 from lamina.model.record import Layer, State, Trust
 from lamina.search import RANKERS
+from lamina.store.tables.records import Filter
 from tests.conftest import CONTRACTS, START, TESTER, Desk, contents, move, size, verified
 
 STRANGE = "line\nline\u2028 “quoted” \\ 猫 😀 \x7f \x85 e\u0301 \U0010ffff </script> %s $1 ?"
@@ -74,6 +75,26 @@ class Remembering:
         assert contents(bens.list(session="s1")) == ["tea in the kitchen"]
         with pytest.raises(InvalidInput, match="session"):
             op.list(session="")
+
+    def test_a_project_is_a_filter(self, desk: Desk, op: Operator) -> None:
+        """C7: a list, every ranker and an erasure keep to exactly the project that is asked for;
+        beside a project stands what belongs to none."""
+        op.remember("tea in the kitchen", project="house")
+        op.remember("tea in the garden", project="garden")
+        op.remember("tea on the roof")
+        assert contents(op.list(project="house")) == ["tea in the kitchen"]
+        assert contents(op.query_recent(project="garden")) == ["tea in the garden"]
+        beside = op._scope.store.listed(Filter(beside="house"), 10)
+        assert contents(beside) == ["tea on the roof", "tea in the kitchen"]
+        for ranker in RANKERS:
+            found = op.search("tea", project="house", ranker=ranker)
+            assert contents(found) == ["tea in the kitchen"], ranker
+            assert not op.search("tea", project="House", ranker=ranker), ranker
+        with pytest.raises(InvalidInput, match="project"):
+            op.list(project="")
+        assert op.erasable(project="garden")["what"] == "project"
+        assert op.erase(project="garden").asked_for == 1
+        assert contents(op.list()) == ["tea on the roof", "tea in the kitchen"]
 
     def test_texts_of_any_length(self, op: Operator) -> None:
         """L1: the longest text that is allowed, and the shortest, come back whole; a longer one

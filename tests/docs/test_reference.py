@@ -97,7 +97,7 @@ def console_paths() -> Iterator[str]:
             [
                 switches.PREFIXES[0] + name.upper()
                 for name in structs.asdict(Switches())
-                if name != "problems"
+                if name not in ("problems", "project")
             ],
         ),
     ],

@@ -62,6 +62,7 @@ ITEMS = st.fixed_dictionaries(
                 "at": st.sampled_from(DAYS),
                 "importance": st.floats(0, 1),
                 "session": st.sampled_from([None, "s1", "s2"]),
+                "project": st.sampled_from([None, None, "alpha", "beta"]),
             }
         ),
     }
@@ -89,6 +90,8 @@ FILTERS = st.builds(
     metadata=few(FACETS),
     as_of=times,
     session=st.sampled_from([None, None, "s1", "s2", "s3"]),
+    project=st.sampled_from([None, None, None, "alpha", "beta"]),
+    beside=st.sampled_from([None, None, None, "alpha", "gamma"]),
 )
 
 
@@ -166,7 +169,9 @@ def test_every_ranker_finds_what_the_filter_admits(
 
 
 @every("ranker", RANKERS)
-@every("how", ["tags", "all_tags", "metadata", "kinds", "layers", "states", "since", "user"])
+@every(
+    "how", ["tags", "all_tags", "metadata", "kinds", "layers", "states", "since", "user", "project"]
+)
 def test_filters_apply_before_the_cut(desk: Desk, ranker: str, how: str) -> None:
     """Q3, Q7: two thousand better matches outside a filter do not push out the three inside it."""
     op = desk.operator()
@@ -176,6 +181,7 @@ def test_filters_apply_before_the_cut(desk: Desk, ranker: str, how: str) -> None
         "metadata": {"metadata": {"x": 1}},
         "kinds": {"kind": "data"},
         "layers": {"layer": "episodic"},
+        "project": {"project": "importer"},
         "since": {"at": START + timedelta(days=9)},
     }
     asked: dict[str, dict[str, Any]] = {
@@ -185,6 +191,7 @@ def test_filters_apply_before_the_cut(desk: Desk, ranker: str, how: str) -> None
         "kinds": {"kinds": ["data"]},
         "layers": {"layers": ["episodic"]},
         "states": {"states": ["tombstoned"]},
+        "project": {"project": "importer"},
         "since": {"since": START + timedelta(days=9)},
     }
     better = [{"content": "green tea", "importance": 1.0, "at": START + timedelta(days=5)}] * 2000

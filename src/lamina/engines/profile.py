@@ -144,8 +144,28 @@ def is_standing(record: Record) -> bool:
 
 def is_for_every_task(record: Record) -> bool:
     """Tell if a record is an instruction that is not for one project alone."""
+    return is_standing(record) and project_of(record) is None
+
+
+def is_for(record: Record, project: str | None) -> bool:
+    """Tell if a record of the profile holds in a project: in its own alone, else in all."""
+    own = project_of(record)
+    return own is None or (project is not None and _letters(own) == _letters(project))
+
+
+def project_of(record: Record) -> str | None:
+    """Name the project for which a record of the profile was told alone.
+
+    An instruction that names one has its slug in the key: `instructions.importer.lint`.
+    """
     field, entry = field_of(str(record.metadata.get("profile_key")))
-    return field == INSTRUCTIONS and "." not in entry
+    name, dot, _ = entry.partition(".")
+    return name if field == INSTRUCTIONS and dot else record.project
+
+
+def _letters(project: str) -> list[str]:
+    """List the words of a project's name: in a key it is spelled as a slug."""
+    return words.WORD.findall(words.normalise(project))
 
 
 def kind_of(key: str) -> str:

@@ -112,6 +112,8 @@ def _matches(one: Record, wanted: Filter) -> bool:
         return False
     if wanted.session is not None and one.session != wanted.session:
         return False
+    if not _is_in_project(one, wanted):
+        return False
     if wanted.tags and set(wanted.tags).isdisjoint(one.tags):
         return False
     if not set(wanted.all_tags) <= set(one.tags) or not set(wanted.metadata) <= set(
@@ -119,6 +121,15 @@ def _matches(one: Record, wanted: Filter) -> bool:
     ):
         return False
     return _is_when(one.occurred_at, wanted)
+
+
+def _is_in_project(one: Record, wanted: Filter) -> bool:
+    if wanted.project is None and wanted.beside is None:
+        return True
+    projects = facets.projects(one.metadata)
+    if wanted.beside is not None and not projects <= {wanted.beside}:
+        return False
+    return wanted.project is None or wanted.project in projects
 
 
 def _is_when(moment: datetime, wanted: Filter) -> bool:

@@ -94,6 +94,7 @@ class Memory:
         session: str | None = None,
         at: Times = None,
         key: str | None = None,
+        project: str | None = None,
         **more: Any,
     ) -> Record:
         """Store one memory; it is durable when this returns.
@@ -115,6 +116,7 @@ class Memory:
             "session": session,
             "at": at,
             "key": key,
+            "project": project,
         }
         return self._parts.remember.one(item)
 
@@ -141,6 +143,7 @@ class Memory:
         participants: Sequence[str] | None = None,
         key: str | None = None,
         keep_raw: bool = False,
+        project: str | None = None,
     ) -> Conversation:
         """Store the turns of a conversation in order, and the episode they make, in one step.
 
@@ -148,7 +151,9 @@ class Memory:
         `source`; messages with `role` and `content` are taken as they are. With `keep_raw` the
         whole conversation is also kept as a file under `episodes/`.
         """
-        return self._parts.remember.conversation(turns, session, participants, key, keep_raw)
+        return self._parts.remember.conversation(
+            turns, session, participants, key, keep_raw, project
+        )
 
     def explain_importance(self, content: str, **fields: Any) -> Scored:
         """Say how important a memory without importance would be, and why. Nothing is stored."""
@@ -159,9 +164,9 @@ class Memory:
         """Learn from decisions and reads what is important; later memories are judged by it."""
         return self._parts.importance.learn()
 
-    def run(self, task: str) -> Run:
+    def run(self, task: str, project: str | None = None) -> Run:
         """Begin a run: a place for working memory that ends with the task."""
-        return self._parts.runs.open(task)
+        return self._parts.runs.open(task, project)
 
     def runs(self) -> builtins.list[Run]:
         """List runs that were not closed, such as those of a process that died."""
@@ -190,12 +195,16 @@ class Memory:
         until: Times = None,
         limit: int = 50,
         session: str | None = None,
+        project: str | None = None,
     ) -> builtins.list[Record]:
         """List records, newest first; in all states when `states` is None.
 
-        Working memory is listed only when its layer is named. `session` is one conversation.
+        Working memory is listed only when its layer is named. `session` is one conversation,
+        `project` what belongs to a project.
         """
-        return self._parts.read.list(layers, states, kinds, tags, since, until, limit, session)
+        return self._parts.read.list(
+            layers, states, kinds, tags, since, until, limit, session, project
+        )
 
     def search(
         self,
@@ -215,13 +224,14 @@ class Memory:
         metadata: Mapping[str, Any] | None = None,
         session: str | None = None,
         following: Sequence[str] = (),
+        project: str | None = None,
     ) -> Hits:
         """Find the best matches with the parts of their scores, or nothing at all.
 
         `limit` is an upper bound. `tags` matches any of them, `all_tags` every one. `as_of` asks
         what was true at a time, `known_at` what the store knew then. `session` is one
-        conversation. `following` are the texts before a query that may need them, the latest last:
-        "and what should I pack for him?".
+        conversation, `project` what belongs to a project. `following` are the texts before a query
+        that may need them, the latest last: "and what should I pack for him?".
         """
         return self._parts.read.search(
             query,
@@ -240,6 +250,7 @@ class Memory:
             metadata,
             session,
             following,
+            project,
         )
 
     def query_relevant(self, text: str, limit: int = 10, recency_bias: float = 0.35) -> Hits:
@@ -251,10 +262,14 @@ class Memory:
         return self._parts.read.recall_similar(query, top_k)
 
     def query_recent(
-        self, hours: float = 24, tags: Collection[str] | None = None, limit: int = 20
+        self,
+        hours: float = 24,
+        tags: Collection[str] | None = None,
+        limit: int = 20,
+        project: str | None = None,
     ) -> builtins.list[Record]:
         """List what happened within some hours, newest first; with any of the tags, if given."""
-        return self._parts.read.query_recent(hours, tags, limit)
+        return self._parts.read.query_recent(hours, tags, limit, project)
 
     def memory_context(
         self, goal: str, limits: Mapping[str, int] | None = None, max_chars: int = 2000
@@ -322,10 +337,17 @@ class Memory:
         return self._parts.inspect.pending()
 
     def facts(
-        self, subject: str | None = None, attribute: str | None = None, as_of: Times = None
+        self,
+        subject: str | None = None,
+        attribute: str | None = None,
+        as_of: Times = None,
+        project: str | None = None,
     ) -> builtins.list[Fact]:
-        """List the facts about a subject, or about everyone; or those that held at a time."""
-        return self._parts.facts.current(subject, attribute, as_of)
+        """List the facts about a subject, or about everyone; or those that held at a time.
+
+        `project` are those that belong to a project.
+        """
+        return self._parts.facts.current(subject, attribute, as_of, project)
 
     def timeline(self, subject: str) -> builtins.list[Fact]:
         """List what holds and what held for a subject, in the order in which it began."""
@@ -333,9 +355,12 @@ class Memory:
 
     # Profile, projects and proposals
 
-    def user_profile(self) -> UserProfile:
-        """Return what is known about the user; without a user, about nobody in particular."""
-        return self._parts.profiles.user_profile()
+    def user_profile(self, project: str | None = None) -> UserProfile:
+        """Return what is known about the user; without a user, about nobody in particular.
+
+        With a project, without the instructions that are for other projects alone.
+        """
+        return self._parts.profiles.user_profile(project)
 
     def projects(self) -> builtins.list[ProjectMemory]:
         """Say where each project stands, by name."""

@@ -83,7 +83,7 @@ def checked(turns: object, session: str, participants: Sequence[str] | None) -> 
     return Talk(said, rules.label(session, "session"), checked_names)
 
 
-def items(talk: Talk, key: str | None) -> Iterator[dict[str, Any]]:
+def items(talk: Talk, key: str | None, project: str | None) -> Iterator[dict[str, Any]]:
     """Make an item of each turn. With a key, each turn has one that follows from it."""
     for index, turn in enumerate(talk.turns):
         item = {
@@ -91,14 +91,19 @@ def items(talk: Talk, key: str | None) -> Iterator[dict[str, Any]]:
             for name, value in turn.items()
             if value is not None
         }
-        item |= {"layer": Layer.EPISODIC, "session": talk.session}
+        item |= {"layer": Layer.EPISODIC, "session": talk.session, "project": project}
         if key is not None:
             item["key"] = f"{rules.label(key, 'key')}/{index}"
         yield item
 
 
 def episode(
-    talk: Talk, turns: Sequence[Record], key: str | None, *, keep_raw: bool
+    talk: Talk,
+    turns: Sequence[Record],
+    key: str | None,
+    project: str | None,
+    *,
+    keep_raw: bool,
 ) -> dict[str, Any]:
     """Make the item of the episode.
 
@@ -113,6 +118,7 @@ def episode(
         "kind": "data",
         "speaker": "system",  # where a turn answers a question, the turn is the answer
         "session": talk.session,
+        "project": project,
         "at": turns[0].occurred_at,
         "evidence": [turn.id for turn in turns],
         "trust": rules.lowest_trust(turn.trust for turn in turns),

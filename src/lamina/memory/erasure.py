@@ -98,10 +98,15 @@ class Erasures(Part):
     """Erase records of one store, for an operator."""
 
     def erasable(
-        self, record_ids: Sequence[str], session: object, user: object, source: object
+        self,
+        record_ids: Sequence[str],
+        session: object,
+        user: object,
+        source: object,
+        project: object,
     ) -> dict[str, Any]:
         """Say what an erasure would take, what rests on that, and which copies would go."""
-        found = self.preview(self.wanted(self._checked(record_ids), session, user, source))
+        found = self.preview(self.wanted(self._checked(record_ids), session, user, source, project))
         self._scope.audit("erasable", tuple(found["records"]))
         return found
 
@@ -111,6 +116,7 @@ class Erasures(Part):
         session: object,
         user: object,
         source: object,
+        project: object,
         reason: str | None,
         keep_backups: bool,
     ) -> Certificate:
@@ -118,7 +124,7 @@ class Erasures(Part):
         keep = rules.flag(keep_backups, "keep_backups")
         with self.alone(), self._scope.resilient.spool.quiet():
             self._resume()
-            wanted = self.wanted(self._checked(record_ids), session, user, source)
+            wanted = self.wanted(self._checked(record_ids), session, user, source, project)
             return self._finish(self.begin(wanted, reason, keep_backups=keep))
 
     def resume(self) -> list[Certificate]:
@@ -163,22 +169,24 @@ class Erasures(Part):
             yield
 
     def wanted(
-        self, ids: tuple[str, ...], session: object, user: object, source: object
+        self,
+        ids: tuple[str, ...],
+        session: object,
+        user: object,
+        source: object,
+        project: object = None,
     ) -> ErasureRequest:
-        """Check what is asked for: exactly one of ids, session, user and source."""
+        """Check what is asked for: exactly one of ids, session, user, source and project."""
         if self._scope.actor.role is not Role.OPERATOR:
             raise Forbidden(
                 "erase is for operators: agents may ask for it, people decide", lacks="operator"
             )
-        given = [
-            name
-            for name, value in (("session", session), ("user", user), ("source", source))
-            if value is not None
-        ]
+        labels = {"session": session, "source": source, "project": project}
+        given = [value for value in (user, *labels.values()) if value is not None]
         if bool(ids) + len(given) != 1:
             raise InvalidInput(
-                "say what to erase: records by their ids, or a session, or a user, or a source; one"
-                " of these"
+                "say what to erase: records by their ids, or a session, or a user, or a source, or"
+                " a project; one of these"
             )
         whose = self._store.user(user)
         if whose is not None and self._scope.user not in (None, whose):
@@ -188,12 +196,10 @@ class Erasures(Part):
                 lacks="access",
             )
         named = {
-            name: rules.label(value, name)
-            for name, value in (("session", session), ("source", source))
-            if value is not None
+            name: rules.label(value, name) for name, value in labels.items() if value is not None
         }
         scope = self._scope.user if not ids else None
-        return ErasureRequest(ids, named.get("session"), whose, named.get("source"), scope)
+        return ErasureRequest(ids, user=whose, scope=scope, **named)
 
     def preview(self, wanted: ErasureRequest) -> dict[str, Any]:
         """Say what an erasure would take and leave; nothing changes."""

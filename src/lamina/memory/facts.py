@@ -24,12 +24,21 @@ class Facts:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
-    def current(self, subject: str | None, attribute: str | None, as_of: Times) -> list[Fact]:
+    def current(
+        self,
+        subject: str | None,
+        attribute: str | None,
+        as_of: Times,
+        project: str | None = None,
+    ) -> list[Fact]:
         """List the facts about a subject, or about everyone; or those that held at a time."""
         moment = optional_moment(as_of, "as_of")
         about = None if subject is None else rules.label(subject, "subject")
         states = (State.ACTIVE,) if moment is None else (State.ACTIVE, State.SUPERSEDED)
         records = self._scope.store.night.facts(states, self._scope.user)
+        if project is not None:
+            name = rules.label(project, "project")
+            records = [record for record in records if record.project == name]
         known = [
             fact
             for fact in facts.chosen(records, about, attribute)

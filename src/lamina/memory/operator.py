@@ -127,9 +127,10 @@ class Operator(Memory):
         session: str | None = None,
         user: str | None = None,
         source: str | None = None,
+        project: str | None = None,
     ) -> dict[str, Any]:
         """Say what `erase` would take, what rests on that, and which copies would go."""
-        return self._parts.erasures.erasable(record_ids, session, user, source)
+        return self._parts.erasures.erasable(record_ids, session, user, source, project)
 
     def erase(
         self,
@@ -137,6 +138,7 @@ class Operator(Memory):
         session: str | None = None,
         user: str | None = None,
         source: str | None = None,
+        project: str | None = None,
         reason: str | None = None,
         keep_backups: bool = False,
     ) -> Certificate:
@@ -145,7 +147,7 @@ class Operator(Memory):
         They are gone from every table, file and copy in the home.
         """
         erasures = self._parts.erasures
-        return erasures.erase(record_ids, session, user, source, reason, keep_backups)
+        return erasures.erase(record_ids, session, user, source, project, reason, keep_backups)
 
     def resume_erasures(self) -> list[Certificate]:
         """Finish erasures that were interrupted."""

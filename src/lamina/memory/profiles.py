@@ -51,9 +51,15 @@ class Profiles(Part):
         super().__init__(scope)
         self._snapshot_path = scope.resilient.path_of(FILE_NAME)
 
-    def user_profile(self) -> UserProfile:
-        """Return the profile of the user; without a user, that of nobody in particular."""
-        chosen = profile.by_key(self._in_scope(self._people(State.ACTIVE))).values()
+    def user_profile(self, project: str | None = None) -> UserProfile:
+        """Return the profile of the user; without a user, that of nobody in particular.
+
+        With a project, without what holds in other projects alone.
+        """
+        chosen = [*profile.by_key(self._in_scope(self._people(State.ACTIVE))).values()]
+        if project is not None:
+            name = rules.label(project, "project")
+            chosen = [record for record in chosen if profile.is_for(record, name)]
         self._scope.audit("user_profile", tuple(record.id for record in chosen))
         found = self.conflicts([*chosen])
         return structs.replace(

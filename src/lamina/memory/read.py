@@ -72,12 +72,16 @@ class Read:
         until: Times = None,
         limit: int = 50,
         session: str | None = None,
+        project: str | None = None,
     ) -> builtins.list[Record]:
         """List records, newest first; in all states when `states` is None.
 
-        Working memory is listed only when its layer is named. `session` is one conversation.
+        Working memory is listed only when its layer is named. `session` is one conversation,
+        `project` what belongs to a project.
         """
-        chosen = self._scope.filter(layers, states, kinds, tags, since, until, session=session)
+        chosen = self._scope.filter(
+            layers, states, kinds, tags, since, until, session=session, project=project
+        )
         return self._listed("list", chosen, limit)
 
     def search(
@@ -98,12 +102,14 @@ class Read:
         metadata: Mapping[str, Any] | None = None,
         session: str | None = None,
         following: Sequence[str] = (),
+        project: str | None = None,
     ) -> Hits:
         """Find the best matches with the parts of their scores, or nothing at all.
 
         `limit` is an upper bound. `tags` matches any of them, `all_tags` every one. `as_of` asks
         what was true at a time, `known_at` what the store knew then. `session` is one
-        conversation. `following` are the texts before a query that may need them, the latest last.
+        conversation, `project` what belongs to a project. `following` are the texts before a query
+        that may need them, the latest last.
         """
         if ranker not in RANKERS:
             raise InvalidInput(
@@ -115,7 +121,7 @@ class Read:
         if states is None:
             states = (State.ACTIVE,) if as_of is None else (State.ACTIVE, State.SUPERSEDED)
         chosen = structs.replace(
-            self._scope.filter(layers, states, kinds, tags, since, until, run_id, session),
+            self._scope.filter(layers, states, kinds, tags, since, until, run_id, session, project),
             all_tags=rules.tags_to_find(all_tags, "all_tags"),
             metadata=rules.facets(metadata),
             as_of=optional_moment(as_of, "as_of"),
@@ -138,11 +144,15 @@ class Read:
         return self._found("recall_similar", query, top_k, chosen, "semantic")
 
     def query_recent(
-        self, hours: float = 24, tags: Collection[str] | None = None, limit: int = 20
+        self,
+        hours: float = 24,
+        tags: Collection[str] | None = None,
+        limit: int = 20,
+        project: str | None = None,
     ) -> builtins.list[Record]:
         """List what happened within some hours, newest first; with any of the tags, if given."""
         since = self._scope.clock() - timedelta(hours=rules.hours(hours))
-        chosen = self._scope.filter(states=(State.ACTIVE,), tags=tags, since=since)
+        chosen = self._scope.filter(states=(State.ACTIVE,), tags=tags, since=since, project=project)
         return self._listed("query_recent", chosen, limit)
 
     def memory_context(

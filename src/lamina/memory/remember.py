@@ -41,6 +41,7 @@ class Remember:
         participants: Sequence[str] | None,
         key: str | None,
         keep_raw: bool,
+        project: str | None = None,
     ) -> Conversation:
         """Store the turns of a conversation and the episode that they make, in one step."""
         from lamina.memory import conversations
@@ -48,13 +49,13 @@ class Remember:
         scope = self._scope
         checked = conversations.checked(turns, session, participants)
         talk = checked.cleaned(scope.parts.redaction.clean_turns)
-        drafts = self._drafts(conversations.items(talk, key))
+        drafts = self._drafts(conversations.items(talk, key, project))
         action: Action = "remember_conversation"
         now, file = scope.clock(), None
         stored: list[Record] = []
 
         def episode(turns: Sequence[Record]) -> Draft:
-            return scope.draft(conversations.episode(talk, turns, key, keep_raw=keep_raw))
+            return scope.draft(conversations.episode(talk, turns, key, project, keep_raw=keep_raw))
 
         try:
             self._failsafe.before_write()

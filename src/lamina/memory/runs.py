@@ -32,6 +32,7 @@ class Run:
     def __init__(self, scope: Scope, first: Record) -> None:
         self.id = first.run_id or first.id
         self.task = first.content
+        self.project = first.project
         self.started_at: datetime = first.created_at
         self._scope = scope
         self._closed = False
@@ -44,7 +45,7 @@ class Run:
         self._check_open()
         if fields.get("key") is not None:  # a key means the same thing again within this run only
             fields["key"] = f"{self.id}/{rules.label(fields['key'], 'key')}"
-        item = {**fields, "content": content, "layer": Layer.WORKING}
+        item = {"project": self.project, **fields, "content": content, "layer": Layer.WORKING}
         draft = self._scope.draft(item, self.id)
         return self._scope.parts.remember.stored([draft], "run.note", self.id)[0]
 
@@ -93,10 +94,10 @@ class Runs:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
-    def open(self, task: str) -> Run:
+    def open(self, task: str, project: str | None = None) -> Run:
         """Begin a run: a place for working memory that ends with the task."""
         scope = self._scope
-        item = {"content": task, "layer": Layer.WORKING, "kind": "action"}
+        item = {"content": task, "layer": Layer.WORKING, "kind": "action", "project": project}
         draft = scope.draft(item, run_id="new")
         with scope.store.change(scope.actor, "run.open", scope.clock()) as transaction:
             (first,) = transaction.insert([structs.replace(draft, run_id=transaction.next_id())])
@@ -159,7 +160,8 @@ def ending(
     if failed:
         metadata["failure"] = _described(failure)
     kind = "error" if failed else "result"
-    made = draft({"content": content, "layer": Layer.EPISODIC, "kind": kind, "metadata": metadata})
+    item = {"content": content, "layer": Layer.EPISODIC, "kind": kind, "metadata": metadata}
+    made = draft({**item, "project": notes[0].project})
     trust = rules.lowest_trust([made.trust, *(note.trust for note in notes)])
     return structs.replace(
         made,

@@ -193,6 +193,7 @@ class Scope:
         until: Times = None,
         run_id: object = None,
         session: str | None = None,
+        project: str | None = None,
     ) -> Filter:
         """Make a filter of what a caller gives, within this scope."""
         if run_id is not None and not (isinstance(run_id, str) and clocks.is_id(run_id)):
@@ -210,6 +211,7 @@ class Scope:
             optional_moment(until, "until"),
             run_id,
             session=None if session is None else rules.label(session, "session"),
+            project=None if project is None else rules.label(project, "project"),
         )
 
     @cached_property

@@ -127,6 +127,13 @@ class Record(msgspec.Struct, frozen=True, gc=False):
         return score_of(self.importance)
 
     @property
+    def project(self) -> str | None:
+        """The project that it belongs to, or whose state it sums up."""
+        given = self.metadata.get("project")
+        name = given.get("project_name") if isinstance(given, Mapping) else given
+        return name if isinstance(name, str) else None
+
+    @property
     def stored_in(self) -> str:
         """Its keeper: the `store`, or the `failsafe` until the store can be written again."""
         return "store"

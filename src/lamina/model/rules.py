@@ -472,6 +472,7 @@ class Drafter:
             "source": ("source", lambda value: label(value, "source")),
             "speaker": ("speaker", lambda value: label(value, "speaker")),
             "session": ("session", lambda value: label(value, "session")),
+            "project": ("project", lambda value: label(value, "project")),
             "key": ("key", lambda value: label(value, "key")),
             "at": ("occurred_at", clock.moment),
             "timestamp": ("occurred_at", lambda value: clock.moment(value, "timestamp")),
@@ -490,6 +491,8 @@ class Drafter:
             raise InvalidInput("content is missing")
         if "metadata" in fields and "kind" not in fields:
             self._add_kind(fields)
+        if "project" in fields:
+            _put_project(fields)
         if "source" in fields or "trust" in fields:
             fields["trust"] = trust(self._role, fields.get("source"), fields.get("trust"))
         else:
@@ -526,3 +529,12 @@ class Drafter:
                 raise InvalidInput(f"{name} {words.shown(value)} {problem}")
             fields[field] = check(value)
         return fields
+
+
+def _put_project(fields: dict[str, Any]) -> None:
+    """Move the project into the metadata, which is where every layer keeps it."""
+    project, given = fields.pop("project"), fields.get("metadata", {})
+    if given.get("project", project) != project:
+        problem = f"differs from the metadata's {words.shown(given['project'])}"
+        raise InvalidInput(f"project {words.shown(project)} {problem}: give one of the two")
+    fields["metadata"] = {**given, "project": project}

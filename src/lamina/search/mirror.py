@@ -178,7 +178,10 @@ def _ids(named: object, limit: int) -> Iterator[str]:
 
 def _can_answer(chosen: Filter) -> bool:
     """Tell whether mirrors hold all that a filter needs: some fields of active records."""
-    missing = (chosen.run_id, chosen.session, chosen.as_of, chosen.id, chosen.part, chosen.guest)
+    missing = (
+        *(chosen.run_id, chosen.session, chosen.project, chosen.beside),
+        *(chosen.as_of, chosen.id, chosen.part, chosen.guest),
+    )
     return (
         chosen.states == (State.ACTIVE,)
         and Layer.WORKING not in chosen.layers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -230,7 +230,9 @@ def is_statement(record: Record) -> bool:
     """
     if record.layer is Layer.SEMANTIC:
         metadata = record.metadata
-        is_derived = metadata.get("origin") in rules.ENGINES or "project" in metadata
+        is_derived = metadata.get("origin") in rules.ENGINES or isinstance(
+            metadata.get("project"), Mapping
+        )
         return not (is_derived or isinstance(metadata.get("attribute"), str))
     return not summary.is_summary(record)
 

@@ -22,7 +22,7 @@ from lamina.model.record import Layer, State, Trust
 from lamina.store.engine.sql import Connection, numbers, rows
 from lamina.store.tables import events, meta
 from lamina.store.tables.blocks import BLOCK, SEAL, opened, sealed
-from lamina.store.tables.records import EVER, SHARED, Filter, marks
+from lamina.store.tables.records import EVER, OF_OTHERS, SHARED, Filter, marks
 from lamina.text import cues, dates, words
 
 # With more new records than this, reading the blocks again is faster.
@@ -183,6 +183,8 @@ class Catalogue:
             passed &= self._selected(connection, query, (wanted.session,))
         for query, parameters in wanted.indexed():
             passed &= self._selected(connection, query, parameters)
+        if wanted.beside is not None:
+            passed &= ~self._selected(connection, OF_OTHERS, (wanted.beside,))
         if wanted.guest is not None:
             query = f"SELECT seq AS record FROM records WHERE {SHARED}"
             passed &= self._selected(connection, query, wanted.guest)

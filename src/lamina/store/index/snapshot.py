@@ -180,7 +180,9 @@ class Snapshot:
     def records(self, numbers: Sequence[int], wanted: Filter) -> dict[int, Record]:
         """Read the records of some rows that a filter lets through, as the table itself says."""
         # These need no second check: the catalogue takes them from tables, unhashed.
-        wanted = structs.replace(wanted, tags=(), all_tags=(), metadata=(), session=None)
+        wanted = structs.replace(
+            wanted, tags=(), all_tags=(), metadata=(), session=None, project=None, beside=None
+        )
         if self._past is not None:
             # State and layer were others then; the catalogue has looked at them.
             wanted = structs.replace(wanted, layers=(), states=(), as_of=None)

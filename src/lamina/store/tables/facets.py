@@ -10,6 +10,8 @@ from lamina.model.rules import MAX_FACET
 from lamina.store.engine.sql import Connection
 
 INSERT = "INSERT INTO facets (name, value, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+# The names under which a record that belongs to a project, and one that sums it up, has it.
+PROJECT = ("project", "project.project_name")
 EVERY = "SELECT seq, user, metadata FROM records WHERE metadata <> '{}'"
 
 
@@ -17,6 +19,11 @@ def of(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield names and values: dotted names for an inner mapping, a pair for each item of a list."""
     for name, value in metadata.items():
         yield from _below(name, value)
+
+
+def projects(metadata: Mapping[str, Any]) -> set[str]:
+    """List the projects that a record with this metadata belongs to, or sums up."""
+    return {value for name, value in of(metadata) if name in PROJECT}
 
 
 def all_of(user: str | None, metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

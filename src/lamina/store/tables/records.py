@@ -183,6 +183,12 @@ records.state IN ('active', 'superseded') AND records.layer <> 'working' AND EXI
 )"""
 
 
+# The numbers of the records of a project, and of all other projects: by the facets under which a
+# project is named, by a record that belongs to it and by one that sums it up.
+OF_PROJECTS = "SELECT record FROM facets WHERE name IN ('project', 'project.project_name')"
+OF_PROJECT, OF_OTHERS = f"{OF_PROJECTS} AND value = ?", f"{OF_PROJECTS} AND value <> ?"
+
+
 class Filter(msgspec.Struct, frozen=True):
     """The records that a reader may see and asks for.
 
@@ -205,6 +211,8 @@ class Filter(msgspec.Struct, frozen=True):
     # Another agent that reads, and the time: it sees what it was granted.
     guest: tuple[str, int] | None = None
     session: str | None = None
+    project: str | None = None  # what belongs to this project alone
+    beside: str | None = None  # what belongs to no other project: to this one, or to none
 
     def where(self) -> tuple[str, list[Any]]:
         """Write the condition in SQL, with its parameters.
@@ -234,6 +242,8 @@ class Filter(msgspec.Struct, frozen=True):
             add("records.session = ?", self.session)
         for query, values in self.indexed():
             add(f"records.seq IN ({query})", *values)
+        if self.beside is not None:
+            add(f"records.seq NOT IN ({OF_OTHERS})", self.beside)
         if self.as_of is not None:
             add(TRUE_AT, to_micros(self.as_of), to_micros(self.as_of))
         if self.since is not None:
@@ -258,6 +268,8 @@ class Filter(msgspec.Struct, frozen=True):
             yield "SELECT record FROM tags WHERE tag = ?", (tag,)
         for facet in self.metadata:
             yield "SELECT record FROM facets WHERE name = ? AND value = ?", facet
+        if self.project is not None:
+            yield OF_PROJECT, (self.project,)
 
 
 def alike(part: str) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from lamina.store.tables import (
     certificates,
     erased,
     events,
+    facets,
     fulltext,
     meta,
     records,
@@ -42,13 +43,14 @@ NAMED = ("speaker", "source", "session", "user", "kind")
 
 
 class ErasureRequest(msgspec.Struct, frozen=True):
-    """The records to erase: some by their ids, or all of a session, of a user, or from a source."""
+    """The records to erase: some by their ids, or all of one session, user, source or project."""
 
     ids: tuple[str, ...] = ()
     session: str | None = None
     user: str | None = None
     source: str | None = None
     scope: str | None = None  # the user whose memories alone may be touched
+    project: str | None = None
 
     @property
     def what(self) -> str:
@@ -57,9 +59,17 @@ class ErasureRequest(msgspec.Struct, frozen=True):
             return "records"
         if self.user is not None:
             return "user"
+        if self.project is not None:
+            return "project"
         return "source" if self.session is None else "session"
 
-    def takes(self, user: str | None, session: str | None, source: str | None) -> bool:
+    def takes(
+        self,
+        user: str | None,
+        session: str | None,
+        source: str | None,
+        projects: Collection[str],
+    ) -> bool:
         """Tell whether a record is one of these, when they are not named by their ids."""
         if self.scope is not None and user != self.scope:
             return False
@@ -67,6 +77,8 @@ class ErasureRequest(msgspec.Struct, frozen=True):
             return user == self.user
         if self.session is not None:
             return session == self.session
+        if self.project is not None:
+            return self.project in projects
         if self.source is None or source is None:
             return False
         return words.normalise(source) == words.normalise(self.source)
@@ -225,13 +237,20 @@ def _chosen(
         there = _present(connection, wanted.ids)
         return [one for one in dict.fromkeys(wanted.ids) if one in there or one in lines]
     query = (
-        "SELECT id, user, session, source FROM records"
-        " WHERE user IS NOT DISTINCT FROM ?1 OR session = ?2 OR source IS NOT NULL ORDER BY seq"
+        "SELECT id, user, session, source, metadata FROM records"
+        " WHERE user IS NOT DISTINCT FROM ?1 OR session = ?2 OR source IS NOT NULL"
+        f" OR seq IN ({records.OF_PROJECT.replace('?', '?3')}) ORDER BY seq"
     )
-    named = rows(connection, query, (wanted.user, wanted.session))
-    stored = [record_id for record_id, *fields in named if wanted.takes(*fields)]
+    named = rows(connection, query, (wanted.user, wanted.session, wanted.project))
+    stored = [
+        record_id
+        for record_id, user, session, source, metadata in named
+        if wanted.takes(user, session, source, facets.projects(hashing.decode(metadata)))
+    ]
     archived = [
-        line.id for line in lines.values() if wanted.takes(line.user, line.session, line.source)
+        line.id
+        for line in lines.values()
+        if wanted.takes(line.user, line.session, line.source, facets.projects(line.metadata))
     ]
     return stored + archived
 

@@ -22,6 +22,7 @@ SHOWN = 20  # lines of a preview
 @click.option("--session", help="everything of a conversation")
 @click.option("--user", help="everything about a person")
 @click.option("--source", help="everything that came from there, as `lamina inspect` shows it")
+@click.option("--project", help="everything of a project")
 @click.option("--reason", help="why; without words of what goes")
 @click.option("--keep-backups", is_flag=True, help="leave the backups in the home as they are")
 @click.option("--dry-run", is_flag=True, help="only show what would go")
@@ -43,7 +44,8 @@ def erase(
         return _show_certificates(invocation, operator.resume_erasures())
     if not record_ids and not any(scope.values()):
         raise InvalidInput(
-            "say what to erase: ids of records, or --session, --user or --source; one of these"
+            "say what to erase: ids of records, or --session, --user, --source or --project;"
+            " one of these"
         )
     ids = [invocation.full_id(record_id) for record_id in record_ids]
     preview = operator.erasable(*ids, **scope)

@@ -25,12 +25,17 @@ NARROWEST, WIDEST = 10, 60  # columns of the bars of a timeline
 @command("facts", "lamina facts Ana --as-of 2026-05-01", needs_known_agent=True)
 @click.argument("subject", required=False)
 @click.option("--attribute", help="only this, such as lives_in")
+@options.project
 @options.as_of
 def facts(
-    invocation: Invocation, subject: str | None, attribute: str | None, as_of: datetime | None
+    invocation: Invocation,
+    subject: str | None,
+    attribute: str | None,
+    project: str | None,
+    as_of: datetime | None,
 ) -> None:
     """Show what is known about SUBJECT, or about everybody."""
-    found = invocation.memory().facts(subject, attribute, as_of)
+    found = invocation.memory().facts(subject, attribute, as_of, project)
     if invocation.json:
         output.show_json([fact.to_dict() for fact in found])
     elif found:
@@ -40,6 +45,8 @@ def facts(
         ]
         columns = ("who", "what", "value", "when", "sure")
         output.table(columns, rows, wide="value", right=("sure",), dispensable=("sure",))
+    elif project:
+        click.echo("no fact matches")
     elif subject:
         click.echo(f"nothing is known about {reveal(subject)}")
     else:

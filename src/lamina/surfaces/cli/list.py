@@ -11,7 +11,7 @@ from lamina.model.record import Layer, State
 from lamina.surfaces.cli import options, output
 from lamina.surfaces.cli.invocation import Invocation, command
 
-FILTERS = ("layers", "kinds", "tags", "since", "until", "session")
+FILTERS = ("layers", "kinds", "tags", "since", "until", "session", "project")
 
 
 @command("list", "lamina list --layer semantic --tag garmin --limit 20", needs_known_agent=True)
@@ -25,6 +25,7 @@ FILTERS = ("layers", "kinds", "tags", "since", "until", "session")
 @options.since
 @options.until
 @options.session
+@options.project
 @options.limit
 @options.shared_by
 def list_(

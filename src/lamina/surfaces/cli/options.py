@@ -80,6 +80,7 @@ def state_option(help: str) -> Callable[[Function], Function]:
 
 states = state_option("only this state (default active)")
 session = click.option("--session", help="only of this conversation")
+project = click.option("--project", help="only of this project")
 kinds = click.option(
     "--kind", "kinds", multiple=True, shell_complete=complete_kind, help="only this kind"
 )

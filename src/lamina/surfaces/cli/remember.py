@@ -35,6 +35,7 @@ LISTS = ("topic_tags", "evidence_refs")  # metadata that is a list of texts
 @click.option("--source", help="where it comes from; tool, web, mail and import are not trusted")
 @click.option("--speaker", help="who said it")
 @click.option("--session", help="the conversation it belongs to")
+@click.option("--project", help="the project it belongs to")
 @click.option(
     "--at",
     callback=past,

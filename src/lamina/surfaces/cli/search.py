@@ -30,6 +30,7 @@ from lamina.surfaces.cli.times import past
 @options.since
 @options.until
 @options.session
+@options.project
 @options.as_of
 @click.option(
     "--known-at", callback=past, help="what the store knew then: a day, a time, or how long ago"

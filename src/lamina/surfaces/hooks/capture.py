@@ -25,6 +25,7 @@ def keep(
     reply: object = None,
     session: str | None = None,
     key: str | None = None,
+    project: str | None = None,
 ) -> list[Record]:
     """Store a message and its reply in one step; with a key, each of them is stored once."""
     items = []
@@ -32,7 +33,7 @@ def keep(
         if text is not None:
             own_key = key and f"{key}-{fields['speaker']}"
             own = {"content": text, "source": SOURCE, "session": session, "key": own_key}
-            items.append({**fields, **own})
+            items.append({**fields, **own, "project": project})
     return memory.remember_many(items)
 
 

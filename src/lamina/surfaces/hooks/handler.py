@@ -10,6 +10,7 @@ import msgspec
 from lamina.errors import InvalidInput, LaminaError
 from lamina.failsafe.spool import OUTAGES
 from lamina.memory.agent import Memory
+from lamina.surfaces import project
 from lamina.surfaces.hooks import capture, context, protocol, transcript
 from lamina.surfaces.hooks.protocol import Event
 from lamina.surfaces.hooks.switches import Switches
@@ -72,6 +73,7 @@ class HookCall:
 
     def _serve(self, event: Event) -> None:
         self.event = event
+        self._switches = within(self._switches, event)
         message, reply = self._to_keep(event)
         self.unkept = bool(message or reply)
         if event.kind is None:
@@ -80,7 +82,14 @@ class HookCall:
             if not self.wanted.is_late:
                 self._answer(memory, event)
             if message or reply:
-                capture.keep(memory, message, reply, event.session, self._key(event, reply))
+                capture.keep(
+                    memory,
+                    message,
+                    reply,
+                    event.session,
+                    self._key(event, reply),
+                    self._switches.project,
+                )
                 self.unkept = False
             if event.kind in ENDS or self.wanted.is_late:
                 self._upkeep(memory)
@@ -120,6 +129,13 @@ class HookCall:
         if event.kind in (protocol.STOP, "subagent-stop") and self._switches.store_responses:
             return None, event.reply or transcript.last_reply(event.transcript)
         return None, None
+
+
+def within(switches: Switches, event: Event) -> Switches:
+    """Set the project of an event: what the environment says, else that of its folder."""
+    if switches.project is not None:
+        return switches
+    return msgspec.structs.replace(switches, project=project.of_folder(event.cwd))
 
 
 def read_all(stream: BinaryIO | None) -> bytes:

@@ -59,7 +59,10 @@ class Hooks:
         """Keep the user's message, and the reply if that is wanted; return what is kept by now."""
         wanted = reply if self.switches.store_responses else None
         kept = self._do(
-            "after_message", lambda: capture.keep(self._memory, message, wanted, session)
+            "after_message",
+            lambda: capture.keep(
+                self._memory, message, wanted, session, project=self.switches.project
+            ),
         )
         if kept and self._memory.settings["maintenance"] == "auto":
             self._upkeep()

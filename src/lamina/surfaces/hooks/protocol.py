@@ -50,7 +50,7 @@ class Event(msgspec.Struct, frozen=True):
     reply: str | None = None
     task: str | None = None
     session: str | None = None
-    folder: str = ""
+    cwd: str = ""
     transcript: str | None = None
     source: str | None = None  # why a session starts
 
@@ -58,6 +58,11 @@ class Event(msgspec.Struct, frozen=True):
     def is_compacted(self) -> bool:
         """Whether the agent has lost what it read in this session."""
         return self.kind == COMPACTED or (self.kind == START and self.source == COMPACT)
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder that the agent works in."""
+        return PurePath(self.cwd).name
 
 
 def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
@@ -82,7 +87,7 @@ def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
         reply=_text(given, REPLIES),
         task=_text(given, TASKS) or (_text(spawned, TASKS) if isinstance(spawned, dict) else None),
         session=one_line(session, WIDTH) if session else None,
-        folder=PurePath(_text(given, ("cwd",)) or "").name,
+        cwd=_text(given, ("cwd",)) or _first_root(given),
         transcript=_text(given, ("agent_transcript_path", "transcript_path")),
         source=_text(given, ("source",)),
     )
@@ -114,6 +119,13 @@ def _object(data: bytes) -> dict[str, Any]:
             f"standard input is JSON of the type {type(given).__name__}, not an object"
         )
     return given
+
+
+def _first_root(given: Mapping[str, Any]) -> str:
+    """Get the first of the folders that are open, which some programs name instead of one."""
+    roots = given.get("workspace_roots")
+    first = roots[0] if isinstance(roots, list) and roots else ""
+    return first if isinstance(first, str) else ""
 
 
 def _text(given: Mapping[str, Any], names: tuple[str, ...]) -> str | None:

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from lamina.text.words import shown
+from lamina.model.rules import MAX_LABEL
+from lamina.text.words import one_line, shown
 
 PREFIXES = ("LAMINA_MEMORY_", "MILTON_MEMORY_")  # the first one wins
+PROJECT = "LAMINA_PROJECT"
 WORDS = {
     "true": True,
     "1": True,
@@ -32,6 +34,7 @@ class Switches(msgspec.Struct, frozen=True):
     context_limit: int | None = None  # as many memories as the characters hold
     context_max_chars: int = 2000
     timeout_ms: int = 1500
+    project: str | None = None  # to which what is kept belongs, and whose memories are told
     problems: tuple[str, ...] = ()  # values in the environment that make no sense
 
 
@@ -51,7 +54,8 @@ def read(environment: Mapping[str, str]) -> Switches:
             problems.append(f"{variable}={shown(text, 60)} is not {wanted}; the default is used")
         else:
             values[name.lower()] = value
-    return msgspec.convert({**values, "problems": problems}, Switches)
+    project = one_line(environment.get(PROJECT, ""), MAX_LABEL).strip() or None
+    return msgspec.convert({**values, "project": project, "problems": problems}, Switches)
 
 
 def _number(text: str, most: int) -> int | None:

@@ -33,6 +33,7 @@ Limit = Annotated[int, Field(ge=1, le=MOST_ON_A_PAGE, description="how many on a
 Cursor = Annotated[str | None, Field(max_length=400, description="`next` of the page before")]
 Names = Annotated[list[str], Field(max_length=50)]
 Session = Annotated[str | None, Field(description="only of this conversation")]
+Project = Annotated[str | None, Field(description="only of this project", examples=["importer"])]
 
 
 class Parameters(BaseModel):
@@ -77,6 +78,7 @@ class ListParameters(PageParameters, StateParameters):
     kind: Annotated[Names, Field(description="only of these kinds", examples=[["decision"]])] = []
     tag: Annotated[Names, Field(description="with any of these tags", examples=[["reports"]])] = []
     session: Session = None
+    project: Project = None
     since: Time = None
     until: Time = None
 
@@ -87,6 +89,7 @@ class ListParameters(PageParameters, StateParameters):
             "kinds": self.kind or None,
             "tags": self.tag or None,
             "session": self.session,
+            "project": self.project,
             "since": self.since,
         }
 
@@ -107,6 +110,7 @@ class SearchParameters(StateParameters):
         Field(description="with this value in the metadata: K=V", examples=[["room=kitchen"]]),
     ] = []
     session: Session = None
+    project: Project = None
     since: Time = None
     until: Time = None
     as_of: Annotated[Time, Field(description="what was true at this time")] = None
@@ -123,6 +127,7 @@ class SearchParameters(StateParameters):
             "all_tags": self.all_tag or None,
             "metadata": dict(map(_pair, self.meta)) or None,
             "session": self.session,
+            "project": self.project,
             "since": self.since,
             "until": self.until,
             "as_of": self.as_of,
@@ -154,6 +159,7 @@ class FactParameters(PageParameters):
 
     subject: Annotated[str | None, Field(description="about whom", examples=["Ana"])] = None
     attribute: Annotated[str | None, Field(description="only this", examples=["lives_in"])] = None
+    project: Project = None
     as_of: Annotated[Time, Field(description="what was true at this time")] = None
 
 

@@ -133,7 +133,7 @@ async def list_facts(
     """List what is known about somebody or everybody, now or at a time."""
     return await caller.json(
         lambda memory: paging.of_items(
-            memory.facts(options.subject, options.attribute, options.as_of),
+            memory.facts(options.subject, options.attribute, options.as_of, options.project),
             lambda fact: fact.record,
             options.cursor,
             options.limit,

@@ -120,6 +120,7 @@ class Remember(Arguments, frozen=True):
     ) = None
     speaker: Annotated[Label, Meta(description="who said it")] | None = None
     session: Annotated[Label, Meta(description="the conversation that it belongs to")] | None = None
+    project: Annotated[Label, Meta(description="the project that it belongs to")] | None = None
     at: (
         Annotated[
             Time, Meta(description="when it happened, ISO-8601 with a time zone; without it now")
@@ -169,6 +170,7 @@ class Search(Arguments, frozen=True):
     kinds: Annotated[Labels, Meta(description="only these kinds")] = []
     tags: Annotated[Labels, Meta(description="only with any of these tags")] = []
     session: Annotated[Label, Meta(description="only of this conversation")] | None = None
+    project: Annotated[Label, Meta(description="only of this project")] | None = None
     since: (
         Annotated[Time, Meta(description="only what happened since, ISO-8601 with a time zone")]
         | None
