@@ -6,6 +6,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,10 +18,11 @@ from lamina.model import clock as clocks
 from lamina.model import rules
 from lamina.model.record import Hit, Hits, Layer, Record, State, Trust
 from lamina.search import context
-from lamina.search.context import Context, Gathered, bounds, noise, topics
-from lamina.store.tables import lineage
+from lamina.search.context import Context, Gathered, Section, bounds, noise, topics
+from lamina.search.context.builder import section_of
+from lamina.store.tables import lineage, records
 from lamina.store.tables.records import Filter
-from lamina.text import fence
+from lamina.text import fence, words
 
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
@@ -31,6 +33,8 @@ DEEPER = 160  # more of them at most, where a session has heard much
 BOUND = 3  # memories that bind in a topic
 ENTRIES = 1000  # of a profile
 PREFERENCES = 20  # that somebody told explicitly
+PROJECT_FACTS = 50
+FACTS = (Layer.SEMANTIC, Layer.PROCEDURAL, Layer.SHORT_TERM, Layer.WORLD)
 # Of a long prompt its beginning and its end are read: what is pasted stands between.
 ENDS = 2000
 SESSIONS = 64  # whose told memories a handle remembers
@@ -74,7 +78,8 @@ class Contexts:
         room, number = bounds.room(budget, "budget"), bounds.tokens(tokens)
         number_of_items = None if most is None else rules.limit(most)
         name = None if session is None else rules.label(session, "session")
-        gathered = self._gathered(_read(goal), name)
+        place = None if project is None else rules.label(project, "project")
+        gathered = self._gathered(_read(goal), name, place)
         if number is None:
             made = context.build(gathered, room, number_of_items)
         else:
@@ -115,15 +120,15 @@ class Contexts:
         self._scope.audit(COMPACTED, (), session=name)
         self._remember(name, Told({}, self._scope.clock()))
 
-    def _gathered(self, goal: str, session: str | None) -> Gathered:
+    def _gathered(self, goal: str, session: str | None, project: str | None) -> Gathered:
         told = None if session is None else self._told(session)
         depth = 0 if told is None else min(DEEPER, len(told.given))
         is_idle = not goal or noise.is_small_talk(goal)
-        found = Hits(()) if is_idle else self._searched(goal, FOUND + depth, ())
+        found = Hits(()) if is_idle else self._within(goal, FOUND + depth, project)
         named = () if is_idle else tuple(self._named(goal))
         known = {hit.record.id for hit in named}
         hits = (*named, *(hit for hit in found if hit.record.id not in known))
-        bound = () if is_idle else tuple(self._bound(goal))
+        bound = () if is_idle else tuple(self._bound(goal, project))
         seen = (*hits, *(hit for hit, _ in bound))
         has = frozenset(
             hit.record.id
@@ -135,7 +140,7 @@ class Contexts:
         )
         return Gathered(
             goal,
-            tuple(self._standing()),
+            tuple(self._standing(project)),
             bound,
             hits,
             self._outdated(hits),
@@ -147,29 +152,35 @@ class Contexts:
 
     # What always applies
 
-    def _standing(self) -> Iterator[Hit]:
-        """Yield instructions, then the profile, then preferences that were told explicitly.
+    def _standing(self, project: str | None) -> Iterator[Hit]:
+        """Yield what always applies, the most important of each kind first.
 
-        The most important first. What came from outside is nowhere among these; a guest has an
-        instructor of its own.
+        These are instructions, then in turn an entry of the profile and a fact of the project, then
+        preferences that were told explicitly. What came from outside is nowhere among these; a
+        guest has an instructor of its own.
         """
         if self._scope.shared_by is not None:
             return
-        own = [one for one in self._entries() if one.trust is not Trust.EXTERNAL]
-        yield from (_always(one, "instruction") for one in own if profile.is_for_every_task(one))
-        rest = [one for one in own if not profile.is_standing(one)]
-        for one in sorted(rest, key=lambda one: (-one.importance, one.content, one.id)):
-            yield _always(one, "profile")
-        chosen = Filter(
-            self._scope.user,
-            (Layer.SHORT_TERM, Layer.SEMANTIC),
-            (State.ACTIVE,),
-            ("preference",),
-        )
-        told = self._scope.resilient.listed(self._scope.granted(chosen), PREFERENCES)
-        own = [one for one in told if not one.evidence and one.trust is not Trust.EXTERNAL]
-        for one in sorted(own, key=lambda one: (-one.importance, one.content, one.id)):
+        entries = [one for one in self._entries() if profile.is_for(one, project)]
+        orders = _trusted(one for one in entries if profile.is_standing(one))
+        yield from (_always(one, "instruction") for one in orders)
+        rest = _trusted(one for one in entries if not profile.is_standing(one))
+        for entry, fact in zip_longest(rest, self._facts_of(project)):
+            yield from () if entry is None else (_always(entry, "profile"),)
+            yield from () if fact is None else (_always(fact, "project"),)
+        layers = (Layer.SHORT_TERM, Layer.SEMANTIC)
+        chosen = Filter(self._scope.user, layers, (State.ACTIVE,), ("preference",), beside=project)
+        told = self._scope.resilient.listed(chosen, PREFERENCES)
+        for one in _trusted(one for one in told if not one.evidence and one.project is None):
             yield _always(one, "preference")
+
+    def _facts_of(self, project: str | None) -> list[Record]:
+        """List what is known about a project or was told to be remembered there."""
+        if project is None:
+            return []
+        chosen = Filter(self._scope.user, FACTS, (State.ACTIVE,), project=project)
+        listed = self._scope.resilient.listed(chosen, PROJECT_FACTS)
+        return _trusted(one for one in listed if section_of(one) is Section.KNOWN)
 
     def _entries(self) -> list[Record]:
         """List the entries of the user's own profile, in the order of their keys."""
@@ -195,23 +206,50 @@ class Contexts:
     # What is looked up
 
     def _searched(
-        self, query: str, limit: int, layers: tuple[Layer, ...], ranker: str = "hybrid"
+        self,
+        query: str,
+        limit: int,
+        layers: tuple[Layer, ...],
+        ranker: str = "hybrid",
+        beside: str | None = None,
     ) -> Hits:
         """Search without a trace in the trail, which tells what is given away of the hits."""
-        chosen = self._scope.granted(Filter(self._scope.user, layers, (State.ACTIVE,)))
-        now = self._scope.clock()
+        wanted = Filter(self._scope.user, layers, (State.ACTIVE,), beside=beside)
+        chosen, now = self._scope.granted(wanted), self._scope.clock()
 
         def search() -> Hits:
             return self._scope.recall.search(query, limit, chosen, ranker, now)
 
         return self._scope.resilient.found(search, query, chosen, None, limit)
 
-    def _bound(self, goal: str) -> Iterator[tuple[Hit, str]]:
+    def _within(self, goal: str, limit: int, project: str | None) -> Hits:
+        """Search what belongs to a project or to none; and to those that the prompt names (C7)."""
+        named = self._projects_in(goal) if project is not None else ()
+        if not named:
+            return self._searched(goal, limit, (), beside=project)
+        found = self._searched(goal, limit + DEEPER, ())
+        allowed = (None, project, *named)
+        hits = [hit for hit in found if hit.record.project in allowed][:limit]
+        return Hits(hits, found.notes, found.confidence, is_whole=found.is_whole)
+
+    def _projects_in(self, goal: str) -> tuple[str, ...]:
+        """Find the projects whose names are in a prompt."""
+        try:
+            with self._scope.store.read() as db:
+                names = records.projects(db)
+        except OUTAGES as error:
+            self._scope.resilient.note(error)
+            return ()
+        said = f" {' '.join(words.WORD.findall(words.normalise(goal)))} "
+        spelled = {one: " ".join(words.WORD.findall(words.normalise(one))) for one in names}
+        return tuple(one for one, plain in spelled.items() if plain and f" {plain} " in said)
+
+    def _bound(self, goal: str, project: str | None) -> Iterator[tuple[Hit, str]]:
         """Yield what binds the user in the topics of a prompt, with those."""
         found = topics.topics(goal)
         if not found:
             return
-        for hit in self._searched(topics.binding(found), BOUND, KNOWN, "keyword"):
+        for hit in self._searched(topics.binding(found), BOUND, KNOWN, "keyword", project):
             if hit.record.trust is not Trust.EXTERNAL:
                 yield hit, ", ".join(found)
 
@@ -262,6 +300,12 @@ class Contexts:
         self._scope.audit(action, ids, query=goal, **note)
         if session is not None:
             self._told(session).given.update(dict.fromkeys(ids, now))
+
+
+def _trusted(found: Iterable[Record]) -> list[Record]:
+    """Sort what is not from outside by importance; equal ones in an order that stays."""
+    own = [one for one in found if one.trust is not Trust.EXTERNAL]
+    return sorted(own, key=lambda one: (-one.importance, one.content, one.id))
 
 
 def _always(record: Record, why: str) -> Hit:

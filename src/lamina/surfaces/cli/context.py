@@ -21,6 +21,7 @@ from lamina.surfaces.cli.search import exit_code_of_nothing, nothing_found
 )
 @click.option("--tokens", type=int, help="how many tokens it may have, instead of characters")
 @click.option("--session", help="leave out what this session was given before")
+@click.option("--project", help="of this project, and of none; of others only what GOAL names")
 @click.option("--explain", is_flag=True, help="say why each memory is there")
 @options.shared_by
 def context(
@@ -29,6 +30,7 @@ def context(
     max_chars: int,
     tokens: int | None,
     session: str | None,
+    project: str | None,
     explain: bool,
     shared_by: str | None,
 ) -> int:
@@ -36,7 +38,7 @@ def context(
     It is fenced as data. Exits with 4 for nothing.
     """
     viewer = invocation.viewer(shared_by)
-    made = viewer.context(goal, max_chars, session, tokens=tokens)
+    made = viewer.context(goal, max_chars, session, project, tokens)
     invocation.tells_outage = not made.is_whole
     if invocation.json:
         output.show_json(made.to_dict())

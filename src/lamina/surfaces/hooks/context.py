@@ -47,7 +47,8 @@ def at_start(
 def told(memory: Memory, message: str, room: int, session: str | None, switches: Switches) -> str:
     """Build the context of a message; of one that is too long, of its beginning and its end."""
     limit = switches.context_limit
-    return memory.context(_shortened(message), room, session, most=limit).text
+    place = switches.project
+    return memory.context(_shortened(message), room, session, place, most=limit).text
 
 
 def pending(items: Sequence[Mapping[str, Any]], limit: int, room: int) -> str:

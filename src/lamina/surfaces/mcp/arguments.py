@@ -227,10 +227,10 @@ class RecallContext(Arguments, frozen=True):
             description="only profile, procedures and facts, and so many of each at most",
         ),
     ] = None
-    session: Annotated[
-        str | None,
-        Meta(max_length=MAX_LABEL, description="leave out what this session was given before"),
-    ] = None
+    session: (
+        Annotated[Label, Meta(description="leave out what this session was given before")] | None
+    ) = None
+    project: Annotated[Label, Meta(description="the project that you work on")] | None = None
     max_chars: Room = 2000
 
 
