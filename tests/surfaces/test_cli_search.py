@@ -290,6 +290,20 @@ def test_context_is_fenced(call: Call) -> None:
     assert [item["record"]["id"] for item in answer["items"]] == [record["id"]]
 
 
+def test_context_explains_itself(call: Call) -> None:
+    """`--explain` says of each memory why it is there; `--session` leaves out what it was given
+    before, `--project` what belongs to others (H1, C1, C6, C7)."""
+    own = remembered(call, "tests run with make check", "--project", "importer")
+    remembered(call, "tests run with npm test", "--project", "shop")
+    asked = ("context", "how do the tests run?", "--session", "s1", "--explain")
+    lines = call(*asked, "--project", "importer").out.splitlines()
+    assert lines[-1].split() == [own["id"][-6:], "always", "always:", "project"]
+    assert not any("npm" in line for line in lines)
+    assert any("npm" in line for line in call(*asked).out.splitlines())
+    assert call(*asked).code == 4
+    assert len(call("context", "how do the tests run?", "--tokens", "60").out) <= 300
+
+
 def test_context_is_bounded(call: Call) -> None:
     """`--max-chars` bounds the text (H1, Q9)."""
     profile(call, f"{TEA}. " * 100)

@@ -170,7 +170,7 @@ class Contexts:
             yield from () if fact is None else (_always(fact, "project"),)
         layers = (Layer.SHORT_TERM, Layer.SEMANTIC)
         chosen = Filter(self._scope.user, layers, (State.ACTIVE,), ("preference",), beside=project)
-        told = self._scope.resilient.listed(chosen, PREFERENCES)
+        told = self._listed(chosen, PREFERENCES)
         for one in _trusted(one for one in told if not one.evidence and one.project is None):
             yield _always(one, "preference")
 
@@ -179,7 +179,7 @@ class Contexts:
         if project is None:
             return []
         chosen = Filter(self._scope.user, FACTS, (State.ACTIVE,), project=project)
-        listed = self._scope.resilient.listed(chosen, PROJECT_FACTS)
+        listed = self._listed(chosen, PROJECT_FACTS)
         return _trusted(one for one in listed if section_of(one) is Section.KNOWN)
 
     def _entries(self) -> list[Record]:
@@ -187,7 +187,7 @@ class Contexts:
         if self._scope.shared_by is not None:
             return []
         chosen = Filter(self._scope.user, (Layer.PROFILE,), (State.ACTIVE,))
-        listed = self._scope.resilient.listed(chosen, ENTRIES)
+        listed = self._listed(chosen, ENTRIES)
         own = (one for one in listed if one.user in (None, self._scope.user))
         return [*profile.by_key(own).values()]
 
@@ -202,6 +202,16 @@ class Contexts:
         every = {hit.record.id: hit for hit in (*rest, *others[::-1], *always, *named)}
         order = dict.fromkeys(hit.record.id for hit in (*named, *always, *others, *rest))
         return [every[id_] for id_ in order][:number]
+
+    def _listed(self, chosen: Filter, limit: int) -> list[Record]:
+        """List records by the catalogue, which a search needs anyway; else by the store."""
+        resilient = self._scope.resilient
+        if resilient.is_waiting():
+            return resilient.listed(chosen, limit)
+        try:
+            return self._scope.recall.listed(chosen, limit)
+        except OUTAGES:
+            return resilient.listed(chosen, limit)
 
     # What is looked up
 

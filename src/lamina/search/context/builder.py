@@ -7,7 +7,8 @@ is known before what was said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 from msgspec import structs
 
@@ -37,8 +38,8 @@ def build(gathered: Gathered, budget: int, most: int | None = None) -> Context:
     room -= _length(always)
     aim = Aim(gathered.goal)
     shown = {line.item.record.id for line in always}
-    chosen = _chosen(gathered, shown)[:most]
-    headers = sum(len(_header(section)) + 1 for section in {item.section for item in chosen})
+    chosen = islice(_chosen(gathered, shown), most)
+    headers = sum(len(_header(section)) + 1 for section in (Section.KNOWN, Section.SAID))
     made = packed(chosen, room - headers, aim, gathered.shared_by)
     return _context(gathered, [*always, *made])
 
@@ -138,8 +139,11 @@ def _why(hit: Hit) -> str:
     return f"always: {next(iter(hit.parts), 'profile')}" if hit.score == 0 else "found"
 
 
-def _chosen(gathered: Gathered, shown: set[str]) -> list[Item]:
-    """Choose what the context may hold beside what always applies, best first."""
+def _chosen(gathered: Gathered, shown: set[str]) -> Iterator[Item]:
+    """Yield what the context may hold beside what always applies, best first.
+
+    What is noise is found out one by one: most hits are never looked at.
+    """
     told = gathered.told | shown
     bound = [
         Item(hit, Section.KNOWN, f"topic: {topic}")
@@ -148,12 +152,11 @@ def _chosen(gathered: Gathered, shown: set[str]) -> list[Item]:
     ]
     told |= {item.record.id for item in bound}
     asked = words.asked(gathered.goal)
-    found = [
-        (rank, hit)
-        for rank, hit in enumerate(gathered.found, 1)
-        if hit.record.id not in told and not _is_noise(hit.record, asked)
-    ]
-    return [*bound, *_in_turn(_together(found, gathered))]
+    found = [(rank, hit) for rank, hit in enumerate(gathered.found, 1) if hit.record.id not in told]
+    yield from bound
+    for item in _in_turn(_together(found, gathered)):
+        if item.saying is not None or not _is_noise(item.record, asked):
+            yield item
 
 
 def _in_turn(items: list[Item]) -> list[Item]:

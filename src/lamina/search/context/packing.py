@@ -6,7 +6,7 @@ lines have most room, and all have enough for a sentence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from lamina.search.context.aim import Aim
 from lamina.search.context.item import Item
@@ -17,7 +17,7 @@ ENOUGH = 45  # what is less holds no line
 WIDE = 3  # lines in which a saying has its room for itself, whatever facts stand before it
 
 
-def packed(items: Sequence[Item], budget: int, aim: Aim, shared_by: str | None) -> list[Line]:
+def packed(items: Iterable[Item], budget: int, aim: Aim, shared_by: str | None) -> list[Line]:
     """Write the items that fit, in their order; what is left lengthens those that were cut."""
     made: list[Line] = []
     left = budget

@@ -219,14 +219,17 @@ class RecallContext(Arguments, frozen=True):
     """A task to prepare for."""
 
     goal: Annotated[str, Meta(max_length=MAX_QUERY_BYTES, description="what you are about to do")]
-    per_layer: Annotated[
-        int | None,
-        Meta(
-            ge=1,
-            le=20,
-            description="only profile, procedures and facts, and so many of each at most",
-        ),
-    ] = None
+    per_layer: (
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                le=20,
+                description="only profile, procedures and facts, and so many of each at most",
+            ),
+        ]
+        | None
+    ) = None
     session: (
         Annotated[Label, Meta(description="leave out what this session was given before")] | None
     ) = None
