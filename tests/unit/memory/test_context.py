@@ -154,6 +154,16 @@ def test_noise_is_never_told(mem: Memory, nod: str) -> None:
     assert texts(made) == [turns[0]["text"]]
 
 
+def test_the_same_words_are_told_once(op: Operator, mem: Memory) -> None:
+    """C5: what the profile says already, and what was said twice, is there once."""
+    profiled(op, **{"ana.likes": "green tea"})
+    mem.remember("Ana likes green tea")
+    mem.remember_many({"content": "The boiler was repaired in March"} for _ in range(2))
+    assert texts(mem.context("what does Ana like?")) == ["ana.likes: green tea"]
+    found = texts(mem.context("when was the boiler repaired?"), Section.KNOWN)
+    assert found == ["The boiler was repaired in March"]
+
+
 @every("goal", ["thanks!", "good morning", "Please continue.", "ok thanks", "Yes, go ahead."])
 def test_small_talk_brings_nothing(mem: Memory, goal: str) -> None:
     """C8: small talk looks nothing up, even where the same words were said."""

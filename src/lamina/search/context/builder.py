@@ -22,6 +22,7 @@ from lamina.text import fence, words
 
 ALWAYS = 3  # at most the third part of the budget is for what always applies
 STANDING = 240  # characters of a text that always applies
+LONG = 1000  # characters by which texts are compared
 AHEAD = 6  # items before facts whose sayings were not found
 AGAIN = 8  # attempts to fit a number of tokens
 # What holds now, or was told to be remembered; the rest is what somebody said.
@@ -38,7 +39,8 @@ def build(gathered: Gathered, budget: int, most: int | None = None) -> Context:
     room -= _length(always)
     aim = Aim(gathered.goal)
     shown = {line.item.record.id for line in always}
-    chosen = islice(_chosen(gathered, shown), most)
+    known = {_meaning(line.item.record) for line in always}
+    chosen = islice(_once(_chosen(gathered, shown), known), most)
     headers = sum(len(_header(section)) + 1 for section in (Section.KNOWN, Section.SAID))
     made = packed(chosen, room - headers, aim, gathered.shared_by)
     return _context(gathered, [*always, *made])
@@ -172,6 +174,20 @@ def _in_turn(items: list[Item]) -> list[Item]:
 
 def _is_derived(record: Record) -> bool:
     return record.layer is Layer.SEMANTIC and bool(record.evidence)
+
+
+def _once(items: Iterable[Item], known: set[frozenset[str]]) -> Iterator[Item]:
+    """Leave out what was said with the same words before (C5)."""
+    for item in items:
+        meaning = _meaning(item.record)
+        if item.saying is not None or meaning not in known:
+            known.add(meaning)
+            yield item
+
+
+def _meaning(record: Record) -> frozenset[str]:
+    """Collect the words of a text; of a long one those of its beginning."""
+    return frozenset(words.terms(record.content[:LONG]))
 
 
 def _is_noise(record: Record, asked: Sequence[str]) -> bool:
