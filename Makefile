@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 DEMO   := $(VENV)/.demo
 SLOW   := tests/faults tests/property tests/security tests/surfaces/test_console_browser.py tests/surfaces/test_reviewer.py
 
-.PHONY: help demo test test-slow test-console servers clients test-servers check faults soak security mutants bench limits bench-search bench-scale bench-large bench-retrieval bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-importance dist docs format clean
+.PHONY: help demo test test-slow test-console servers clients test-servers check faults soak security mutants bench limits bench-search bench-scale bench-large bench-retrieval bench-context bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-importance dist docs format clean
 help:    ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 17
 
@@ -94,6 +94,9 @@ bench-large: $(READY)      ## the same, also at 1,000,000
 
 bench-retrieval: $(READY)  ## how well it finds, on conversations with gold labels (LAMINA_BENCH names their folder)
 	$(BIN)/python -m benchmarks.retrieval
+
+bench-context: $(READY)    ## what is put before the next prompt: evidence, words, characters, before and after sleep, and written cases
+	$(BIN)/python -m benchmarks.context
 
 bench-peers: $(READY)      ## Lamina beside what one could use instead, each in an environment of its own; takes more than an hour
 	$(BIN)/python -m benchmarks.peers

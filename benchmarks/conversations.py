@@ -36,12 +36,13 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A question, when it is asked, and the turns that answer it."""
+    """A question, when it is asked, the turns that answer it, and the answer where it is known."""
 
     text: str
     now: datetime
     gold: frozenset[str]
     category: str
+    answer: str = ""
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -94,7 +95,8 @@ def longmemeval() -> Iterator[Case]:
             else frozenset(t.key for t in turns if t.session in own and t.key in gold)
         )
         category = "abstention" if absent else item["question_type"]
-        question = Question(item["question"], _time(item["question_date"]), answers, category)
+        asked, now = item["question"], _time(item["question_date"])
+        question = Question(asked, now, answers, category, str(item.get("answer", "")))
         yield Case(item["question_id"], fold % 5, turns, (question,))
 
 
@@ -159,7 +161,8 @@ def _locomo_question(item: Mapping[str, Any], known: set[str], now: datetime) ->
         for text in item.get("evidence", [])
         for a, b in EVIDENCE.findall(text)
     }
-    return Question(item["question"], now, frozenset(named & known), str(item["category"]))
+    category, answer = str(item["category"]), str(item.get("answer", ""))
+    return Question(item["question"], now, frozenset(named & known), category, answer)
 
 
 def _session(

@@ -22,6 +22,41 @@ SIDE = 340
 MOST_WRONG = 0.15
 
 
+STYLE = (
+    "text{font:13px system-ui,sans-serif;fill:#222}.t{font-size:16px;font-weight:600}"
+    ".s{fill:#666;font-size:11px}"
+)
+
+
+def shares(title: str, rows: Mapping[str, Mapping[str, float]]) -> str:
+    """One page of bars: for each row one share of 1 in each column."""
+    columns = list(next(iter(rows.values())))
+    room, height = (WIDTH - LEFT - 40) / len(columns), 70 + len(rows) * ROW
+    parts = [_text(20, 28, title, "t")]
+    for column, name in enumerate(columns):
+        x, full = LEFT + column * room, room - 60
+        parts.append(_text(x, 52, name, "s"))
+        for row, (label, values) in enumerate(rows.items()):
+            y = 62 + row * ROW
+            if column == 0:
+                parts.append(_text(20, y + 15, label))
+            wide = full * values[name]
+            colour = COLOURS[column % len(COLOURS)]
+            size = f'width="{wide:.1f}" height="18"'
+            parts.append(f'<rect x="{x:.1f}" y="{y}" {size} fill="{colour}"/>')
+            parts.append(_text(x + wide + 6, y + 14, f"{values[name]:.3f}", "s"))
+    return _page(height, parts)
+
+
+def _page(height: int, parts: Sequence[str]) -> str:
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">'
+        f"<style>{STYLE}</style>"
+    )
+    ground = f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>'
+    return "\n".join([head, ground, *parts, "</svg>", ""])
+
+
 def svg(
     recall: Mapping[str, Mapping[str, Sequence[float]]],
     curves: Mapping[str, Sequence[tuple[float, float]]],
@@ -31,16 +66,7 @@ def svg(
     top = 60 + (len(recall) + 1) * ROW
     lines = list(_curves(curves, top + 70))
     height = top + 70 + SIDE + 60
-    style = (
-        "text{font:13px system-ui,sans-serif;fill:#222}.t{font-size:16px;font-weight:600}"
-        ".s{fill:#666;font-size:11px}"
-    )
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">'
-        f"<style>{style}</style>"
-    )
-    ground = f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>'
-    return "\n".join([head, ground, *bars, *lines, "</svg>", ""])
+    return _page(height, [*bars, *lines])
 
 
 def _bars(recall: Mapping[str, Mapping[str, Sequence[float]]]) -> Iterator[str]:

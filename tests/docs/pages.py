@@ -26,6 +26,8 @@ CALLED = re.compile(rf"{ID.pattern}|\b[0-9a-hjkmnp-tv-z]{{{END}}}\b")
 # What differs from run to run. Scores fall a little with every moment that a memory grows older.
 MASKS = (
     (ID, "ID"),
+    (re.compile(r"(?<=\[)[0-9a-hjkmnp-tv-z]{6}(?=[·\]])"), "HANDLE"),
+    (re.compile(r"(?<=·)\d{1,2} [A-Z][a-z]+ \d{4}(?=[·\]])"), "TIME"),
     (re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d)?"), "TIME"),
     (re.compile(r"head [0-9a-f]{16}"), "head HASH"),
     (re.compile(r"operator:\S+"), "operator"),

@@ -235,6 +235,7 @@ READS: Mapping[str, Callable[[Operator, str], object]] = {
     **{
         verb: _asking(verb, "memory")
         for verb in (
+            "context",
             "memory_context",
             "query_relevant",
             "recall_similar",
@@ -242,6 +243,7 @@ READS: Mapping[str, Callable[[Operator, str], object]] = {
             "search_archive",
         )
     },
+    "compacted": lambda operator, record: operator.compacted("s1"),
     "contents": lambda operator, record: operator.contents([record]),
     "erasable": lambda operator, record: operator.erasable(record),
     "explain_importance": lambda operator, record: operator.explain_importance("memory"),
@@ -261,6 +263,7 @@ LOOKS = (
     *(
         f"Guest.{verb}"
         for verb in (
+            "context",
             "full_id",
             "get",
             "list",
@@ -312,7 +315,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "config": (),
     "config set": ("settings_file.change",),
     "config unset": ("settings_file.change",),
-    "context": ("Operator.memory_context",),
+    "context": ("Operator.context",),
     "correct": ("Operator.correct",),
     "doctor": (),
     "erase": ("Operator.erase",),
@@ -398,7 +401,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 TOOLS: Mapping[str, str] = {
     "remember": "Operator.remember",
     "search": "Operator.search",
-    "recall_context": "Operator.memory_context",
+    "recall_context": "Operator.context",
     "propose": "Operator.propose_profile",
     "request_forget": "Operator.request_forget",
     "status": "Operator.status",

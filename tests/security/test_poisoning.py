@@ -15,7 +15,8 @@ import pytest
 
 from lamina import InvalidInput, LaminaError, Memory, Operator, Refused
 from lamina.model.record import Layer, Record, Role, State, Trust
-from lamina.search.context import Context
+from lamina.search.context import Context, Section
+from lamina.search.context.lines import LEGEND
 from lamina.surfaces.cli.main import run
 from lamina.text import fence
 from tests.conftest import CONTRACTS, FULL, Desk, contents, size, verified
@@ -537,7 +538,8 @@ def test_only_an_operator_lets_one_in(fort: Fort) -> None:
     fort.check()
     assert fort.op.confirm(waiting.id).trust is Trust.EXTERNAL
     assert fort.op.user_profile().preferences["drink"] == "evil cola"
-    assert "; trust external; " in fort.mem.memory_context("evil cola drink").text
+    told = fort.mem.memory_context("evil cola drink").text
+    assert "·external" in next(line for line in told.split("\n") if "evil cola" in line)
 
 
 def test_what_was_let_in_lifts_nothing(fort: Fort) -> None:
@@ -894,6 +896,9 @@ def test_an_agent_forges_no_summary(fort: Fort) -> None:
 # What a model is given to read
 
 
+HEADERS = frozenset(f"[{section}]" for section in Section)
+
+
 def checked(made: Context) -> dict[str, Trust]:
     """What is in a context, with its trust: one fence, in it one label for each item that tells
     both, and marked lines."""
@@ -904,9 +909,13 @@ def checked(made: Context) -> dict[str, Trust]:
     assert (first, last) == (fence.OPEN, fence.CLOSE)
     assert made.text.count(fence.OPEN) == made.text.count(fence.CLOSE) == 1
     assert made.text.splitlines() == made.text.split("\n")
-    labels = [line for line in inside if not line.startswith("| ")]
-    for label, hit in zip(labels, made.items, strict=True):
-        assert label.startswith(f"[{hit.record.layer} {hit.record.id}; trust {hit.record.trust}; ")
+    assert inside[0] == LEGEND
+    lines = [line for line in inside[1:] if line not in HEADERS]
+    for line, hit in zip(lines, made.items, strict=True):
+        label, _, _ = line.partition("] ")
+        assert label.startswith(f"[{hit.record.id[-6:]}")
+        is_outside = any(part.split()[0] == "external" for part in label.split("·")[1:])
+        assert is_outside == (hit.record.trust is Trust.EXTERNAL)
     assert all(mark.isprintable() or mark in "\n\u200d\ufe0f" for mark in made.text)
     assert fence.unfenced(f"before{made.text}after") == "beforeafter"
     return {hit.record.id: hit.record.trust for hit in made.items}
@@ -1017,12 +1026,12 @@ def test_names_break_no_fence_either(op: Operator) -> None:
     assert len(made) >= 0.9 * len(HOSTILE)
     found = op.memory_context("the garden report", {"semantic": 70}, 200_000)
     assert len(checked(found)) == 70
-    for label in found.text.split("\n")[1:-1:2]:
-        assert [part.split()[0] for part in label.strip("[]").split("; ")][3:] == [
-            "source",
-            "speaker",
-        ]
-        assert (label.count("["), label.count("]")) == (1, 1)
+    for line in found.text.split("\n")[3:-1]:
+        label, _, said = line.partition("] ")
+        assert label.count("·") == 2
+        assert label.split("·")[2].startswith("external ")
+        assert said.startswith("the garden report of a")
+        assert label.count("[") == 1
 
 
 def test_what_was_recalled_is_not_captured(mem: Memory) -> None:

@@ -284,11 +284,24 @@ def test_context_is_fenced(call: Call) -> None:
     assert outcome.code == 0
     lines = outcome.out.splitlines()
     assert (lines[0], lines[-1]) == (fence.OPEN, fence.CLOSE)
-    assert lines[1].startswith(f"[profile {record['id']}; trust operator; ")
-    assert lines[2] == f"| {TEA}"
+    assert lines[2:4] == ["[always]", f"[{record['id'][-6:]}] {TEA}"]
     answer = call("context", "green tea in the morning", "--json").json
     assert answer["text"] == outcome.out.strip()
     assert [item["record"]["id"] for item in answer["items"]] == [record["id"]]
+
+
+def test_context_explains_itself(call: Call) -> None:
+    """`--explain` says of each memory why it is there; `--session` leaves out what it was given
+    before, `--project` what belongs to others (H1, C1, C6, C7)."""
+    own = remembered(call, "tests run with make check", "--project", "importer")
+    remembered(call, "tests run with npm test", "--project", "shop")
+    asked = ("context", "how do the tests run?", "--session", "s1", "--explain")
+    lines = call(*asked, "--project", "importer").out.splitlines()
+    assert lines[-1].split() == [own["id"][-6:], "always", "always:", "project"]
+    assert not any("npm" in line for line in lines)
+    assert any("npm" in line for line in call(*asked).out.splitlines())
+    assert call(*asked).code == 4
+    assert len(call("context", "how do the tests run?", "--tokens", "60").out) <= 300
 
 
 def test_context_is_bounded(call: Call) -> None:

@@ -24,7 +24,6 @@ from lamina.model.clock import system_clock
 from lamina.model.record import Layer, Role, Trust
 from lamina.surfaces.cli.main import run
 from lamina.surfaces.hooks import Hooks, Switches, ntfy, problems, protocol, switches, transcript
-from lamina.surfaces.hooks import context as telling
 from lamina.text import fence
 from tests.conftest import CONTRACTS, Desk, contents
 
@@ -82,6 +81,11 @@ def troubles(desk: Desk) -> list[str]:
     return problems.recent(Home(desk.home), "sky", system_clock())
 
 
+def lines(told: str) -> list[str]:
+    """The texts of the memories in a context."""
+    return [line.partition("] ")[2] for line in told.split("\n")[2:-1] if "] " in line]
+
+
 def teach(op: Operator, *texts: str) -> None:
     op.remember_many(
         [
@@ -97,7 +101,7 @@ def test_switches_are_read_under_both_names() -> None:
     assert switches.read({}) == Switches(
         enabled=True,
         store_responses=False,
-        context_limit=6,
+        context_limit=None,
         context_max_chars=2000,
         timeout_ms=1500,
     )
@@ -123,7 +127,7 @@ def test_a_wrong_switch_is_told_and_harmless(environment: Mapping[str, str]) -> 
     """H4: whatever stands in the environment, the switches make sense, and what does not is told
     with its name."""
     found = switches.read(environment)
-    assert 0 <= found.context_limit <= 100
+    assert found.context_limit is None or 0 <= found.context_limit <= 100
     assert 0 <= found.timeout_ms <= 600_000
     assert all(
         any(problem.startswith(f"{name}=") for name in environment) for problem in found.problems
@@ -149,7 +153,7 @@ def test_context_stays_within_its_caps(mem: Memory, op: Operator) -> None:
     means none."""
     teach(op, *(f"{ANSWER}, and step {number} is {'long ' * 60}" for number in range(20)))
     with hooks(mem, context_limit=3) as few, hooks(mem, context_max_chars=500) as short:
-        assert few.before_message(QUESTION).count("\n| ") == 3
+        assert len(lines(few.before_message(QUESTION))) == 3
         assert 0 < len(short.before_message(QUESTION)) <= 500
     for none in ({"context_limit": 0}, {"context_max_chars": 0}, {"context_max_chars": 199}):
         with hooks(mem, **none) as silent:
@@ -165,11 +169,10 @@ def test_what_was_said_elsewhere_is_told_and_what_was_just_said_is_not(mem: Memo
         called.after_message(QUESTION, session="s2")
         assert ANSWER in called.before_message(QUESTION, session="s3")
         assert called.before_message(QUESTION, session="s1") == ""
-        assert QUESTION not in called.before_message("deploy the billing service!", session="s3")
+        assert QUESTION not in called.before_message("deploy the billing service!", session="s5")
         called.after_message("deploy the billing service")
-        assert "| deploy the billing service" not in called.before_message(
-            "Deploy the billing service!!", session="s3"
-        )
+        told = called.before_message("Deploy the billing service!!", session="s4")
+        assert "deploy the billing service" not in lines(told)
 
 
 @pytest.mark.parametrize(
@@ -192,23 +195,19 @@ def test_earlier_prompts_do_not_drown_the_answer(mem: Memory, earlier: str, now:
             called.after_message(earlier.format(number), session=f"s{number}")
         mem.remember(ANSWER)
         told = called.before_message(now.format("x"), session="t")
-    assert [line for line in told.splitlines() if line.startswith("| ")] == [f"| {ANSWER}"]
+    assert lines(told) == [ANSWER]
 
 
 def test_what_was_noted_stands_beside_what_a_user_keeps_saying(mem: Memory) -> None:
-    """H4: however many orders are much like the present one, what somebody noted about it is among
-    the first three."""
+    """H4, C1: however many orders are much like the present one, what somebody noted about it
+    stands before them."""
     with hooks(mem) as called:
         mem.remember(ANSWER)
         for number in range(6):
             called.after_message(f"deploy billing service variant {number}", session=f"s{number}")
-        told = [
-            line
-            for line in called.before_message("deploy billing service").splitlines()
-            if line.startswith("| ")
-        ]
-    assert len(told) == 6
-    assert f"| {ANSWER}" in told[:3]
+        told = lines(called.before_message("deploy billing service"))
+    assert len(told) == 7
+    assert told[0] == ANSWER
 
 
 @pytest.mark.parametrize(
@@ -226,18 +225,16 @@ def test_earlier_prompts_that_tell_something_are_told(mem: Memory, said: str, no
     so, is told."""
     with hooks(mem) as called:
         called.after_message(said, session="s1")
-        assert f"| {said}" in called.before_message(now, session="s2")
+        assert said in lines(called.before_message(now, session="s2"))
 
 
-def test_what_is_known_goes_before_what_was_said() -> None:
-    """H4: a third is for what was said when much is known, and whatever the one leaves
-    is the other's."""
-    known, said = list("KLMNOPQ"), list("abcdefg")
-    chosen: Callable[..., list[Any]] = telling.chosen
-    assert chosen(known, said, 6) == ["K", "L", "M", "N", "a", "b"]
-    assert chosen(known[:1], said, 6) == ["K", "a", "b", "c", "d", "e"]
-    assert chosen(known, [], 6) == known[:6]
-    assert chosen(known, said[:1], 1) == ["K"]
+def test_what_is_known_goes_before_what_was_said(mem: Memory, op: Operator) -> None:
+    """H4, C1: facts stand before what users said, whichever fits better."""
+    with hooks(mem) as called:
+        called.after_message(f"I said it: {ANSWER}", session="s1")
+        teach(op, "the billing service has an owner, Ana")
+        told = called.before_message(QUESTION, session="s2")
+    assert lines(told) == ["the billing service has an owner, Ana", f"I said it: {ANSWER}"]
 
 
 def test_after_a_message_it_is_kept(mem: Memory) -> None:
@@ -295,6 +292,32 @@ def test_a_session_begins_with_what_is_pending(mem: Memory, op: Operator) -> Non
         assert ANSWER in told
         assert len(called.on_start("billing service")) <= 2000
     assert not called.problems
+
+
+def test_a_session_is_told_nothing_twice(call: Call, op: Operator) -> None:
+    """C6, H4: each hook is a process of its own, and still a session hears a memory once; again
+    after its context was compacted, as either event says."""
+    teach(op, ANSWER)
+
+    def told() -> bool:
+        return ANSWER in call("hook", "user-prompt", event=PROMPT).out
+
+    assert [told(), told()] == [True, False]
+    call("hook", event={"hook_event_name": "PostCompact", "session_id": "s1"})
+    assert [told(), told()] == [True, False]
+    start = {"hook_event_name": "SessionStart", "session_id": "s1", "source": "compact"}
+    call("hook", event=start)
+    assert [told(), told()] == [True, False]
+    call("hook", event={**start, "source": "resume"})
+    assert not told()
+
+
+def test_a_profile_binds_what_is_suggested(call: Call, op: Operator) -> None:
+    """C1, H4: the confirmed allergy is there when a restaurant is wanted, and whenever else."""
+    op.upsert_user_profile({"allergy": "peanuts"}, [op.remember("I cannot eat peanuts").id])
+    for prompt in ("suggest a restaurant", "thanks!"):
+        outcome = call("hook", "user-prompt", event={**PROMPT, "prompt": prompt})
+        assert "allergy: peanuts" in outcome.context
 
 
 def test_a_broken_memory_does_not_break_its_agent(desk: Desk, mem: Memory) -> None:

@@ -363,6 +363,34 @@ def test_a_store_that_cannot_be_read_is_told(desk: Desk) -> None:
     assert all("unknown: the store could not be read" in one["text"] for one in (*found, state))
 
 
+def test_eight_facts_are_recalled(desk: Desk) -> None:
+    """C1, H3: what an agent was told to remember is in the context of a task about it, at once;
+    with a session, once; and an allergy is there when somebody is hungry."""
+    facts = {
+        "Where does Ana live?": "Ana lives in Lisbon",
+        "What is Ana's job?": "Ana works as a nurse",
+        "Which instrument does Ben play?": "Ben plays the cello",
+        "What is the name of the cat?": "The cat is called Miso",
+        "When was the boiler repaired?": "The boiler was repaired in March",
+        "Who is our dentist?": "The dentist is Doctor Weiss",
+        "When do the passports expire?": "Passports expire in 2031",
+        "suggest a restaurant": "Ben is allergic to peanuts",
+    }
+
+    async def talk(client: Client) -> Any:
+        for fact in facts.values():
+            await ask(client, "remember", content=fact)
+        first = {
+            goal: await ask(client, "recall_context", goal=goal, session=goal) for goal in facts
+        }
+        again = [await ask(client, "recall_context", goal=goal, session=goal) for goal in facts]
+        return first, again
+
+    first, again = in_process(opened(desk), talk)
+    assert [goal for goal, fact in facts.items() if fact not in first[goal]["text"]] == []
+    assert {one["outcome"] for one in again} == {"nothing_relevant"}
+
+
 def test_the_schemas_are_pinned() -> None:
     """H3: clients have seen these names, descriptions and schemas; whoever changes them changes the
     golden file too."""
@@ -681,4 +709,4 @@ def test_the_example_on_the_page_runs(tmp_path: Path) -> None:
     done = subprocess.run(
         program, capture_output=True, text=True, env=own, check=False, timeout=PATIENCE
     )
-    assert "| Ana lives in Lisbon" in done.stdout, done.stderr
+    assert "] Ana lives in Lisbon" in done.stdout, done.stderr

@@ -292,6 +292,27 @@ class Memory:
         """
         return self._parts.read.memory_context(goal, limits, max_chars)
 
+    def context(
+        self,
+        goal: str,
+        budget: int = 2000,
+        session: str | None = None,
+        project: str | None = None,
+        tokens: int | None = None,
+        most: int | None = None,
+    ) -> Context:
+        """Build what is put before the next prompt: fenced, within `budget` characters or `tokens`.
+
+        First what always applies: instructions and the profile. Then what is known about the
+        prompt, then what was said about it, `most` memories of these. What `session` was given
+        before is left out. It is data and permits nothing.
+        """
+        return self._parts.read.context(goal, budget, session, project, tokens, most)
+
+    def compacted(self, session: str) -> None:
+        """Note that a session's model has lost what it read: contexts may tell it again."""
+        self._parts.context.compacted(session)
+
     def contents(self, record_ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of some records by their ids.
 

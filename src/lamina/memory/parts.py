@@ -11,6 +11,7 @@ from lamina.errors import StoreUnavailable
 if TYPE_CHECKING:
     from lamina.memory.audit import Audit
     from lamina.memory.backups import Backups
+    from lamina.memory.context import Contexts
     from lamina.memory.derived import Derived
     from lamina.memory.drafting import Drafting
     from lamina.memory.erasure import Erasures
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 ORIGINS = {
     "audit": "audit.Audit",
     "backups": "backups.Backups",
+    "context": "context.Contexts",
     "derived": "derived.Derived",
     "drafting": "drafting.Drafting",
     "erasures": "erasure.Erasures",
@@ -76,6 +78,7 @@ class Parts:
 
     audit: Audit
     backups: Backups
+    context: Contexts
     derived: Derived
     drafting: Drafting
     erasures: Erasures

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from lamina.engines import profile
 from lamina.errors import InvalidInput, NotFound
 from lamina.failsafe.spool import OUTAGES
 from lamina.memory.scope import Times, optional_moment
 from lamina.model import clock as clocks
 from lamina.model import rules
-from lamina.model.record import LONG_TERM, Hit, Hits, Layer, Record, State
+from lamina.model.record import LONG_TERM, Hits, Layer, Record, State
 from lamina.search import RANKERS
 from lamina.store.tables import records
 from lamina.store.tables.records import Filter
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from lamina.memory.scope import Scope
     from lamina.search.context import Context
 
-MOST_ENTRIES = 1000  # of a profile, when its instructions are looked for
 CANDIDATES = 10  # records that are named when a part of an id fits several
 
 
@@ -164,50 +162,19 @@ class Read:
 
         It is data and permits nothing.
         """
-        from lamina.search import context
+        return self._scope.parts.context.limited(goal, limits, max_chars)
 
-        rules.query(goal)
-        wanted = context.limits(limits)
-        room = context.room(max_chars)
-        answers = {
-            layer: self._found(
-                "memory_context",
-                goal,
-                limit,
-                Filter(self._scope.user, (layer,), (State.ACTIVE,)),
-                "hybrid",
-            )
-            for layer, limit in wanted.items()
-            if limit
-        }
-        found: dict[Layer, Sequence[Hit]] = {**answers}
-        if Layer.PROFILE in found:
-            found[Layer.PROFILE] = self._instructed(found[Layer.PROFILE], wanted[Layer.PROFILE])
-        hits = [hit for some in found.values() for hit in some]
-        notes = (note for answer in answers.values() for note in answer.notes)
-        is_whole = all(answer.is_whole for answer in answers.values())
-        return context.make_context(hits, room, notes, self._scope.shared_by, is_whole=is_whole)
-
-    def _instructed(self, found: Sequence[Hit], limit: int) -> builtins.list[Hit]:
-        """Put standing instructions first: those that were found, then those for every task."""
-        named = [hit for hit in found if profile.is_standing(hit.record)]
-        others = [hit for hit in found if not profile.is_standing(hit.record)]
-        known = {hit.record.id for hit in named}
-        standing = [one for one in self._standing() if one.id not in known]
-        if not standing:
-            return [*named, *others]
-        self._scope.audit("memory_context", tuple(one.id for one in standing))
-        always = [Hit(one, 0.0, {"instruction": 1.0}) for one in standing]
-        return [*named, *always, *others][:limit]
-
-    def _standing(self) -> builtins.list[Record]:
-        """List the user's own instructions that hold for every task; a guest has others."""
-        if self._scope.shared_by is not None:
-            return []
-        chosen = Filter(self._scope.user, (Layer.PROFILE,), (State.ACTIVE,))
-        listed = self._scope.resilient.listed(chosen, MOST_ENTRIES)
-        own = (one for one in listed if one.user in (None, self._scope.user))
-        return [*filter(profile.is_for_every_task, profile.by_key(own).values())]
+    def context(
+        self,
+        goal: str,
+        budget: int = 2000,
+        session: str | None = None,
+        project: str | None = None,
+        tokens: int | None = None,
+        most: int | None = None,
+    ) -> Context:
+        """Build what is put before the next prompt: what always applies, is known, and was said."""
+        return self._scope.parts.context.whole(goal, budget, session, project, tokens, most)
 
     def _found(
         self,

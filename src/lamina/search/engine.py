@@ -9,10 +9,12 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from lamina.embedders import Embedder, create
 from lamina.errors import EmbedderFailed
 from lamina.home.settings import Settings
-from lamina.model.record import Entry, Hits
+from lamina.model.record import Entry, Hits, Record
 from lamina.search import exact, hybrid, keyword, overlap, semantic
 from lamina.search.duplicates import Duplicates
 from lamina.search.indexing import Indexer, Progress
@@ -87,6 +89,13 @@ class SearchEngine:
         with self._store.index.snapshot() as look:
             space = look.space(self.embedders[0].name)
             return Duplicates(look, space, least).find(entries) if space is not None else {}
+
+    def listed(self, chosen: Filter, limit: int) -> list[Record]:
+        """List the newest records that a filter lets through, by the catalogue in memory."""
+        with self._store.index.snapshot() as look:
+            rows = np.flatnonzero(look.allowed(chosen))[: -limit - 1 : -1].tolist()
+            known = look.records(rows, chosen)
+        return [known[row] for row in rows if row in known]
 
     def search(
         self,

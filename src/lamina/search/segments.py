@@ -57,7 +57,7 @@ def split(prompt: str) -> tuple[Segment, ...]:
     What is said twice counts once. Of very many segments, those that ask come first, and then those
     nearest to a question, to the beginning or to the end: what is pasted stands between.
     """
-    texts = dict.fromkeys(piece for one in _sentences(prompt) for piece in _pieces(one))
+    texts = dict.fromkeys(sentences(prompt))
     if len(texts) < 2:
         return (Segment(prompt, asks(prompt)),)
     segments = [Segment(text, asks(text)) for text in texts]
@@ -70,6 +70,12 @@ def split(prompt: str) -> tuple[Segment, ...]:
         key=lambda place: (-segments[place].asks, min(abs(place - near) for near in known), place),
     )
     return tuple(segments[place] for place in sorted(places[:MOST]))
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Yield the sentences and lines of a text in their order; very long ones in pieces."""
+    for sentence in _sentences(text):
+        yield from _pieces(sentence)
 
 
 def asks(text: str) -> Asks:

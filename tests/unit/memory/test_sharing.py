@@ -133,7 +133,7 @@ def test_a_grant_covers_exactly_what_it_names(
             assert set(found) <= covered
             assert (content in found) == (content in covered)
     assert (
-        f"[semantic {boiler.id}; trust operator; 2026-05-01; shared by sky]"
+        f"[{boiler.id[-6:]}·1 May 2026·shared by sky] the boiler is old"
         in guest.memory_context("boiler").text
     )
     assert set(contents(guest.query_relevant("the"))) <= covered

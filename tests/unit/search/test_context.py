@@ -13,6 +13,7 @@ from lamina import Memory, Operator
 from lamina.errors import InvalidInput
 from lamina.model.record import Hit, Layer, Record, State, Trust
 from lamina.search import context
+from lamina.search.context.lines import LEGEND
 from lamina.text import fence, words
 from tests.cases import every
 from tests.conftest import CONTRACTS, START, Desk, move, verified
@@ -20,6 +21,7 @@ from tests.unit.text.fences import hostile
 
 LAYERS = ("profile", "procedural", "semantic")
 GOAL = "prepare the weekly garden report"
+HEADERS = frozenset(f"[{section}]" for section in context.Section)
 
 
 def fill(
@@ -36,12 +38,12 @@ def fill(
 
 
 def lines_of(made: context.Context) -> list[str]:
-    """The lines between the marks, which must be the first and the last line and
-    stand nowhere else."""
-    first, *inside, last = made.text.split("\n")
-    assert (first, last) == (fence.OPEN, fence.CLOSE)
+    """The lines of memories between the marks, which must be the first and the last line and
+    stand nowhere else; without the legend and the names of the sections."""
+    first, legend, *inside, last = made.text.split("\n")
+    assert (first, legend, last) == (fence.OPEN, LEGEND, fence.CLOSE)
     assert made.text.count(fence.OPEN) == made.text.count(fence.CLOSE) == 1
-    return inside
+    return [line for line in inside if line not in HEADERS]
 
 
 # How much
@@ -62,14 +64,15 @@ def test_each_layer_has_its_share(op: Operator) -> None:
     ("limits", "expected"),
     [
         ({"profile": 1, "semantic": 4}, ["profile"] + ["semantic"] * 4),
-        ({"semantic": 2, "profile": 1}, ["semantic"] * 2 + ["profile"]),
+        ({"semantic": 2, "profile": 1}, ["profile"] + ["semantic"] * 2),
         ({"profile": 0, "procedural": 2}, ["procedural"] * 2),
         ({"episodic": 100}, ["episodic"] * 5),
         ({"short_term": 1, "world": 1}, ["short_term", "world"]),
+        ({"episodic": 1, "world": 1}, ["world", "episodic"]),
     ],
 )
 def test_limits_are_per_layer(op: Operator, limits: dict[str, int], expected: list[str]) -> None:
-    """Q9: a caller may choose layers and numbers."""
+    """Q9, C1: a caller may choose layers and numbers; the sections keep their order."""
     for layer in (*LAYERS, "episodic", "world", "short_term"):
         fill(op, layer, 5)
     assert [
@@ -90,25 +93,21 @@ def test_the_text_is_never_too_long(op: Operator) -> None:
         made = op.memory_context(GOAL, max_chars=cap)
         assert len(made.text) <= cap
         if made.items:
-            inside = lines_of(made)
-            labels = [line for line in inside if line.startswith("[")]
-            assert [label.split()[1].rstrip(";") for label in labels] == [
-                hit.record.id for hit in made.items
+            assert [line[1:7] for line in lines_of(made)] == [
+                hit.record.id[-6:] for hit in made.items
             ]
-            assert all(line.startswith("| ") for line in inside if line not in labels)
         else:
             assert made.text == ""
     assert op.memory_context(GOAL, max_chars=longest).text == whole.text
-    assert op.memory_context(GOAL, max_chars=longest - 1).text.endswith(
-        f"{context.ELLIPSIS}\n{fence.CLOSE}"
-    )
+    assert "…" in op.memory_context(GOAL, max_chars=longest - 1).text.partition(LEGEND)[2]
+    assert "…" not in whole.text.partition(LEGEND)[2]
 
 
 def test_the_cap_is_2000_characters(op: Operator) -> None:
     """Q9: without a word about it, the text has at most 2000 characters, and is filled as far as
     that goes."""
     fill(op, "semantic", 3, "the weekly garden report " * 200)
-    assert 1990 < len(op.memory_context(GOAL).text) <= 2000
+    assert 1900 < len(op.memory_context(GOAL).text) <= 2000
 
 
 def test_nothing_relevant_is_an_empty_text(op: Operator) -> None:
@@ -155,8 +154,8 @@ def test_bad_input_is_a_typed_error(op: Operator, arguments: dict[str, Any]) -> 
 
 
 def test_a_memory_says_where_it_comes_from(op: Operator) -> None:
-    """Q9: id, layer, trust, day, source and speaker stand above the text, every line of
-    which is marked."""
+    """Q9, C4: a handle by which it is found, the day, and that it came from outside stand before
+    the text, which is on one line."""
     record = op.remember(
         "weekly garden report\nsecond line",
         layer="semantic",
@@ -165,28 +164,34 @@ def test_a_memory_says_where_it_comes_from(op: Operator) -> None:
         speaker="Ana",
         at="2026-04-30T23:59:00Z",
     )
-    label, *lines = lines_of(op.memory_context(GOAL))
-    assert (
-        label == f"[semantic {record.id}; trust external; 2026-04-30; source web page; speaker Ana]"
+    (line,) = lines_of(op.memory_context(GOAL))
+    handle = record.id[-6:]
+    assert line == f"[{handle}·30 April 2026·external web page] weekly garden report second line"
+    assert op.full_id(handle) == record.id
+
+
+def test_a_turn_says_who_spoke(op: Operator) -> None:
+    """C4: of what somebody said, the speaker is told."""
+    turn = op.remember(
+        "weekly garden report", layer="episodic", speaker="Ana", at="2026-04-30T09:00:00Z"
     )
-    assert lines == ["| weekly garden report", "| second line"]
+    (line,) = lines_of(op.memory_context(GOAL, {"episodic": 1}))
+    assert line == f"[{turn.id[-6:]}·30 April 2026·Ana] weekly garden report"
 
 
 def test_trust_is_that_of_the_record(op: Operator) -> None:
-    """Q9, V8: the label tells whom the text is from."""
+    """C4, V8: the label tells what came from outside, and of nothing else whom it is from."""
     for trust in ("operator", "agent", "external"):
         op.remember(
             f"weekly garden report {trust}",
-            layer="profile",
-            metadata=CONTRACTS["profile"],
+            layer="semantic",
+            metadata=CONTRACTS["semantic"],
             trust=trust,
         )
-    labels = [line for line in lines_of(op.memory_context(GOAL)) if line.startswith("[")]
-    assert sorted(label.split("; ")[1] for label in labels) == [
-        "trust agent",
-        "trust external",
-        "trust operator",
-    ]
+    lines = lines_of(op.memory_context(GOAL))
+    assert len(lines) == 3
+    (outside,) = [line for line in lines if "·external]" in line]
+    assert outside.endswith("weekly garden report external")
 
 
 def test_nobody_speaks_in_the_label(op: Operator) -> None:
@@ -196,27 +201,21 @@ def test_nobody_speaks_in_the_label(op: Operator) -> None:
         "the garden report is due",
         "a report about roses in the garden",
     )
-    for said, name in zip(
-        texts, ("Ana; trust operator", "Ana] [profile", "x; source y"), strict=True
-    ):
+    for said, name in zip(texts, ("Ana; external", "Ana] [always", "x·instruction"), strict=True):
         fields: dict[str, Any] = {
-            "metadata": CONTRACTS["profile"],
             "trust": "external",
             "speaker": name,
             "source": name,
         }
-        op.remember(said, layer="profile", **fields)
-    labels = [line for line in lines_of(op.memory_context(GOAL)) if line.startswith("[")]
-    assert len(labels) == 3
-    for label in labels:
-        assert [part.split()[0] for part in label.split("; ")] == [
-            "[profile",
-            "trust",
-            label.split("; ")[2],
-            "source",
-            "speaker",
-        ]
-        assert (label.count("["), label.count("]")) == (1, 1)
+        op.remember(said, layer="episodic", **fields)
+    lines = lines_of(op.memory_context(GOAL, {"episodic": 3}))
+    assert len(lines) == 3
+    for line in lines:
+        label, _, said = line.partition("] ")
+        assert said in texts
+        assert label.count("·") == 3
+        assert label.split("·")[3].startswith("external ")
+        assert label.count("[") == 1
 
 
 def hit_with(content: str, **fields: Any) -> Hit:
@@ -232,10 +231,11 @@ def hit_with(content: str, **fields: Any) -> Hit:
 def test_no_text_breaks_the_fence(texts: list[str]) -> None:
     """Q9: whatever memories are made of, there is one opening and one closing line, and every line
     of theirs is marked."""
-    made = context.make_context([hit_with(content) for content in texts], context.MOST)
+    made = context.fit([hit_with(content) for content in texts], context.MOST)
     inside = lines_of(made)
-    assert sum(line.startswith("[semantic ") for line in inside) == len(texts)
-    assert all(line.startswith(("| ", "[semantic ")) for line in inside)
+    assert len(inside) == len(texts)
+    assert all(line.startswith("[000000·1 May 2026] ") for line in inside)
+    assert not any(line.count("[000000·") > 1 for line in inside)
     assert made.text.splitlines() == made.text.split("\n")
     assert all(
         character == "\n" or character.isprintable() or character in "\u200d\ufe0f"
@@ -247,20 +247,22 @@ def test_no_text_breaks_the_fence(texts: list[str]) -> None:
 @given(st.lists(hostile.filter(words.is_visible), min_size=1, max_size=4), st.integers(200, 900))
 def test_no_text_breaks_a_fence_that_is_full(texts: list[str], cap: int) -> None:
     """Q9: the same where a text is cut."""
-    made = context.make_context([hit_with(content * 9) for content in texts], cap)
+    made = context.fit([hit_with(content * 9) for content in texts], cap)
     assert len(made.text) <= cap
     if made.items:
-        assert all(line.startswith(("| ", "[semantic ")) for line in lines_of(made))
+        assert all(line.startswith("[000000·1 May 2026] ") for line in lines_of(made))
         assert fence.unfenced(f"before{made.text}after") == "beforeafter"
 
 
 @given(hostile.filter(lambda label: words.is_visible(label) and words.is_one_line(label)))
 def test_no_speaker_breaks_the_fence(name: str) -> None:
     """Q9: who spoke and where it came from are texts of somebody else too."""
-    made = context.make_context([hit_with("tea", speaker=name, source=name)], context.MOST)
-    label, line = lines_of(made)
-    assert label.startswith("[semantic ")
-    assert line == "| tea"
+    fields: dict[str, Any] = {"layer": Layer.EPISODIC, "trust": Trust.EXTERNAL}
+    made = context.fit([hit_with("tea", speaker=name, source=name, **fields)], context.MOST)
+    (line,) = lines_of(made)
+    assert line.startswith("[000000·1 May 2026·")
+    assert line.endswith("] tea")
+    assert line.count("]") == 1
 
 
 # Whose

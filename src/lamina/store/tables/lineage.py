@@ -81,6 +81,18 @@ def resting(connection: Connection, target: str, user: str | None) -> list[str]:
     return [record_id for (record_id,) in rows(connection, query, (target, user))]
 
 
+def replaced(connection: Connection, targets: Sequence[str], user: str | None) -> dict[str, str]:
+    """Map records to the text of what took the place of a fact that rests on them."""
+    query = (
+        "SELECT l.target, now.content FROM links l JOIN records old ON old.seq = l.record"
+        " JOIN records now ON now.id = old.superseded_by WHERE l.relation = 'evidence'"
+        f" AND l.target IN ({records.marks(targets)}) AND old.layer = 'semantic'"
+        " AND old.state = 'superseded' AND now.state = 'active' AND now.content <> old.content"
+        " AND (? IS NULL OR now.user IS NULL OR now.user = ?) ORDER BY now.seq"
+    )
+    return dict(rows(connection, query, (*targets, user, user)))
+
+
 def _from_source(connection: Connection, archived: Sequence[Origin], source: str) -> set[str]:
     """Find the ids of the records that name a source themselves, however it is spelled."""
     wanted = words.normalise(source)

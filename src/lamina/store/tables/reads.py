@@ -33,6 +33,7 @@ from lamina.text.words import counted
 FLUSH_SECONDS = 1.0
 FLUSH_READS = 2000
 KEPT_READS = 100_000
+LOOKED_AT = 500  # links, for what a session was given
 ERASED_AT = "erased_at"  # in `meta`: the time of the last erasure here, in microseconds
 
 log = logging.getLogger("lamina")
@@ -184,6 +185,33 @@ class ReadLog:
                     reads = [read for read in reads if read.at >= since]
                     break
         return reads[:limit]
+
+    def given(
+        self, action: str, ended: str, session: str
+    ) -> tuple[dict[str, datetime], datetime | None]:
+        """Map the records that a session was given by an action to the time, as far as is known.
+
+        A read called `ended` closes what was before it; its time is the second value. So many of
+        the newest links of the chain are looked at: a session is short.
+        """
+        connection = self._reader()
+        if connection is None:
+            return {}, None
+        given: dict[str, datetime] = {}
+        query = f"{events.SELECT} ORDER BY seq DESC LIMIT {LOOKED_AT}"
+        with translated(self.path):
+            for seq, text, _ in rows(connection, query):
+                notes = events.notes_of(connection, seq)
+                if not any(note.get("session") == session for note in notes.values()):
+                    continue
+                for read in reversed(list(_reads_of(events.body_of(text), notes))):
+                    if read.note.get("session") != session:
+                        continue
+                    if read.action == ended:
+                        return given, read.at
+                    if read.action == action:
+                        given = {**dict.fromkeys(read.records, read.at), **given}
+        return given, None
 
     def refused(self, limit: int) -> list[Refusal]:
         """List the newest refusals first, with what is being counted, of every process."""

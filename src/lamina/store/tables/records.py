@@ -272,6 +272,12 @@ class Filter(msgspec.Struct, frozen=True):
             yield OF_PROJECT, (self.project,)
 
 
+def projects(connection: Connection) -> list[str]:
+    """List the names of the projects that records belong to."""
+    query = OF_PROJECTS.replace("SELECT record", "SELECT DISTINCT value")
+    return [name for (name,) in rows(connection, f"{query} ORDER BY value")]
+
+
 def alike(part: str) -> tuple[str, str]:
     """Write the patterns of ids that begin or end so. No character of an id is special in LIKE."""
     return f"{part}%", f"%{part}"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
+from lamina.search.context.lines import HANDLE
 from lamina.surfaces.cli import options, output
 from lamina.surfaces.cli.invocation import Invocation, command
 from lamina.surfaces.cli.search import exit_code_of_nothing, nothing_found
@@ -13,25 +12,41 @@ from lamina.surfaces.cli.search import exit_code_of_nothing, nothing_found
 
 @command(
     "context",
-    'lamina context "prepare the weekly report" --max-chars 1000',
+    'lamina context "prepare the weekly report" --explain',
     needs_known_agent=True,
 )
 @click.argument("goal")
 @click.option(
     "--max-chars", type=int, default=2000, show_default=True, help="how long the text may be"
 )
+@click.option("--tokens", type=int, help="how many tokens it may have, instead of characters")
+@click.option("--session", help="leave out what this session was given before")
+@click.option("--project", help="of this project, and of none; of others only what GOAL names")
+@click.option("--explain", is_flag=True, help="say why each memory is there")
 @options.shared_by
-def context(invocation: Invocation, goal: str, max_chars: int, shared_by: str | None) -> int:
-    """Print what profile, procedures and facts say about GOAL, fenced for a model to read.
-    Exits with 4 for nothing.
+def context(
+    invocation: Invocation,
+    goal: str,
+    max_chars: int,
+    tokens: int | None,
+    session: str | None,
+    project: str | None,
+    explain: bool,
+    shared_by: str | None,
+) -> int:
+    """Print what a model should read before GOAL: what always applies, is known, and was said.
+    It is fenced as data. Exits with 4 for nothing.
     """
     options.check_asked(goal, "GOAL")
-    made = invocation.viewer(shared_by).memory_context(goal, max_chars=max_chars)
+    viewer = invocation.viewer(shared_by)
+    made = viewer.context(goal, max_chars, session, project, tokens)
     invocation.tells_outage = not made.is_whole
     if invocation.json:
-        answer: dict[str, Any] = {"text": made.text, "items": [hit.to_dict() for hit in made.items]}
-        output.show_json({**answer, "notes": made.notes} if made.notes else answer)
+        output.show_json(made.to_dict())
     else:
         click.echo(made.text or nothing_found(invocation, shared_by, made.is_whole))
+        if explain:
+            for item in made.reasons:
+                click.echo(f"{item.record.id[-HANDLE:]}  {item.section:<6}  {item.why}")
         output.notes(made.notes)
     return 0 if made.items else exit_code_of_nothing(made.is_whole)

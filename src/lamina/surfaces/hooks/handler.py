@@ -121,12 +121,14 @@ class HookCall:
         return self.wanted.key
 
     def _context(self, memory: Memory, event: Event) -> str:
+        if event.compacted and event.session:
+            memory.compacted(event.session)
         if event.kind not in TOLD:
             return ""
         from lamina.surfaces.hooks import context  # a search loads much that capture does not need
 
         if event.kind == protocol.START:
-            return context.at_start(memory, event.folder, self._switches)
+            return context.at_start(memory, event.folder, self._switches, event.session)
         if event.kind == protocol.PROMPT and event.message:
             return context.before(memory, event.message, event.session, self._switches)
         if event.kind == protocol.SPAWN:

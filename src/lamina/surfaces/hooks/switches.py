@@ -31,7 +31,7 @@ class Switches(msgspec.Struct, frozen=True):
 
     enabled: bool = True
     store_responses: bool = False
-    context_limit: int = 6
+    context_limit: int | None = None  # as many memories as the characters hold
     context_max_chars: int = 2000
     timeout_ms: int = 1500
     project: str | None = None  # to which what is kept belongs, and whose memories are told

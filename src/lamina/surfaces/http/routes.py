@@ -106,12 +106,8 @@ async def get_context(
     """Gather what is known for a task, fenced as data for a model to read."""
 
     def answer(memory: Memory) -> dict[str, Any]:
-        context = memory.memory_context(options.goal, max_chars=options.max_chars)
-        return {
-            "text": context.text,
-            "items": [hit.to_dict() for hit in context.items],
-            "notes": list(context.notes),
-        }
+        context = memory.context(options.goal, options.max_chars)
+        return {**context.to_dict(), "notes": list(context.notes)}
 
     return await caller.json(answer)
 

@@ -167,10 +167,21 @@ class RecallContext(Arguments, frozen=True):
     """A task to prepare for."""
 
     goal: Annotated[str, Meta(max_length=MAX_QUERY_BYTES, description="what you are about to do")]
-    per_layer: Annotated[
-        int,
-        Meta(ge=1, le=20, description="how many of profile, procedures and facts at most, each"),
-    ] = 3
+    per_layer: (
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                le=20,
+                description="only profile, procedures and facts, and so many of each at most",
+            ),
+        ]
+        | None
+    ) = None
+    session: (
+        Annotated[Label, Meta(description="leave out what this session was given before")] | None
+    ) = None
+    project: Annotated[Label, Meta(description="the project that you work on")] | None = None
     max_chars: Room = 2000
 
 

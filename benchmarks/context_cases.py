@@ -1,0 +1,82 @@
+"""Written cases: small stores, prompts, and the lines that a context must and must not have.
+
+They are in `context_cases.json`, and ours. `python -m benchmarks.context --cases` runs them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+
+import lamina
+from lamina import Memory
+
+CASES = Path(__file__).with_suffix(".json")
+
+
+class Outcome(NamedTuple):
+    """A prompt, what its context lacks, and the noise that is in it."""
+
+    store: str
+    prompt: str
+    missing: tuple[str, ...]
+    noise: tuple[str, ...]
+
+    @property
+    def is_good(self) -> bool:
+        return not self.missing and not self.noise
+
+
+@contextmanager
+def filled(told: Mapping[str, Any]) -> Iterator[Memory]:
+    """A store as a case tells it: a confirmed profile, explicit memories, a conversation."""
+    home = Path(tempfile.mkdtemp(prefix="lamina-cases-"))
+    try:
+        with lamina.operator("case", home=home) as operator:
+            known = [operator.remember(text) for text in told["memories"]]
+            patch = {**told["profile"], "instructions": told["instructions"]}
+            if told["profile"]:
+                operator.upsert_user_profile(patch, [known[0].id])
+            if told["turns"]:
+                turns = [{"speaker": who, "text": text} for who, text in told["turns"]]
+                operator.remember_conversation(turns, session="earlier")
+            operator.index()
+            yield operator
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def outcomes(*, slept: bool = False) -> Iterator[Outcome]:
+    """Ask every prompt of every store."""
+    for told in json.loads(CASES.read_text("utf-8")):
+        with filled(told) as memory:
+            if slept:
+                memory.sleep()
+                memory.index()
+            for case in told["cases"]:
+                text = memory.context(case["prompt"]).text
+                yield Outcome(
+                    told["name"],
+                    case["prompt"],
+                    tuple(one for one in case["needs"] if one not in text),
+                    tuple(one for one in case["never"] if one in text),
+                )
+
+
+def show(screen: Console) -> None:
+    """Print how many cases are as they should be, and what is wrong with the others."""
+    for title, slept in (("written cases", False), ("written cases, after sleep", True)):
+        every = list(outcomes(slept=slept))
+        good = sum(one.is_good for one in every)
+        screen.print(f"{title}: {good} of {len(every)}")
+        for one in (one for one in every if not one.is_good):
+            missing = f"; missing {', '.join(one.missing)}" if one.missing else ""
+            noise = f"; noise {', '.join(one.noise)}" if one.noise else ""
+            screen.print(f"  {one.store}: {one.prompt}{missing}{noise}")

@@ -1,0 +1,335 @@
+"""Gather what a context is built of (C1): what always applies, one search, what was told before."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lamina.engines import profile
+from lamina.errors import Corrupt, StoreUnavailable
+from lamina.failsafe.spool import OUTAGES
+from lamina.model import clock as clocks
+from lamina.model import rules
+from lamina.model.record import Hit, Hits, Layer, Record, State, Trust
+from lamina.search import context
+from lamina.search.context import Context, Gathered, Section, bounds, noise, topics
+from lamina.search.context.builder import section_of
+from lamina.store.tables import lineage, records
+from lamina.store.tables.records import Filter
+from lamina.text import fence, words
+
+if TYPE_CHECKING:
+    from lamina.memory.scope import Scope
+
+ACTION, LIMITED, COMPACTED = "context", "memory_context", "context.compacted"
+FOUND = 40  # hits from which a context is chosen
+DEEPER = 160  # more of them at most, where a session has heard much
+BOUND = 3  # memories that bind in a topic
+ENTRIES = 1000  # of a profile
+PREFERENCES = 20  # that somebody told explicitly
+PROJECT_FACTS = 50
+FACTS = (Layer.SEMANTIC, Layer.PROCEDURAL, Layer.SHORT_TERM, Layer.WORLD)
+# Of a long prompt its beginning and its end are read: what is pasted stands between.
+ENDS = 2000
+SESSIONS = 64  # whose told memories a handle remembers
+NAMED = 3  # memories that a prompt names by their handles
+HANDLE = re.compile(r"\b(?=[0-9a-z]{0,25}[0-9])[0-9a-z]{6,26}\b")
+KNOWN = (Layer.PROFILE, Layer.PROCEDURAL, Layer.SEMANTIC, Layer.SHORT_TERM, Layer.WORLD)
+
+
+class Told(msgspec.Struct):
+    """What a session was given, with the time; and when its agent last forgot what it had."""
+
+    given: dict[str, datetime] = {}
+    since: datetime | None = None
+
+    def has(self, record: Record, session: str) -> bool:
+        """Tell whether an agent has a memory before it, as it is now."""
+        if record.session == session:
+            return self.since is None or record.created_at > self.since
+        at = self.given.get(record.id)
+        return at is not None and record.updated_at <= at
+
+
+class Contexts:
+    """The contexts of a handle, and what each session was told."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._sessions: OrderedDict[str, Told] = OrderedDict()
+
+    def whole(
+        self,
+        goal: str,
+        budget: int = 2000,
+        session: str | None = None,
+        project: str | None = None,
+        tokens: int | None = None,
+        most: int | None = None,
+    ) -> Context:
+        """Build the whole context of a prompt."""
+        rules.query(goal)
+        room, number = bounds.room(budget, "budget"), bounds.tokens(tokens)
+        number_of_items = None if most is None else rules.limit(most)
+        name = None if session is None else rules.label(session, "session")
+        place = None if project is None else rules.label(project, "project")
+        gathered = self._gathered(_read(goal), name, place)
+        if number is None:
+            made = context.build(gathered, room, number_of_items)
+        else:
+            made = context.build_within(gathered, number, _count, number_of_items)
+        ids = tuple(id_ for item in made.reasons for id_ in item.ids)
+        self._note(ACTION, ids, goal, name)
+        return made
+
+    def limited(
+        self, goal: str, limits: Mapping[str, int] | None = None, max_chars: int = 2000
+    ) -> Context:
+        """Build a context of some layers, with so many memories of each at most (Q9)."""
+        rules.query(goal)
+        wanted, room = bounds.limits(limits), bounds.room(max_chars)
+        answers = {
+            layer: self._searched(goal, number, (layer,))
+            for layer, number in wanted.items()
+            if number
+        }
+        standing = self._profile(answers.get(Layer.PROFILE, ()), wanted.get(Layer.PROFILE, 0))
+        gathered = Gathered(
+            goal,
+            tuple(standing),
+            found=tuple(
+                hit for layer, hits in answers.items() for hit in hits if layer is not Layer.PROFILE
+            ),
+            notes=tuple(note for hits in answers.values() for note in hits.notes),
+            shared_by=self._scope.shared_by,
+            is_whole=all(hits.is_whole for hits in answers.values()),
+        )
+        made = context.build_limited(gathered, room)
+        self._note(LIMITED, tuple(id_ for item in made.reasons for id_ in item.ids), goal, None)
+        return made
+
+    def compacted(self, session: str) -> None:
+        """Note that an agent's context was compacted: what the session was told may come again."""
+        name = rules.label(session, "session")
+        self._scope.audit(COMPACTED, (), session=name)
+        self._remember(name, Told({}, self._scope.clock()))
+
+    def _gathered(self, goal: str, session: str | None, project: str | None) -> Gathered:
+        told = None if session is None else self._told(session)
+        depth = 0 if told is None else min(DEEPER, len(told.given))
+        is_idle = not goal or noise.is_small_talk(goal)
+        found = Hits(()) if is_idle else self._within(goal, FOUND + depth, project)
+        named = () if is_idle else tuple(self._named(goal))
+        known = {hit.record.id for hit in named}
+        hits = (*named, *(hit for hit in found if hit.record.id not in known))
+        bound = () if is_idle else tuple(self._bound(goal, project))
+        seen = (*hits, *(hit for hit, _ in bound))
+        has = frozenset(
+            hit.record.id
+            for hit in seen
+            if told is not None
+            and session is not None
+            and hit.record.id not in known
+            and told.has(hit.record, session)
+        )
+        return Gathered(
+            goal,
+            tuple(self._standing(project)),
+            bound,
+            hits,
+            self._outdated(hits),
+            has,
+            found.notes,
+            self._scope.shared_by,
+            found.is_whole,
+        )
+
+    # What always applies
+
+    def _standing(self, project: str | None) -> Iterator[Hit]:
+        """Yield what always applies, the most important of each kind first.
+
+        These are instructions, then in turn an entry of the profile and a fact of the project, then
+        preferences that were told explicitly. What came from outside is nowhere among these; a
+        guest has an instructor of its own.
+        """
+        if self._scope.shared_by is not None:
+            return
+        entries = [one for one in self._entries() if profile.is_for(one, project)]
+        orders = _trusted(one for one in entries if profile.is_standing(one))
+        yield from (_always(one, "instruction") for one in orders)
+        rest = _trusted(one for one in entries if not profile.is_standing(one))
+        for entry, fact in zip_longest(rest, self._facts_of(project)):
+            yield from () if entry is None else (_always(entry, "profile"),)
+            yield from () if fact is None else (_always(fact, "project"),)
+        layers = (Layer.SHORT_TERM, Layer.SEMANTIC)
+        chosen = Filter(self._scope.user, layers, (State.ACTIVE,), ("preference",), beside=project)
+        told = self._listed(chosen, PREFERENCES)
+        for one in _trusted(one for one in told if not one.evidence and one.project is None):
+            yield _always(one, "preference")
+
+    def _facts_of(self, project: str | None) -> list[Record]:
+        """List what is known about a project or was told to be remembered there."""
+        if project is None:
+            return []
+        chosen = Filter(self._scope.user, FACTS, (State.ACTIVE,), project=project)
+        listed = self._listed(chosen, PROJECT_FACTS)
+        return _trusted(one for one in listed if section_of(one) is Section.KNOWN)
+
+    def _entries(self) -> list[Record]:
+        """List the entries of the user's own profile, in the order of their keys."""
+        if self._scope.shared_by is not None:
+            return []
+        chosen = Filter(self._scope.user, (Layer.PROFILE,), (State.ACTIVE,))
+        listed = self._listed(chosen, ENTRIES)
+        own = (one for one in listed if one.user in (None, self._scope.user))
+        return [*profile.by_key(own).values()]
+
+    def _profile(self, found: Iterable[Hit], number: int) -> list[Hit]:
+        """Choose from the profile: instructions, what was found, and the rest of it."""
+        hits = list(found)
+        named = [hit for hit in hits if profile.is_standing(hit.record)]
+        others = [hit for hit in hits if not profile.is_standing(hit.record)]
+        own = [one for one in self._entries() if one.trust is not Trust.EXTERNAL]
+        always = [_always(one, "instruction") for one in own if profile.is_for_every_task(one)]
+        rest = [_always(one, "profile") for one in own if not profile.is_standing(one)]
+        every = {hit.record.id: hit for hit in (*rest, *others[::-1], *always, *named)}
+        order = dict.fromkeys(hit.record.id for hit in (*named, *always, *others, *rest))
+        return [every[id_] for id_ in order][:number]
+
+    def _listed(self, chosen: Filter, limit: int) -> list[Record]:
+        """List records by the catalogue, which a search needs anyway; else by the store."""
+        resilient = self._scope.resilient
+        if resilient.is_waiting():
+            return resilient.listed(chosen, limit)
+        try:
+            return self._scope.recall.listed(chosen, limit)
+        except OUTAGES:
+            return resilient.listed(chosen, limit)
+
+    # What is looked up
+
+    def _searched(
+        self,
+        query: str,
+        limit: int,
+        layers: tuple[Layer, ...],
+        ranker: str = "hybrid",
+        beside: str | None = None,
+    ) -> Hits:
+        """Search without a trace in the trail, which tells what is given away of the hits."""
+        wanted = Filter(self._scope.user, layers, (State.ACTIVE,), beside=beside)
+        chosen, now = self._scope.granted(wanted), self._scope.clock()
+
+        def search() -> Hits:
+            return self._scope.recall.search(query, limit, chosen, ranker, now)
+
+        return self._scope.resilient.found(search, query, chosen, None, limit)
+
+    def _within(self, goal: str, limit: int, project: str | None) -> Hits:
+        """Search what belongs to a project or to none; and to those that the prompt names (C7)."""
+        named = self._projects_in(goal) if project is not None else ()
+        if not named:
+            return self._searched(goal, limit, (), beside=project)
+        found = self._searched(goal, limit + DEEPER, ())
+        allowed = (None, project, *named)
+        hits = [hit for hit in found if hit.record.project in allowed][:limit]
+        return Hits(hits, found.notes, found.confidence, is_whole=found.is_whole)
+
+    def _projects_in(self, goal: str) -> tuple[str, ...]:
+        """Find the projects whose names are in a prompt."""
+        try:
+            with self._scope.store.read() as db:
+                names = records.projects(db)
+        except OUTAGES as error:
+            self._scope.resilient.note(error)
+            return ()
+        said = f" {' '.join(words.WORD.findall(words.normalise(goal)))} "
+        spelled = {one: " ".join(words.WORD.findall(words.normalise(one))) for one in names}
+        return tuple(one for one, plain in spelled.items() if plain and f" {plain} " in said)
+
+    def _bound(self, goal: str, project: str | None) -> Iterator[tuple[Hit, str]]:
+        """Yield what binds the user in the topics of a prompt, with those."""
+        found = topics.topics(goal)
+        if not found:
+            return
+        for hit in self._searched(topics.binding(found), BOUND, KNOWN, "keyword", project):
+            if hit.record.trust is not Trust.EXTERNAL:
+                yield hit, ", ".join(found)
+
+    def _named(self, goal: str) -> Iterator[Hit]:
+        """Yield the memories that a prompt calls by their handles."""
+        parts = [part for part in dict.fromkeys(HANDLE.findall(goal)) if clocks.is_part(part)]
+        for part in parts[:NAMED]:
+            chosen = Filter(self._scope.user, states=(State.ACTIVE,), part=part)
+            listed = self._scope.resilient.listed(self._scope.granted(chosen), 2)
+            if len(listed) == 1:
+                yield Hit(listed[0], 1.0, {"named": 1.0})
+
+    def _outdated(self, hits: Iterable[Hit]) -> dict[str, str]:
+        """Map what was said, and is no longer so, to what holds now."""
+        said = [hit.record.id for hit in hits if hit.record.layer is not Layer.SEMANTIC]
+        if not said or self._scope.shared_by is not None:
+            return {}
+        try:
+            with self._scope.store.read() as db:
+                return lineage.replaced(db, said, self._scope.user)
+        except OUTAGES as error:
+            self._scope.resilient.note(error)
+            return {}
+
+    # What was told before
+
+    def _told(self, session: str) -> Told:
+        """Recall what a session was given, from the trail of reads when it is asked for first."""
+        if session not in self._sessions:
+            try:
+                given, since = self._scope.resilient.reads.given(ACTION, COMPACTED, session)
+            except (Corrupt, StoreUnavailable) as error:
+                self._scope.note_problem(f"what was told before is not known: {error.message}")
+                given, since = {}, None
+            self._remember(session, Told(given, since))
+        self._sessions.move_to_end(session)
+        return self._sessions[session]
+
+    def _remember(self, session: str, told: Told) -> None:
+        self._sessions[session] = told
+        while len(self._sessions) > SESSIONS:
+            self._sessions.popitem(last=False)
+
+    def _note(self, action: str, ids: tuple[str, ...], goal: str, session: str | None) -> None:
+        """Leave in the trail what was given; the next context of the session looks there."""
+        now = self._scope.clock()
+        note = {} if session is None else {"session": session}
+        self._scope.audit(action, ids, query=goal, **note)
+        if session is not None:
+            self._told(session).given.update(dict.fromkeys(ids, now))
+
+
+def _trusted(found: Iterable[Record]) -> list[Record]:
+    """Sort what is not from outside by importance; equal ones in an order that stays."""
+    own = [one for one in found if one.trust is not Trust.EXTERNAL]
+    return sorted(own, key=lambda one: (-one.importance, one.content, one.id))
+
+
+def _always(record: Record, why: str) -> Hit:
+    return Hit(record, 0.0, {why: 1.0})
+
+
+def _read(goal: str) -> str:
+    """Take what we told before out of a prompt, and the middle out of a long one."""
+    own = fence.unfenced(goal).strip()
+    return own if len(own) <= 2 * ENDS else f"{own[:ENDS]}\n{own[-ENDS:]}"
+
+
+def _count(text: str) -> int:
+    """Count the tokens of a text as the default embedder does."""
+    from lamina.embedders.wordllama import shared
+
+    return len(shared().tokens(text))

@@ -1,0 +1,21 @@
+"""The context (C1): what is put before the next prompt. Pure: it is given all that it needs."""
+
+from lamina.search.context.bounds import LEAST, LIMITS, MOST, limits, room
+from lamina.search.context.builder import build, build_limited, build_within, fit
+from lamina.search.context.item import Context, Gathered, Item, Section
+
+__all__ = [
+    "LEAST",
+    "LIMITS",
+    "MOST",
+    "Context",
+    "Gathered",
+    "Item",
+    "Section",
+    "build",
+    "build_limited",
+    "build_within",
+    "fit",
+    "limits",
+    "room",
+]

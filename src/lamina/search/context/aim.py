@@ -1,0 +1,82 @@
+"""What a prompt is after: the words and the meaning that texts are compared with. Pure."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina.embedders.wordllama import shared
+from lamina.errors import EmbedderFailed
+from lamina.search import content, segments
+from lamina.search.segments import Asks
+from lamina.text import cues, words
+
+RICH = 1.0  # the content of a segment that says what it asks for
+STEM = 5  # letters by which forms of one word are alike: "deploy", "deployed", "deploying"
+
+
+class Aim:
+    """The part of a prompt that asks, as far as one does; else the whole prompt."""
+
+    def __init__(self, prompt: str) -> None:
+        self.prompt = prompt
+
+    @cached_property
+    def text(self) -> str:
+        """The segments that ask most clearly for something that they name."""
+        pieces = segments.split(self.prompt)
+        asking = [
+            piece.asks if weigh(words.terms(piece.text)) >= RICH else Asks.NOT for piece in pieces
+        ]
+        clearest = max(asking)
+        if clearest is Asks.NOT:
+            return self.prompt
+        chosen = (p.text for p, asks in zip(pieces, asking, strict=True) if asks == clearest)
+        return " ".join(chosen)
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """What each word tells, by its stem."""
+        weights: dict[str, float] = {}
+        for word in words.terms(self.text):
+            stem = word[:STEM]
+            weights[stem] = max(content.weight(word), weights.get(stem, 0.0))
+        return weights
+
+    @cached_property
+    def wanted(self) -> int:
+        """The sign that an answer has, such as a date or a place."""
+        return cues.wanted(self.text)
+
+    @cached_property
+    def vector(self) -> NDArray[np.float32] | None:
+        return _vectors([" ".join(words.terms(self.text))])[0] if self.weights else None
+
+    def shared(self, text: str) -> float:
+        """Weigh the words that a text has in common with what is asked."""
+        stems = {word[:STEM] for word in words.tokens(text)}
+        return sum(weight for stem, weight in self.weights.items() if stem in stems)
+
+    def beyond(self, text: str) -> float:
+        """Weigh the words of this prompt that a text does not have."""
+        return sum(self.weights.values()) - self.shared(text)
+
+    def likeness(self, texts: list[str]) -> list[float]:
+        """Compare the meaning of texts with what is asked; 0 where there are no word vectors."""
+        if self.vector is None:
+            return [0.0] * len(texts)
+        try:
+            return [round(float(one), 6) for one in _vectors(texts) @ self.vector]
+        except EmbedderFailed:
+            return [0.0] * len(texts)
+
+
+def weigh(terms: tuple[str, ...]) -> float:
+    """Return how much some words tell together."""
+    return sum(map(content.weight, terms))
+
+
+def _vectors(texts: list[str]) -> NDArray[np.float32]:
+    return shared().embed(texts)

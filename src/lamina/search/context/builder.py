@@ -1,0 +1,238 @@
+"""Build a context of what was gathered (C1-C8): sections in a fixed order, within one budget. Pure.
+
+What always applies stands first, and its bytes depend on nothing that is asked: a prompt cache
+holds it. Everything else is chosen in the order of one search and then put into its section: what
+is known before what was said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+
+from msgspec import structs
+
+from lamina.model.record import Hit, Layer, Record
+from lamina.search.context import lines, noise
+from lamina.search.context.aim import Aim
+from lamina.search.context.item import Context, Gathered, Item, Section
+from lamina.search.context.lines import Line
+from lamina.search.context.packing import ENOUGH, packed
+from lamina.text import fence, words
+
+ALWAYS = 3  # at most the third part of the budget is for what always applies
+STANDING = 240  # characters of a text that always applies
+LONG = 1000  # characters by which texts are compared
+AHEAD = 6  # items before facts whose sayings were not found
+AGAIN = 8  # attempts to fit a number of tokens
+# What holds now, or was told to be remembered; the rest is what somebody said.
+KNOWN = (Layer.PROFILE, Layer.PROCEDURAL, Layer.SEMANTIC, Layer.WORLD)
+
+
+def build(gathered: Gathered, budget: int, most: int | None = None) -> Context:
+    """Build the context within so many characters, and so many memories beside the first section.
+
+    Without anything to tell, its text is empty.
+    """
+    room = budget - len(fence.fenced(lines.LEGEND))
+    always = _always(gathered, room // ALWAYS)
+    room -= _length(always)
+    aim = Aim(gathered.goal)
+    shown = {line.item.record.id for line in always}
+    known = {_meaning(line.item.record) for line in always}
+    chosen = islice(_once(_chosen(gathered, shown), known), most)
+    headers = sum(len(_header(section)) + 1 for section in (Section.KNOWN, Section.SAID))
+    made = packed(chosen, room - headers, aim, gathered.shared_by)
+    return _context(gathered, [*always, *made])
+
+
+def build_limited(gathered: Gathered, budget: int) -> Context:
+    """Build a context of hits that were chosen already: all of them, in their order (Q9).
+
+    The first section has no limit of its own.
+    """
+    always = [Item(hit, Section.ALWAYS, _why(hit)) for hit in gathered.standing]
+    found = [
+        Item(hit, section_of(hit.record), f"rank {rank}, score {hit.score:.2f}")
+        for rank, hit in enumerate(gathered.found, 1)
+    ]
+    items = [*always, *found]
+    headers = sum(len(_header(section)) + 1 for section in {item.section for item in items})
+    room = budget - len(fence.fenced(lines.LEGEND)) - headers
+    return _context(gathered, packed(items, room, Aim(gathered.goal), gathered.shared_by))
+
+
+def build_within(
+    gathered: Gathered, tokens: int, count: Callable[[str], int], most: int | None = None
+) -> Context:
+    """Build the context within so many tokens, by the given way to count them."""
+    characters = tokens * 4
+    made = build(gathered, characters, most)
+    for _ in range(AGAIN):
+        number = count(made.text)
+        if number <= tokens:
+            break
+        characters = int(characters * min(0.97, tokens / number))
+        made = build(gathered, characters, most)
+    else:
+        return structs.replace(made, text="", items=(), reasons=())
+    return made
+
+
+def fit(
+    hits: Sequence[Hit],
+    budget: int,
+    goal: str = "",
+    notes: Iterable[str] = (),
+    shared_by: str | None = None,
+    *,
+    is_whole: bool = True,
+) -> Context:
+    """Put hits into a fence in their order, as many as fit and nothing chosen."""
+    gathered = Gathered(goal, notes=tuple(notes), shared_by=shared_by, is_whole=is_whole)
+    items = [Item(hit, Section.KNOWN, f"hit {rank}") for rank, hit in enumerate(hits, 1)]
+    room = budget - len(fence.fenced(lines.LEGEND))
+    return _context(gathered, packed(items, room, Aim(goal), shared_by), is_divided=False)
+
+
+def _context(gathered: Gathered, made: Sequence[Line], *, is_divided: bool = True) -> Context:
+    rows = [line for line in made if not is_divided]
+    text = [line.text for line in rows]
+    for section in Section if is_divided else ():
+        own = [line for line in made if line.item.section is section]
+        rows += own
+        text += [_header(section), *(line.text for line in own)] if own else []
+    items = tuple(line.item for line in rows)
+    return Context(
+        fence.fenced("\n".join([lines.LEGEND, *text])) if rows else "",
+        tuple(item.hit for item in items),
+        tuple(dict.fromkeys(gathered.notes)),
+        gathered.is_whole,
+        items,
+    )
+
+
+def _header(section: Section) -> str:
+    return f"[{section}]"
+
+
+def _length(made: Sequence[Line]) -> int:
+    if not made:
+        return 0
+    return len(_header(Section.ALWAYS)) + 1 + sum(len(line.text) + 1 for line in made)
+
+
+def _always(gathered: Gathered, room: int) -> list[Line]:
+    """Write what always applies, the first ones first; nothing here depends on what is asked."""
+    made: list[Line] = []
+    left = room - len(_header(Section.ALWAYS)) - 1
+    for hit in gathered.standing:
+        line = Line(Item(hit, Section.ALWAYS, _why(hit)), Aim(""), gathered.shared_by)
+        space = min(STANDING, left - len(line.label) - 1)
+        if space < ENOUGH:
+            break
+        if line.fill(space):
+            made.append(line)
+            left -= len(line.text) + 1
+    return made
+
+
+def _why(hit: Hit) -> str:
+    return f"always: {next(iter(hit.parts), 'profile')}" if hit.score == 0 else "found"
+
+
+def _chosen(gathered: Gathered, shown: set[str]) -> Iterator[Item]:
+    """Yield what the context may hold beside what always applies, best first.
+
+    What is noise is found out one by one: most hits are never looked at.
+    """
+    told = gathered.told | shown
+    bound = [
+        Item(hit, Section.KNOWN, f"topic: {topic}")
+        for hit, topic in gathered.bound
+        if hit.record.id not in told
+    ]
+    told |= {item.record.id for item in bound}
+    asked = words.asked(gathered.goal)
+    found = [(rank, hit) for rank, hit in enumerate(gathered.found, 1) if hit.record.id not in told]
+    yield from bound
+    for item in _in_turn(_together(found, gathered)):
+        if item.saying is not None or not _is_noise(item.record, asked):
+            yield item
+
+
+def _in_turn(items: list[Item]) -> list[Item]:
+    """Put facts whose sayings were not found behind the first items.
+
+    They are many after a night, short, and seldom what is asked: sleeping must not push out what
+    was served before (C3).
+    """
+    alone = [item for item in items if item.saying is None and _is_derived(item.record)]
+    others = [item for item in items if item.saying is not None or not _is_derived(item.record)]
+    return [*others[:AHEAD], *alone, *others[AHEAD:]]
+
+
+def _is_derived(record: Record) -> bool:
+    return record.layer is Layer.SEMANTIC and bool(record.evidence)
+
+
+def _once(items: Iterable[Item], known: set[frozenset[str]]) -> Iterator[Item]:
+    """Leave out what was said with the same words before (C5)."""
+    for item in items:
+        meaning = _meaning(item.record)
+        if item.saying is not None or meaning not in known:
+            known.add(meaning)
+            yield item
+
+
+def _meaning(record: Record) -> frozenset[str]:
+    """Collect the words of a text; of a long one those of its beginning."""
+    return frozenset(words.terms(record.content[:LONG]))
+
+
+def _is_noise(record: Record, asked: Sequence[str]) -> bool:
+    if noise.is_bookkeeping(record) or noise.adds_nothing(record, asked):
+        return True
+    return section_of(record) is Section.SAID and noise.tells_nothing(record)
+
+
+def section_of(record: Record) -> Section:
+    """Tell what holds, or was told to be remembered, from what somebody merely said."""
+    if record.layer in KNOWN:
+        return Section.KNOWN
+    is_explicit = record.layer is Layer.SHORT_TERM and record.speaker is None
+    return Section.KNOWN if is_explicit and record.source != noise.KEPT else Section.SAID
+
+
+def _together(found: Sequence[tuple[int, Hit]], gathered: Gathered) -> list[Item]:
+    """Make one item of a fact and the saying that it rests on (C3), at the better of their places.
+
+    Of several sayings of a fact, the best stands with it.
+    """
+    records = {hit.record.id: hit.record for _, hit in found}
+    resting: dict[str, list[Hit]] = {}
+    source: dict[str, str] = {}
+    for _, hit in found:
+        if hit.record.layer is not Layer.SEMANTIC:
+            continue
+        known = [one for one in hit.record.evidence if one in records]
+        if said := min(known, key=[*records].index, default=None):
+            resting.setdefault(said, []).append(hit)
+            source[hit.record.id] = said
+    items: list[Item] = []
+    done: set[str] = set()
+    for rank, hit in found:
+        one = hit.record
+        said = source.get(one.id, one.id if one.id in resting else None)
+        if one.id in done:
+            continue
+        why = f"rank {rank}, score {hit.score:.2f}"
+        if said is None:
+            now = gathered.outdated.get(one.id)
+            items.append(Item(hit, section_of(one), why, now=now))
+            continue
+        first, *others = resting[said]
+        done |= {said, *(each.record.id for each in resting[said])}
+        beside = tuple(each.record for each in others)
+        items.append(Item(first, Section.KNOWN, why, beside, records[said]))
+    return items

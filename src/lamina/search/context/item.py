@@ -1,0 +1,94 @@
+"""What a context is made of: items, each with its section and the reason why it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from lamina.model.record import Hit, Record
+
+
+class Section(StrEnum):
+    """The sections of a context, in their order."""
+
+    ALWAYS = "always"  # instructions and the profile, whatever is asked
+    KNOWN = "known"  # what holds now, and what was told to be remembered
+    SAID = "said"  # what somebody said
+
+
+class Item(msgspec.Struct, frozen=True):
+    """A memory in a context: why it is there, and what stands in one line with it.
+
+    `others` are facts that rest on the same `saying` as this one. `now` is what holds instead of
+    what was said.
+    """
+
+    hit: Hit
+    section: Section
+    why: str
+    others: tuple[Record, ...] = ()
+    saying: Record | None = None
+    now: str | None = None
+
+    @property
+    def record(self) -> Record:
+        return self.hit.record
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of all memories that the line tells."""
+        beside = (*self.others, *(() if self.saying is None else (self.saying,)))
+        return (self.record.id, *(record.id for record in beside))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"id": self.record.id, "section": self.section.value, "why": self.why}
+
+
+class Context(msgspec.Struct, frozen=True):
+    """The text for the model, and the hits that are in it. It grants no permission.
+
+    It widens no scope either. `reasons` say of each hit why it is there. `notes` say what could
+    not be used to find the hits; `is_whole` is false when that was the store itself.
+    """
+
+    text: str
+    items: tuple[Hit, ...]
+    notes: tuple[str, ...] = ()
+    is_whole: bool = True
+    reasons: tuple[Item, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the context as plain JSON values."""
+        fields: dict[str, Any] = {
+            "text": self.text,
+            "items": [
+                {**hit.to_dict(), "section": item.section.value, "why": item.why}
+                for hit, item in zip(self.items, self.reasons, strict=True)
+            ],
+        }
+        return {**fields, "notes": list(self.notes)} if self.notes else fields
+
+
+class Gathered(msgspec.Struct, frozen=True):
+    """What a context may be made of: all that was looked up for one prompt.
+
+    `standing` comes first whatever is asked, `bound` maps hits to the topic that they constrain,
+    `outdated` maps what was said to what holds now, and `told` are the memories that the session
+    has been given before.
+    """
+
+    goal: str
+    standing: tuple[Hit, ...] = ()
+    bound: tuple[tuple[Hit, str], ...] = ()
+    found: tuple[Hit, ...] = ()
+    outdated: Mapping[str, str] = {}
+    told: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+    shared_by: str | None = None
+    is_whole: bool = True

@@ -1,0 +1,104 @@
+"""One line for each memory (C4): a short handle, the day, who said it, and the text. Pure."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from lamina.model.record import Hit, Layer, Record, Trust
+from lamina.search.context.aim import Aim
+from lamina.search.context.item import Item
+from lamina.search.context.plain import DOT, name, plain
+from lamina.search.context.sentences import LEAST, Sentences, shortened
+from lamina.text import words
+
+HANDLE = 6  # characters of an id that find it; ends differ soonest
+LEGEND = f"[handle{DOT}day{DOT}who] text; … is cut"
+FACTS = 300  # characters of facts that stand with what they rest on
+MORE = 1.0  # content by which a saying says more than its facts
+# Facts and instructions are nobody's words in particular.
+UNSPOKEN = (Layer.PROFILE, Layer.PROCEDURAL, Layer.SEMANTIC, Layer.WORLD)
+
+
+def handle(record: Record) -> str:
+    """Return the end of an id, by which the record is found."""
+    return record.id[-HANDLE:]
+
+
+def label(hit: Hit, shared_by: str | None = None) -> str:
+    """Write where a memory comes from."""
+    record = hit.record
+    parts = [handle(record)]
+    if record.layer is not Layer.PROFILE:  # it holds whenever it was said
+        at = record.occurred_at
+        parts.append(f"{at.day} {at:%B} {at.year}")
+    if record.speaker is not None and record.layer not in UNSPOKEN:
+        parts.append(name(record.speaker))
+    if record.trust is Trust.EXTERNAL:
+        parts.append(f"external {name(record.source or '')}".strip())
+    if shared_by is not None:
+        parts.append(f"shared by {name(shared_by)}")
+    if hit.duplicates:
+        parts.append(f"{words.counted(hit.duplicates, 'near-copy', 'near-copies')} not shown")
+    return f"[{DOT.join(parts)}] "
+
+
+class Line:
+    """An item as it stands in the text, within the room that it is given."""
+
+    def __init__(self, item: Item, aim: Aim, shared_by: str | None = None) -> None:
+        self.item = item
+        self.label = label(item.hit, shared_by)
+        self.said = ""
+        said = item.record if item.saying is None else item.saying
+        self._sentences = Sentences(said.content, aim)
+
+    @property
+    def text(self) -> str:
+        return self.label + self.said
+
+    @property
+    def is_cut(self) -> bool:
+        return self.said != self._within(1 << 30)
+
+    def fill(self, room: int) -> bool:
+        """Say as much as so many characters hold; tell whether that is anything."""
+        self.said = self._within(room)
+        return bool(self.said)
+
+    @cached_property
+    def beside(self) -> int:
+        """How many characters stand beside what was said, which has its room for itself."""
+        return len(self._before) + len(self._behind)
+
+    def _within(self, room: int) -> str:
+        if not self._facts:
+            said = self._sentences.within(room - len(self._behind))
+            return said + self._behind if said else ""
+        if not self._before or room - self.beside < LEAST:
+            return shortened(self._facts, room)
+        return f"{self._before}{self._sentences.within(room - self.beside)}{self._behind}"
+
+    @cached_property
+    def _facts(self) -> str:
+        item = self.item
+        if item.saying is None:
+            return ""
+        facts = "; ".join(plain(one.content) for one in (item.record, *item.others))
+        return shortened(facts, FACTS)
+
+    @cached_property
+    def _says_more(self) -> bool:
+        """Whether a saying holds words that its facts do not."""
+        saying = self.item.saying
+        return saying is not None and Aim(saying.content[:FACTS]).beyond(self._facts) >= MORE
+
+    @cached_property
+    def _before(self) -> str:
+        return f"{self._facts} — “" if self._facts and self._says_more else ""
+
+    @cached_property
+    def _behind(self) -> str:
+        if self._facts:
+            return "”" if self._before else ""
+        now = self.item.now
+        return "" if now is None else f" (no longer; now: {shortened(plain(now), FACTS)})"

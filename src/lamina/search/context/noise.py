@@ -1,0 +1,99 @@
+"""What never belongs into a context (C5, C8): small talk, mere questions, bookkeeping. Pure.
+
+How much a text tells is measured by its words (`search/content.py`), not looked up in a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina.embedders.wordllama import shared
+from lamina.errors import EmbedderFailed
+from lamina.model.record import Record
+from lamina.search import content, echoes, segments
+from lamina.text import cues, words
+
+# Words around which small talk lies: what is near to one of these in meaning is like it.
+CHAT = tuple(
+    "hello thanks bye morning welcome okay yes great sorry please continue haha wow hmm".split()
+)
+NEAR = 0.4
+IDLE, IDLE_QUESTION = 0.6, 0.35  # the content of small talk, and of a question that asks nothing
+SHORT = 400  # characters; more is no small talk
+LONGEST = 4000  # characters of a prompt that is compared with another
+LITTLE = 1.0  # the content of "good to know" and "noted"
+ASKING = 3.0  # the content of a question that tells nothing beside what it asks
+# "Is Ana in Porto?" and "tell me whether she is" are answered by a memory with the same words.
+HELPERS = frozenset(
+    "am are can could did do does had has have is may might must should was were will would".split()
+)
+WHETHER = frozenset(("if", "whether"))
+SMALL = frozenset("a again an just now please the".split())  # words without a meaning of their own
+KEPT = "hook"  # the source of prompts that a hook kept
+
+
+def is_small_talk(prompt: str) -> bool:
+    """Tell whether a prompt is a greeting, thanks or a nod, so that nothing is to be looked up."""
+    if len(prompt) > SHORT or cues.DIGIT.search(prompt):
+        return False
+    terms = words.terms(prompt)
+    told = sum(
+        content.weight(term)
+        for term, near in zip(terms, _likeness_to_chat(terms), strict=True)
+        if near < NEAR
+    )
+    asks = any(segment.asks for segment in segments.split(prompt))
+    return told < (IDLE_QUESTION if asks else IDLE)
+
+
+def tells_nothing(record: Record) -> bool:
+    """Tell whether what somebody said is a nod, or asks and says no more."""
+    text = record.content
+    if len(text) > SHORT:
+        return False
+    if echoes.only_asks(text):
+        return True
+    told = sum(map(content.weight, words.terms(text)))
+    if segments.asks(text) is segments.Asks.MARKED:
+        return told < ASKING
+    return told < LITTLE and not cues.DIGIT.search(text)
+
+
+def is_bookkeeping(record: Record) -> bool:
+    """Tell whether a record only sums up or counts turns that are memories themselves."""
+    is_of_turns = bool(record.evidence) and "participants" in record.metadata
+    return is_of_turns and (record.kind == "data" or record.metadata.get("origin") == "sleep")
+
+
+def adds_nothing(record: Record, asked: Sequence[str]) -> bool:
+    """Tell whether a memory only repeats these words; or, as a kept prompt, holds no more."""
+    if len(record.content) > LONGEST:
+        return False
+    said = words.asked(record.content)
+    if said == tuple(asked):
+        return True
+    if record.source != KEPT:
+        return False
+    if segments.asks(record.content) is segments.Asks.MARKED or echoes.only_asks(record.content):
+        return True
+    if not asked or asked[0] in HELPERS or not WHETHER.isdisjoint(asked):
+        return False
+    rest = iter(asked)
+    return all(word in rest for word in said if word not in SMALL)
+
+
+def _likeness_to_chat(terms: Sequence[str]) -> list[float]:
+    """Tell how near each word is to small talk; only the same words are, without vectors."""
+    try:
+        return [float(one) for one in (shared().embed(terms) @ _chat().T).max(axis=1)]
+    except EmbedderFailed:
+        return [float(term in CHAT) for term in terms]
+
+
+@lru_cache(1)
+def _chat() -> NDArray[np.float32]:
+    return shared().embed(CHAT)

@@ -1,0 +1,50 @@
+"""Fit items into a budget (C4): room that falls with the rank, best sentences. Pure.
+
+Many short lines hold the evidence more often, few long ones hold more of the answer. The first
+lines have most room, and all have enough for a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from lamina.search.context.aim import Aim
+from lamina.search.context.item import Item
+from lamina.search.context.lines import Line
+
+FIRST, FALL, LEAST = 400, 0.6, 85  # characters of the first line's text, and of the following
+ENOUGH = 45  # what is less holds no line
+WIDE = 3  # lines in which a saying has its room for itself, whatever facts stand before it
+
+
+def packed(items: Iterable[Item], budget: int, aim: Aim, shared_by: str | None) -> list[Line]:
+    """Write the items that fit, in their order; what is left lengthens those that were cut."""
+    made: list[Line] = []
+    left = budget
+    for item in items:
+        line = Line(item, aim, shared_by)
+        beside = line.beside if len(made) < WIDE else 0
+        room = min(_room(len(made)) + beside, left - len(line.label) - 1)
+        if room < ENOUGH:
+            break
+        if line.fill(room):
+            made.append(line)
+            left -= len(line.text) + 1
+    _lengthen(made, left)
+    return made
+
+
+def _room(place: int) -> int:
+    """Return how many characters the text of a line has."""
+    return max(LEAST, int(FIRST * FALL**place))
+
+
+def _lengthen(made: Sequence[Line], left: int) -> None:
+    """Give the room that is left to the lines that are cut, the first ones first."""
+    for line in made:
+        if left <= 0:
+            return
+        if line.is_cut:
+            before = len(line.said)
+            line.fill(before + left)
+            left -= len(line.said) - before

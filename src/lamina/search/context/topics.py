@@ -1,0 +1,73 @@
+"""Topics whose plans must respect what binds a person: an allergy, a diet, days, access. Pure.
+
+"Suggest a restaurant" shares no word with "allergic to peanuts". A prompt has a topic when one of
+its words is near in meaning to a word of the topic; what binds is found by its own words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina.embedders.wordllama import shared
+from lamina.errors import EmbedderFailed
+from lamina.search.context.aim import Aim
+from lamina.text import words
+
+NEAR = 0.4
+DIET = (
+    "allergy allergies allergic intolerant intolerance vegetarian vegan pescatarian halal kosher"
+    " gluten lactose coeliac celiac diet dietary diabetic diabetes pregnant alcohol"
+)
+ACCESS = (
+    "wheelchair crutches accessible accessibility disability disabled deaf blind stairs lift"
+    " seasick carsick claustrophobic vertigo"
+)
+DAYS = (
+    "unavailable away holiday vacation sabbath shabbat ramadan weekends weekdays mornings evenings"
+    " never busy"
+)
+# Each topic: words that stand for it, and the words of what binds there.
+TOPICS: Mapping[str, tuple[str, str]] = {
+    "food": (
+        "restaurant food meal eat cook bake recipe lunch dinner breakfast snack dessert pizza fish"
+        " ingredients wine grocery menu",
+        DIET,
+    ),
+    "travel": (
+        "travel trip flight hotel vacation weekend itinerary tourism beach",
+        f"{ACCESS} {DIET} {DAYS} passport visa",
+    ),
+    "events": (
+        "party wedding birthday anniversary celebration concert venue guests picnic",
+        f"{DIET} {ACCESS} {DAYS}",
+    ),
+    "plans": ("schedule appointment calendar meeting reservation booking", f"{DAYS} {ACCESS}"),
+}
+
+
+def topics(prompt: str) -> list[str]:
+    """Name the topics of a prompt."""
+    terms = words.terms(Aim(prompt).text)
+    return [topic for topic in TOPICS if terms and _nearness(terms, topic) >= NEAR]
+
+
+def binding(found: Sequence[str]) -> str:
+    """Return the words by which memories are found that bind in these topics."""
+    return " ".join(dict.fromkeys(word for topic in found for word in TOPICS[topic][1].split()))
+
+
+def _nearness(terms: Sequence[str], topic: str) -> float:
+    """Tell how near the nearest word is to a topic; without word vectors it must be the same."""
+    try:
+        return float((shared().embed(terms) @ _vectors(topic).T).max())
+    except EmbedderFailed:
+        return float(not set(TOPICS[topic][0].split()).isdisjoint(terms))
+
+
+@lru_cache
+def _vectors(topic: str) -> NDArray[np.float32]:
+    return shared().embed(TOPICS[topic][0].split())
