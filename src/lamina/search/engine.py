@@ -77,8 +77,12 @@ class SearchEngine:
             raise EmbedderFailed("there is no embedder (recall.embedders = none)")
         self.index()
         with self._store.index.snapshot() as look:
-            space = look.space(self.embedders[0].name)
-            return Duplicates(look, space, least).find(entries) if space is not None else {}
+            embedder = self.embedders[0]
+            space = look.space(embedder.name)
+            if space is None:
+                return {}
+            cosine = least if embedder.scale is None else embedder.scale.cosine(least)
+            return Duplicates(look, space, cosine).find(entries)
 
     def search(
         self,

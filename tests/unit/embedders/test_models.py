@@ -1,4 +1,4 @@
-"""MiniLM and its weights: the graph says what BERT says, and a pull is whole or
+"""Sentence models and their weights: the graph says what BERT says, and a pull is whole or
 has not happened."""
 
 from __future__ import annotations
@@ -11,19 +11,23 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import save
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from lamina.embedders import minilm
-from lamina.embedders.minilm import FOLDER, MODEL, TOKENIZER, MiniLM, build
+from lamina.embedders import encoder, minilm
+from lamina.embedders.encoder import KINDS, MODEL, TOKENIZER, Encoder
+from lamina.embedders.minilm import build
 from lamina.embedders.models import (
     MINILM,
     SENTENCE,
+    SOURCES,
     UNFINISHED,
     Source,
+    Wheel,
     fetch,
     is_here,
     listed,
@@ -34,6 +38,8 @@ from lamina.errors import EmbedderFailed, InvalidInput, StoreUnavailable
 Weights = dict[str, NDArray[np.float32]]
 
 HIDDEN, HEADS, LAYERS, WIDE = 32, 4, 2, 64
+FOLDER = "minilm"
+TINY = msgspec.structs.replace(KINDS["minilm"], dimensions=HIDDEN, constants="")
 VOCABULARY = "[PAD] [UNK] [CLS] [SEP] this is an example sentence tea cat ##s a on the mat".split()
 TEXTS = [
     "tea",
@@ -141,13 +147,13 @@ WEIGHTS = random_weights()
 
 
 @pytest.fixture
-def tiny(tmp_path: Path) -> MiniLM:
+def tiny(tmp_path: Path) -> Encoder:
     """The embedder on a small model that lies in a cache."""
     folder = tmp_path / FOLDER
     folder.mkdir()
     (folder / MODEL).write_bytes(build(WEIGHTS, HEADS))
     tiny_tokenizer().save(str(folder / TOKENIZER))
-    return MiniLM(tmp_path, dimensions=HIDDEN)
+    return Encoder(TINY, tmp_path)
 
 
 def wheel(folder: Path) -> Source:
@@ -168,15 +174,20 @@ def wheel(folder: Path) -> Source:
         )
         archive.writestr(about + "RECORD", "")
     return Source(
-        package="tiny-minilm",
-        version="0.1.0",
-        wheel=WHEEL,
+        kind=TINY,
+        origin=Wheel(
+            package="tiny-minilm",
+            version="0.1.0",
+            wheel=WHEEL,
+            bytes=path.stat().st_size,
+            sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+            weights="tiny_minilm/model/model.safetensors",
+            tokenizer="tiny_minilm/model/tokenizer.json",
+            heads=HEADS,
+        ),
+        what="a small model",
         bytes=path.stat().st_size,
-        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
-        weights="tiny_minilm/model/model.safetensors",
-        tokenizer="tiny_minilm/model/tokenizer.json",
-        heads=HEADS,
-        dimensions=HIDDEN,
+        licence="MIT",
         beginning=tuple(reference(WEIGHTS, tokens_of(SENTENCE))[:8].tolist()),
     )
 
@@ -195,12 +206,14 @@ def cache(tmp_path: Path) -> Path:
 
 
 def changed(source: Source, **fields: Any) -> Source:
-    return Source(
-        **{name: fields.get(name, getattr(source, name)) for name in source.__struct_fields__}
-    )
+    """The source with other fields, its own or of where it comes from."""
+    own = {name: value for name, value in fields.items() if name in source.__struct_fields__}
+    others = {name: value for name, value in fields.items() if name not in own}
+    origin = msgspec.structs.replace(source.origin, **others)
+    return msgspec.structs.replace(source, origin=origin, **own)
 
 
-def test_the_graph_says_what_bert_says(tiny: MiniLM) -> None:
+def test_the_graph_says_what_bert_says(tiny: Encoder) -> None:
     """The ONNX model agrees with a plain implementation of BERT, mean and length included, for
     short and long texts."""
     rows = tiny.embed(TEXTS)
@@ -212,19 +225,19 @@ def test_the_graph_says_what_bert_says(tiny: MiniLM) -> None:
     assert (rows.dtype, rows.flags.c_contiguous) == (np.dtype(np.float32), True)
 
 
-def test_the_order_of_words_matters(tiny: MiniLM) -> None:
+def test_the_order_of_words_matters(tiny: Encoder) -> None:
     """Unlike a mean of words, the model tells a cat on a mat from a mat on a cat."""
     first, second = tiny.embed(["the cat on a mat", "the mat on a cat"])
     assert np.abs(first - second).max() > 1e-3
 
 
-def test_a_vector_of_the_model_does_not_depend_on_its_batch(tiny: MiniLM) -> None:
+def test_a_vector_of_the_model_does_not_depend_on_its_batch(tiny: Encoder) -> None:
     """Bit for bit the same row, alone or among texts of other lengths."""
     for text, row in zip(TEXTS, tiny.embed(TEXTS), strict=True):
         assert tiny.embed([text])[0].tobytes() == row.tobytes()
 
 
-def test_only_the_beginning_of_a_long_text_counts(tiny: MiniLM) -> None:
+def test_only_the_beginning_of_a_long_text_counts(tiny: Encoder) -> None:
     """Texts are cut at 256 tokens, marks included, and not at the 128 that the file of the
     tokenizer says."""
     longest, longer, shorter = tiny.embed(["tea " * 254, "tea " * 200_000, "tea " * 253])
@@ -233,7 +246,7 @@ def test_only_the_beginning_of_a_long_text_counts(tiny: MiniLM) -> None:
 
 def test_a_model_that_is_not_here_says_how_to_get_it(tmp_path: Path) -> None:
     """The message holds the command; the dimensions are known without it."""
-    made = MiniLM(tmp_path)
+    made = Encoder(KINDS["minilm"], tmp_path)
     assert made.dimensions == 384
     with pytest.raises(EmbedderFailed, match="`lamina model pull minilm` fetches it"):
         made.embed(["tea"])
@@ -241,21 +254,21 @@ def test_a_model_that_is_not_here_says_how_to_get_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [MODEL, TOKENIZER])
 @pytest.mark.parametrize("content", [b"", b"junk", b"{}"])
-def test_a_damaged_model_is_a_typed_error(tiny: MiniLM, name: str, content: bytes) -> None:
+def test_a_damaged_model_is_a_typed_error(tiny: Encoder, name: str, content: bytes) -> None:
     """A file that cannot be used is named, with the way to replace it."""
     (tiny.folder / name).write_bytes(content)
     with pytest.raises(EmbedderFailed, match=f"{name} cannot be used.*model pull minilm"):
         tiny.embed(["tea"])
 
 
-def test_a_model_of_other_dimensions_is_a_typed_error(tiny: MiniLM) -> None:
+def test_a_model_of_other_dimensions_is_a_typed_error(tiny: Encoder) -> None:
     """A file that is a model, but another one, is not used."""
-    with pytest.raises(EmbedderFailed, match=r"32.* dimensions, not 384"):
-        MiniLM(tiny.folder.parent).embed(["tea"])
+    with pytest.raises(EmbedderFailed, match=r"32.*not one row of 384 dimensions"):
+        Encoder(KINDS["minilm"], tiny.folder.parent).embed(["tea"])
 
 
 def test_a_missing_runtime_says_what_to_install(
-    tiny: MiniLM, monkeypatch: pytest.MonkeyPatch
+    tiny: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without onnxruntime the message names the extra that brings it."""
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
@@ -282,7 +295,7 @@ def test_a_pull_makes_a_private_model_that_works(source: Source, cache: Path) ->
     }
     assert modes == {0o700, 0o600}
     assert all(0 <= done <= total == source.bytes for done, total in seen)
-    row = MiniLM(cache, dimensions=HIDDEN).embed(["the cat"])[0]
+    row = Encoder(TINY, cache).embed(["the cat"])[0]
     assert np.abs(row - reference(WEIGHTS, tokens_of("the cat"))).max() < 1e-5
 
 
@@ -310,7 +323,7 @@ def test_a_damaged_model_is_replaced(source: Source, cache: Path, damage: str) -
             build({name: value * np.float32(0.5) for name, value in WEIGHTS.items()}, HEADS)
         )
     fetch(source, cache)
-    assert MiniLM(cache, dimensions=HIDDEN).embed([SENTENCE])[0][:8].tolist() == pytest.approx(
+    assert Encoder(TINY, cache).embed([SENTENCE])[0][:8].tolist() == pytest.approx(
         source.beginning, abs=1e-4
     )
     assert [path.name for path in cache.iterdir()] == [FOLDER]
@@ -324,17 +337,17 @@ def test_a_wheel_may_be_put_into_the_cache_by_hand(
     cache.mkdir(parents=True)
     (tmp_path / "links" / WHEEL).rename(cache / WHEEL)
     fetch(source, cache)
-    assert is_here(cache)
+    assert is_here(FOLDER, cache)
     assert (cache / WHEEL).is_file()
 
 
 def nothing_there(cache: Path) -> bool:
-    return not is_here(cache) and list(cache.iterdir()) == []
+    return not is_here(FOLDER, cache) and list(cache.iterdir()) == []
 
 
 def test_a_wheel_with_other_bytes_is_refused(source: Source, cache: Path) -> None:
     """What is not the pinned file is not unpacked, and nothing of it stays."""
-    with pytest.raises(EmbedderFailed, match=f"sha256 is {source.sha256}, not 000"):
+    with pytest.raises(EmbedderFailed, match=f"sha256 is {source.origin.sha256}, not 000"):
         fetch(changed(source, sha256="0" * 64), cache)
     assert nothing_there(cache)
 
@@ -398,7 +411,7 @@ def test_a_killed_pull_never_looks_finished(source: Source, cache: Path) -> None
     left.mkdir(parents=True)
     (left / MODEL).write_bytes(build(WEIGHTS, HEADS))
     tiny_tokenizer().save(str(left / TOKENIZER))
-    assert not is_here(cache)
+    assert not is_here(FOLDER, cache)
     fetch(source, cache)
     assert [path.name for path in cache.iterdir()] == [FOLDER]
 
@@ -416,7 +429,7 @@ def test_another_process_may_be_faster(source: Source, cache: Path) -> None:
     fetch(source, cache, other)
     assert done == [True]
     assert [path.name for path in cache.iterdir()] == [FOLDER]
-    assert is_here(cache)
+    assert is_here(FOLDER, cache)
 
 
 def test_a_cache_that_cannot_be_written_is_a_typed_error(source: Source, tmp_path: Path) -> None:
@@ -428,7 +441,10 @@ def test_a_cache_that_cannot_be_written_is_a_typed_error(source: Source, tmp_pat
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("wordllama", "comes with its package"), ("bert", "'bert' is not known; minilm")],
+    [
+        ("wordllama", "comes with its package"),
+        ("bert", "'bert' is not known; minilm, e5, bge-zh can be"),
+    ],
 )
 def test_only_known_models_are_pulled(cache: Path, name: str, message: str) -> None:
     """Another name is refused, and nothing is made."""
@@ -443,17 +459,25 @@ def test_the_list_says_what_is_here(source: Source, cache: Path) -> None:
     assert [(name, state.here) for name, state in before.items()] == [
         ("wordllama", True),
         ("minilm", False),
+        ("e5", False),
+        ("bge-zh", False),
     ]
     assert all(state.what and state.bytes > 10**7 and state.licence for state in before.values())
     fetch(source, cache)
-    assert [state.here for state in listed(cache)] == [True, True]
+    assert [state.here for state in listed(cache)] == [True, True, False, False]
 
 
-def test_the_pinned_model_is_the_real_one() -> None:
-    """What is pulled under the name minilm has the size of all-MiniLM-L6-v2."""
-    assert (MINILM.dimensions, MINILM.heads, len(MINILM.sha256)) == (
-        minilm.DIMENSIONS,
+def test_the_pinned_models_are_the_real_ones() -> None:
+    """What is pulled under a name has the size of that model."""
+    assert isinstance(MINILM.origin, Wheel)
+    assert (MINILM.kind.dimensions, MINILM.origin.heads, len(MINILM.origin.sha256)) == (
+        384,
         minilm.HEADS,
         64,
     )
-    assert (minilm.DIMENSIONS, minilm.HEADS, minilm.MAX_TOKENS) == (384, 12, 256)
+    assert (minilm.HEADS, encoder.MAX_TOKENS) == (12, 256)
+    assert {name: source.kind.dimensions for name, source in SOURCES.items()} == {
+        "minilm": 384,
+        "e5": 384,
+        "bge-zh": 512,
+    }

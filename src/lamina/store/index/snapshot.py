@@ -62,6 +62,7 @@ class Index:
         self.codes: dict[str, SignBits] = {}  # by the name of the space
         # Vectors that are not stored yet, by the name of the space and the record.
         self.fresh: dict[str, dict[int, Vectors]] = {}
+        self.fresh_tokens: dict[str, dict[int, bytes]] = {}
         self._lock = threading.Lock()
 
     @contextmanager
@@ -77,6 +78,7 @@ class Index:
             if since is Since.ANEW:
                 self.codes.clear()
                 self.fresh.clear()
+                self.fresh_tokens.clear()
             look = Snapshot(self, connection)
             if known_at is not None:
                 look.go_back(to_micros(known_at))
@@ -142,16 +144,27 @@ class Snapshot:
         if codes is None or not codes.are_of(space):
             codes = self._index.codes[space.name] = SignBits(space.dimensions)
             self._index.fresh[space.name] = {}
+            self._index.fresh_tokens[space.name] = {}
         codes.refresh(self._connection, space)
-        fresh = self._index.fresh[space.name]
+        fresh, tokens = self._index.fresh[space.name], self._index.fresh_tokens[space.name]
         for number in [number for number in fresh if number <= space.seen]:
             del fresh[number]
+            tokens.pop(number, None)
         return codes
 
-    def keep(self, space: Space, numbers: Sequence[int], embedded: Vectors) -> None:
+    def keep(
+        self,
+        space: Space,
+        numbers: Sequence[int],
+        embedded: Vectors,
+        tokens: Sequence[bytes] | None = None,
+    ) -> None:
         """Take in vectors that this process has made and that are not stored yet."""
-        self._index.codes[space.name].put(np.array(numbers), vectors.bits_of(embedded))
+        bits = vectors.bits_of(space.centred(embedded))
+        self._index.codes[space.name].put(np.array(numbers), bits)
         self._index.fresh[space.name].update(zip(numbers, embedded, strict=True))
+        if tokens is not None:
+            self._index.fresh_tokens[space.name].update(zip(numbers, tokens, strict=True))
 
     def fresh(self, space: Space) -> dict[int, Vectors]:
         return self._index.fresh[space.name]
@@ -176,6 +189,13 @@ class Snapshot:
                 if number in fresh:
                     exact[position], has[position] = fresh[number], True
         return exact, has
+
+    def tokens(self, space: Space, wanted: Rows) -> dict[int, bytes]:
+        """Get the codes of the tokens of some rows; a row without any is left out."""
+        numbers = wanted.tolist()
+        fresh = self._index.fresh_tokens[space.name]
+        found = vectors.codes_of_tokens(self._connection, space, numbers)
+        return found | {number: fresh[number] for number in numbers if number in fresh}
 
     def records(self, numbers: Sequence[int], wanted: Filter) -> dict[int, Record]:
         """Read the records of some rows that a filter lets through, as the table itself says."""

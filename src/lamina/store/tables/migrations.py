@@ -64,7 +64,19 @@ def m005_privacy(connection: apsw.Connection) -> None:
     connection.execute(_schema("privacy.sql"))
 
 
-STEPS: tuple[Step, ...] = (m001_initial, m002_recall, m003_lifecycle, m004_review, m005_privacy)
+def m006_tokens(connection: apsw.Connection) -> None:
+    """Add the codes of tokens, and the means of vectors."""
+    connection.execute(_schema("tokens.sql"))
+
+
+STEPS: tuple[Step, ...] = (
+    m001_initial,
+    m002_recall,
+    m003_lifecycle,
+    m004_review,
+    m005_privacy,
+    m006_tokens,
+)
 
 
 def version_of(

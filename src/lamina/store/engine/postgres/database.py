@@ -35,7 +35,7 @@ WRITE = (
 ALONE = f"{BEGIN}; SET LOCAL idle_in_transaction_session_timeout = 0"
 EMPTIED = tuple(
     f"lamina.{name}"
-    for name in ("records", "notes", "words", "tags", "facets", "vectors", "archived", "files")
+    for name in "records notes words tags facets vectors tokens archived files".split()
 )
 
 

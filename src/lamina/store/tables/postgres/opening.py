@@ -17,6 +17,8 @@ from lamina.text import words
 
 MARK = "Lamina: memories of agents"
 VERSION = len(STEPS)
+# `schema.sql` makes the tables of the first version here, and these change them, one after another.
+FIRST, LATER = 5, ("tokens.sql",)
 
 
 def connected(
@@ -70,11 +72,12 @@ def _prepare(database: PostgresDatabase, *, make: bool) -> None:
     if version == VERSION:
         return
     if not make:
-        raise NotFound(
-            f"{database.address}: it has no tables of Lamina yet; a handle that writes makes them"
-        )
+        what = "tables of Lamina yet" if version == 0 else f"tables of schema {VERSION} yet"
+        raise NotFound(f"{database.address}: it has no {what}; a handle that writes makes them")
     if version == 0:
         _make_tables(database)
+    else:
+        _change_tables(database)
     database.close_idle()  # these connections do not know the type of vectors yet
 
 
@@ -82,11 +85,11 @@ def _make_tables(database: PostgresDatabase) -> None:
     """Create everything in one transaction; a second process waits at the schema, and finds it."""
     begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
     session, _ = database.begin_with(lambda session: session.script(begin))
-    schema = resources.files("lamina.store.tables.postgres").joinpath("schema.sql")
     try:
         session.script("CREATE SCHEMA lamina")
         _need_vectors(session, database.address)
-        session.script(schema.read_text("utf-8"))
+        for name in ("schema.sql", *LATER):
+            session.script(_script(name))
         session.script("COMMIT")
     except LaminaError as error:
         if not isinstance(error.__cause__, (errors.DuplicateSchema, errors.UniqueViolation)):
@@ -96,6 +99,28 @@ def _make_tables(database: PostgresDatabase) -> None:
             raise
     finally:
         database.release(session)
+
+
+def _change_tables(database: PostgresDatabase) -> None:
+    """Bring the tables of an earlier version up to date, in one transaction; processes take turns.
+
+    Agents of an earlier Lamina refuse them then.
+    """
+    begin = "BEGIN ISOLATION LEVEL READ COMMITTED; LOCK TABLE lamina.version"
+    session, _ = database.begin_with(lambda session: session.script(begin))
+    try:
+        for name in LATER[max(0, _version(session, database.address) - FIRST) :]:
+            session.script(_script(name))
+        session.script("COMMIT")
+    except BaseException:
+        session.script("ROLLBACK")
+        raise
+    finally:
+        database.release(session)
+
+
+def _script(name: str) -> str:
+    return resources.files("lamina.store.tables.postgres").joinpath(name).read_text("utf-8")
 
 
 def _need_vectors(session: Session, place: str) -> None:
