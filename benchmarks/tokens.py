@@ -20,8 +20,6 @@ from lamina.embedders import unit
 from lamina.embedders.encoder import DIRECTIONS, KINDS, Encoder
 
 TURNS = 600
-SEED = 7
-TURNS_OF_ITQ = 30
 
 Rows = NDArray[np.float32]
 
@@ -50,18 +48,9 @@ def made(encoder: Encoder) -> Rows:
 
 
 def directions(tokens: Rows) -> Rows:
-    """Find the principal directions, and turn them so that each has as much to tell.
-
-    The turn is that of iterative quantization: signs then say most about the tokens.
-    """
+    """Find the principal directions. Turning them, so that each tells as much, finds less."""
     _, vectors = np.linalg.eigh(tokens.T @ tokens)
-    principal = vectors[:, ::-1][:, :DIRECTIONS]
-    projected = tokens @ principal
-    rotation, _ = np.linalg.qr(np.random.default_rng(SEED).normal(size=(DIRECTIONS, DIRECTIONS)))
-    for _ in range(TURNS_OF_ITQ):
-        left, _, right = np.linalg.svd(np.sign(projected @ rotation).T @ projected)
-        rotation = (left @ right).T
-    return np.ascontiguousarray((principal @ rotation).T)
+    return np.ascontiguousarray(vectors[:, ::-1][:, :DIRECTIONS].T)
 
 
 if __name__ == "__main__":

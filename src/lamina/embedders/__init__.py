@@ -28,7 +28,7 @@ KNOWN = (
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """Where the cosines of a model lie for texts that have nothing to do with each other.
+    """Where cosines lie for texts that have nothing to do with each other.
 
     Around 0 for some models, at .75 and close together for others.
     """
@@ -89,6 +89,10 @@ class Embedder(Protocol):
         """What its cosines mean; None when that is to be learned from a store."""
 
     @property
+    def matches(self) -> Scale | None:
+        """What the matches of tokens mean; None where it has no tokens."""
+
+    @property
     def means(self) -> Means | None:
         """What its vectors have in common, if that would hide what tells them apart."""
 
@@ -109,6 +113,7 @@ class VectorsOnly:
     """What embedders have in common that know no tokens, and read a question like a passage."""
 
     scale: Scale | None = None
+    matches: Scale | None = None
     means: Means | None = None
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -48,6 +48,7 @@ class Kind(msgspec.Struct, frozen=True):
     question: str = ""
     by_first: bool = False  # the first token stands for the text, not the mean of all
     constants: str = ""
+    matches: Scale = Scale(0.26, 0.05)  # where the matches of tokens lie
 
 
 KINDS = {
@@ -111,6 +112,10 @@ class Encoder:
         self.scale: Scale | None = kind.scale
         self.threads = threads
         self._loading = Lock()
+
+    @property
+    def matches(self) -> Scale | None:
+        return self.kind.matches if self.kind.constants else None
 
     @property
     def means(self) -> Means | None:

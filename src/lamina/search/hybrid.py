@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.embedders import Embedder
+from lamina.embedders import Embedder, Scale
 from lamina.embedders.wordllama import WordLlama
 from lamina.model.record import Hits
 from lamina.search import bm25, content, echoes, hits, late, prompt, renewal, segments, trust
@@ -31,8 +31,6 @@ WHO, ROLE, TIME = 0.20, -0.40, 0.40
 ECHO, RECENCY, IMPORTANCE = -0.30, 0.02, 0.05
 CANDIDATES, GLANCE = 200, 100
 LATE_FOR = 30  # the best by all other parts
-# Where the matches of tokens lie for texts that have nothing to do with each other.
-LATE_BASE, LATE_SPREAD = 0.28, 0.06
 OWN = 50  # candidates that are not from outside, however many others fit better
 NEAR_MEANING = 0.45  # the weight of the meaning of the turn before or after
 SECOND = (
@@ -342,17 +340,18 @@ def _parts(found: Candidates) -> dict[str, Column]:
     parts["importance"] = IMPORTANCE * catalogue["importance"][rows]
     parts["trust"] = trust.part(request, rows)
     for view in found.views:
-        if view.tokens is not None:
-            parts["late"] = weights.late * _late(request, view, rows, _total(parts, rows))
+        if view.matches is not None:
+            score = _total(parts, rows)
+            parts["late"] = weights.late * _late(request, view, view.matches, rows, score)
     score = _total(parts, rows)
     parts["echo"] = ECHO * echoes.of(request, question, words, rows, score, -ECHO)
     return parts
 
 
-def _late(request: Request, view: Similarity, rows: Rows, score: Column) -> Column:
+def _late(request: Request, view: Similarity, scale: Scale, rows: Rows, score: Column) -> Column:
     """Tell how far the matches of tokens are above chance, for the best rows by all else."""
     best = np.sort(np.argsort(-score, kind="stable")[:LATE_FOR])
-    above = (late.matches(request, view, rows[best]) - LATE_BASE) / LATE_SPREAD
+    above = (late.matches(request, view, rows[best]) - scale.base) / scale.spread
     part = np.zeros(len(rows))
     part[best] = np.maximum(0.0, above)
     return part

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.embedders import Asked, Embedder, Means, Scale
+from lamina.embedders import Asked, Embedder, Scale
 from lamina.embedders.wordllama import WordLlama
 from lamina.errors import EmbedderFailed
 from lamina.search import indexing
@@ -40,8 +40,7 @@ class Similarity:
         request: Request,
         space: Space,
         asked: Asked,
-        scale: Scale | None = UNSCALED,
-        means: Means | None = None,
+        embedder: Embedder,
     ) -> None:
         look = request.look
         self._request = request
@@ -49,11 +48,12 @@ class Similarity:
         self.space = space
         self._vector = vector = asked.vector
         self.tokens = asked.tokens  # of the question, if the model tells them apart
+        self.matches = embedder.matches
         size, picked, codes = look.catalogue.size, request.picked, look.codes(space)
         # Questions have something else in common than what they are asked of.
-        distances = codes.distances(
-            vector if means is None else vector - means.question, size, picked
-        )
+        means = embedder.means
+        centred = vector if means is None else vector - means.question
+        distances = codes.distances(centred, size, picked)
         self.known: Mask = codes.known[:size]
         visible, known = request.allowed[picked], self.known[picked]
         missing = (visible & ~known)[: request.picked_up_to(space.seen)]
@@ -63,7 +63,7 @@ class Similarity:
         cosines = np.cos(turns).astype(np.float32)
         self.estimate: NDArray[np.float32] = np.zeros(size, np.float32)
         self.estimate[picked] = np.where(known & visible, cosines[distances], 0)
-        self.scale = self._learned() if scale is None else scale
+        self.scale = self._learned() if embedder.scale is None else embedder.scale
 
     @property
     def name(self) -> str:
@@ -130,7 +130,7 @@ def similarity(
     except EmbedderFailed as error:
         request.notes.append(f"{embedder.name}: {error.message}; searched without it")
         return None
-    return Similarity(request, space, asked, embedder.scale, embedder.means)
+    return Similarity(request, space, asked, embedder)
 
 
 def _asked(
