@@ -48,7 +48,7 @@ class Kind(msgspec.Struct, frozen=True):
     question: str = ""
     by_first: bool = False  # the first token stands for the text, not the mean of all
     constants: str = ""
-    matches: Scale = Scale(0.26, 0.05)  # where the matches of tokens lie
+    matches: Scale = Scale(0.25, 0.06)  # where the matches of tokens lie
 
 
 KINDS = {

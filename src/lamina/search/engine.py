@@ -12,11 +12,12 @@ from lamina.embedders import Embedder, create
 from lamina.errors import EmbedderFailed
 from lamina.home.settings import Settings
 from lamina.model.record import Entry, Hits
-from lamina.search import exact, hybrid, keyword, overlap, semantic
+from lamina.search import exact, hybrid, is_quick, keyword, overlap, semantic
 from lamina.search.duplicates import Duplicates
 from lamina.search.indexing import Indexer, Progress
 from lamina.search.mirror import MirrorSearch
 from lamina.search.mirror_request import SearchableMirror
+from lamina.search.patience import Patient
 from lamina.search.request import Request
 from lamina.search.worker import Worker
 from lamina.store.core.store import Store
@@ -109,8 +110,16 @@ class SearchEngine:
                 case "overlap":
                     return overlap.rank(request, overlap.RECENCY_BIAS if bias is None else bias)
                 case "semantic":
-                    return semantic.rank(request, self.embedders, boosts=boosts)
-            return hybrid.rank(request, self.embedders, boosts=boosts)
+                    return semantic.rank(request, self._patient(), boosts=boosts)
+            return hybrid.rank(request, self._patient(), boosts=boosts)
+
+    def _patient(self) -> tuple[Embedder, ...]:
+        """Return the embedders for one search, which waits only so long for a sentence model."""
+        seconds = self._settings["recall.wait_ms"] / 1000
+        return tuple(
+            embedder if is_quick([embedder.name]) else Patient(embedder, seconds)
+            for embedder in self.embedders
+        )
 
 
 def embedders_of(settings: Settings, models: Path) -> tuple[Embedder, ...]:

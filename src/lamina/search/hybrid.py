@@ -79,18 +79,18 @@ ALONE = Weights(
     length=0.20,
 )
 BESIDE_MODEL = Weights(
-    words=0.22,
-    meaning=0.20,
+    words=0.30,
+    meaning=0.30,
     who=0.30,
-    time=0.55,
-    session=0.22,
-    role=-0.44,
-    answer=0.22,
+    time=0.70,
+    session=0.35,
+    role=-0.50,
+    answer=0.25,
     asks=-0.08,
-    length=-0.19,
-    model=0.025,
-    near=0.007,
-    late=0.12,
+    length=0.0,
+    model=0.05,
+    near=0.02,
+    late=0.14,
 )
 
 

@@ -171,11 +171,8 @@ def _catch_up(request: Request, space: Space, embedder: Embedder) -> None:
     missing = look.catalogue.size - 1 - newest
     if 0 < missing <= AT_ONCE.get(embedder.name, AT_ONCE_OTHERS):
         batch = look.unseen(newest, missing)
-        if batch:
-            read = embedder.read([content for _, content in batch])
-            numbers = [number for number, _ in batch]
-            look.keep(space, numbers, read.vectors.astype(np.float16), read.tokens)
-        missing = 0  # rows whose records have left need no vector
+        if not batch or _embed(request, space, embedder, batch):
+            missing = 0  # rows whose records have left need no vector
     if missing <= 0:
         return
     # Only visible records are counted: others' are not this caller's concern.
@@ -183,3 +180,18 @@ def _catch_up(request: Request, space: Space, embedder: Embedder) -> None:
     if hidden:
         problem = f"{hidden:,} memories have no vector yet; run `lamina index`"
         request.notes.append(f"{embedder.name}: {problem}")
+
+
+def _embed(
+    request: Request, space: Space, embedder: Embedder, batch: Sequence[tuple[int, str]]
+) -> bool:
+    """Embed some records for this process alone; False when a search cannot wait for that."""
+    try:
+        read = embedder.read([content for _, content in batch])
+    except EmbedderFailed as error:
+        if not error.details.get("slow"):
+            raise
+        return False
+    numbers = [number for number, _ in batch]
+    request.look.keep(space, numbers, read.vectors.astype(np.float16), read.tokens)
+    return True
