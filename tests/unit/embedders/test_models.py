@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import stat
 import sys
 import zipfile
@@ -22,10 +23,12 @@ from lamina.embedders import encoder, minilm
 from lamina.embedders.encoder import KINDS, MODEL, TOKENIZER, Encoder
 from lamina.embedders.minilm import build
 from lamina.embedders.models import (
+    E5,
     MINILM,
     SENTENCE,
     SOURCES,
     UNFINISHED,
+    Files,
     Source,
     Wheel,
     fetch,
@@ -481,3 +484,115 @@ def test_the_pinned_models_are_the_real_ones() -> None:
         "e5": 384,
         "bge-zh": 512,
     }
+
+
+def as_files(tmp_path: Path) -> tuple[Source, Path]:
+    """The small model as two files of a folder, and how they are pinned."""
+    folder = tmp_path / "given"
+    folder.mkdir()
+    (folder / "tiny.onnx").write_bytes(build(WEIGHTS, HEADS))
+    tiny_tokenizer().save(str(folder / "tiny-tokenizer.json"))
+    (folder / "README").write_text("not a model")
+
+    def digest(name: str) -> str:
+        return hashlib.sha256((folder / name).read_bytes()).hexdigest()
+
+    source = Source(
+        kind=TINY,
+        origin=Files(
+            repository="nobody/tiny",
+            model="onnx/model_quantized.onnx",
+            model_sha256=digest("tiny.onnx"),
+            tokenizer="tokenizer.json",
+            tokenizer_sha256=digest("tiny-tokenizer.json"),
+        ),
+        what="a small model",
+        bytes=1,
+        licence="MIT",
+        beginning=tuple(reference(WEIGHTS, tokens_of(SENTENCE))[:8].tolist()),
+    )
+    return source, folder
+
+
+@pytest.mark.parametrize("form", ["folder", "file", "archive"])
+def test_a_model_may_come_from_a_file_folder_or_archive(
+    tmp_path: Path, cache: Path, form: str
+) -> None:
+    """Q4: what the user gives is known by its bytes, whatever its names are; no network is
+    needed."""
+    source, folder = as_files(tmp_path)
+    given = {"folder": folder, "file": folder / "tiny.onnx"}.get(form, tmp_path / "model.jar")
+    if form == "archive":
+        with zipfile.ZipFile(given, "w") as archive:
+            for path in folder.iterdir():
+                archive.write(path, f"inside/{path.name}")
+    fetch(source, cache, given=given)
+    row = Encoder(TINY, cache).embed(["the cat"])[0]
+    assert np.abs(row - reference(WEIGHTS, tokens_of("the cat"))).max() < 1e-5
+
+
+@pytest.mark.parametrize("name", ["tiny.onnx", "tiny-tokenizer.json"])
+def test_other_bytes_than_the_pinned_ones_are_refused(
+    tmp_path: Path, cache: Path, name: str
+) -> None:
+    """A file that is not the pinned one is as good as none, and nothing of it stays."""
+    source, folder = as_files(tmp_path)
+    with (folder / name).open("ab") as file:
+        file.write(b" ")
+    with pytest.raises(EmbedderFailed, match=r"has no file .* that was pinned.*not used"):
+        fetch(source, cache, given=folder)
+    assert nothing_there(cache)
+
+
+def test_a_place_that_is_not_there_is_refused(cache: Path, tmp_path: Path) -> None:
+    """The message names it, and nothing is made."""
+    with pytest.raises(InvalidInput, match=r"nowhere.* is not there; --from names a file"):
+        pull("e5", cache, given=tmp_path / "nowhere")
+    assert not cache.exists()
+
+
+def test_without_the_hub_the_message_says_how_else(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the library of the hub is missing, the model can be given by hand."""
+    source, _ = as_files(tmp_path)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(EmbedderFailed, match=r"pip install huggingface_hub.*with --from"):
+        fetch(source, cache)
+    assert nothing_there(cache)
+
+
+@pytest.fixture(scope="module")
+def e5() -> Encoder:
+    """The real model e5, where it is."""
+    cache = Path(os.environ["LAMINA_MODELS"]) / "models"
+    if not is_here("e5", cache):
+        pytest.skip(f"e5 is not in {cache}; `make model-e5` fetches it")
+    return Encoder(E5.kind, cache)
+
+
+def test_e5_tells_questions_from_passages(e5: Encoder) -> None:
+    """Q4: the text that answers a question is the nearest, though all cosines are high, and more
+    spreads above chance than the others."""
+    texts = ["Ana keeps bees behind the house", "The report is due on Friday", "I like jazz"]
+    asked = e5.ask("Which insects does she have?")
+    cosines = e5.embed(texts) @ asked.vector
+    assert cosines.argmax() == 0
+    assert cosines.min() > 0.6
+    assert asked.vector.tobytes() != e5.embed(["Which insects does she have?"])[0].tobytes()
+
+
+def test_e5_codes_every_token_of_a_text(e5: Encoder) -> None:
+    """Q5: 16 bytes for each token of the text itself, none for marks and for what is put before
+    it, the same whatever else is in the batch."""
+    texts = ["tea", "the cat sat", "", "word " * 1000]
+    read = e5.read(texts)
+    assert read.tokens is not None
+    assert [len(codes) // 16 for codes in read.tokens] == [1, 3, 0, 252]
+    assert not read.vectors[2].any()
+    for text, codes in zip(texts, read.tokens, strict=True):
+        assert e5.read([text]).tokens == [codes]
+    asked = e5.ask("tea")
+    assert asked.tokens is not None
+    assert asked.tokens.shape == (1, encoder.DIRECTIONS)
+    assert np.array_equal(asked.tokens, np.round(asked.tokens))
