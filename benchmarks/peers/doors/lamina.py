@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.doors.base import LIMIT, Door, Item, Vectors
+from lamina.embedders import Scale, VectorsOnly
 
 PAGE = 10_000
 
 
-class Fake:
+class Fake(VectorsOnly):
     """The made-up vectors of the other peers, in the shape of an embedder.
 
     Those of questions are made here: Lamina embeds what it asks for in a question, and not the
@@ -22,6 +23,7 @@ class Fake:
 
     name = "fake-256"
     dimensions = 256
+    scale = Scale(0.0, 0.1)
 
     def embed(self, texts: Sequence[str]) -> Any:
         return importlib.import_module("benchmarks.peers.work").embedded(
@@ -29,11 +31,12 @@ class Fake:
         )
 
 
-class LookupEmbedder:
+class LookupEmbedder(VectorsOnly):
     """An embedder that looks up what every peer is given, and passes on what is not among it."""
 
     def __init__(self, embedder: Any, vectors: Vectors) -> None:
         self.name, self.dimensions = embedder.name, embedder.dimensions
+        self.scale = embedder.scale
         self._embedder = embedder
         self._vectors = vectors
 

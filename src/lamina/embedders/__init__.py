@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import msgspec
 
 from lamina.errors import EmbedderFailed, InvalidInput
 from lamina.text.words import shown
@@ -19,11 +21,61 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK = 1024
-KNOWN = ("none", "wordllama", "minilm", "sentence-transformers:<model>", "openai:<model>")
+KNOWN = (
+    *("none", "wordllama", "minilm", "e5", "bge-zh"),
+    *("sentence-transformers:<model>", "openai:<model>"),
+)
+
+
+class Scale(msgspec.Struct, frozen=True):
+    """Where cosines lie for texts that have nothing to do with each other.
+
+    Around 0 for some models, at .75 and close together for others.
+    """
+
+    base: float
+    spread: float
+
+    def likeness(self, cosine: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn cosines into likenesses: 0 for unrelated texts, 1 for the same text."""
+        return (cosine - self.base) / (1 - self.base)
+
+    def cosine(self, likeness: float) -> float:
+        """Return the cosine of a likeness."""
+        return self.base + likeness * (1 - self.base)
+
+    @property
+    def steps(self) -> float:
+        """How many spreads are between likeness 0 and 1."""
+        return (1 - self.base) / self.spread
+
+
+class Means(NamedTuple):
+    """The mean vectors of many passages and of many questions."""
+
+    passage: NDArray[np.float32]
+    question: NDArray[np.float32]
+
+
+class Passages(NamedTuple):
+    """Texts as they are stored: a vector each, and the codes of their tokens, if the model has any.
+
+    A code is the signs of a token in some directions, packed as bytes.
+    """
+
+    vectors: NDArray[np.float32]
+    tokens: Sequence[bytes] | None = None
+
+
+class Asked(NamedTuple):
+    """A question: its vector, and a row of whole numbers for each of its tokens, if there are."""
+
+    vector: NDArray[np.float32]
+    tokens: NDArray[np.float32] | None = None
 
 
 class Embedder(Protocol):
-    """Makes vectors of texts."""
+    """Makes vectors of texts. A text may be a passage that is found or a question that finds it."""
 
     @property
     def name(self) -> str:
@@ -32,11 +84,46 @@ class Embedder(Protocol):
     @property
     def dimensions(self) -> int: ...
 
+    @property
+    def scale(self) -> Scale | None:
+        """What its cosines mean; None when that is to be learned from a store."""
+
+    @property
+    def matches(self) -> Scale | None:
+        """What the matches of tokens mean; None where it has no tokens."""
+
+    @property
+    def means(self) -> Means | None:
+        """What its vectors have in common, if that would hide what tells them apart."""
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Make one row of length 1 for each text, whatever else is in the batch.
+        """Make one row of length 1 for each passage, whatever else is in the batch.
 
         A text without any token is a row of zeros.
         """
+
+    def read(self, texts: Sequence[str]) -> Passages:
+        """Make the vectors of passages and the codes of their tokens."""
+
+    def ask(self, question: str) -> Asked:
+        """Make the vector of a question, and of its tokens."""
+
+
+class VectorsOnly:
+    """What embedders have in common that know no tokens, and read a question like a passage."""
+
+    scale: Scale | None = None
+    matches: Scale | None = None
+    means: Means | None = None
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        raise NotImplementedError
+
+    def read(self, texts: Sequence[str]) -> Passages:
+        return Passages(self.embed(texts))
+
+    def ask(self, question: str) -> Asked:
+        return Asked(self.embed([question])[0])
 
 
 def create(
@@ -50,10 +137,10 @@ def create(
             from lamina.embedders import wordllama
 
             return wordllama.shared()
-        case "minilm", "", "":
-            from lamina.embedders.minilm import MiniLM
+        case "minilm" | "e5" | "bge-zh" as name, "", "":
+            from lamina.embedders import encoder
 
-            return MiniLM(cache)
+            return encoder.Encoder(encoder.KINDS[name], cache)
         case "sentence-transformers", _, model if model:
             from lamina.embedders.sentence import SentenceModel
 

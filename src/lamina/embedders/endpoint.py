@@ -8,7 +8,7 @@ from urllib.parse import SplitResult
 
 import msgspec
 
-from lamina.embedders import sound, unit
+from lamina.embedders import VectorsOnly, sound, unit
 from lamina.errors import EmbedderFailed
 from lamina.home.http_client import Service
 from lamina.text.words import shown
@@ -36,7 +36,7 @@ class Answer(msgspec.Struct):
     data: list[Item]
 
 
-class Endpoint:
+class Endpoint(VectorsOnly):
     """A model behind an address. Each request has `timeout` seconds from beginning to end."""
 
     def __init__(self, endpoint: str, model: str, key: str | None, timeout: float) -> None:

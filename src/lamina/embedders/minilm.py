@@ -1,111 +1,26 @@
-"""Run the sentence model all-MiniLM-L6-v2 on the CPU, and build its ONNX file.
-
-It is slower than word vectors, and knows the order of words.
-"""
+"""Build the ONNX file of the sentence model all-MiniLM-L6-v2 from its weights."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lamina.embedders import required, unit
-from lamina.errors import EmbedderFailed
+from lamina.embedders import required
+from lamina.embedders.encoder import MAX_TOKENS
 from lamina.home import extras
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-FOLDER = "minilm"
-MODEL = "model.onnx"
-TOKENIZER = "tokenizer.json"
-PULL = "`lamina model pull minilm` fetches it"
-DIMENSIONS = 384
 HEADS = 12
-# The model was made for texts up to here; what is behind it is not looked at. Tokens of so many
-# characters are rare.
-MAX_TOKENS = 256
-MAX_CHARACTERS = 16_384
-MARKS = 2  # every text begins and ends with a token that is not its own
 EPSILON = 1e-12
-# Its errors are raised as well as printed, and it warns about graphics cards that nobody asked for.
-QUIET = 4
 # Fixed, so that a new onnx makes files that an older onnxruntime can read.
 OPSET, IR_VERSION = 20, 10
 
 
-class MiniLM:
-    """The model that `models.pull` has put into the cache."""
-
-    name = "minilm-384"
-
-    def __init__(self, cache: Path, *, dimensions: int = DIMENSIONS, threads: int = 1) -> None:
-        self.folder = cache / FOLDER
-        self.dimensions = dimensions
-        self.threads = threads
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        import numpy as np
-
-        rows = np.zeros((len(texts), self.dimensions), np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            tokens = self._tokenizer.encode(text[:MAX_CHARACTERS]).ids
-            if len(tokens) > MARKS:
-                row[:] = self._vector(np.array([tokens], np.int64))
-        return unit(rows)
-
-    def _vector(self, tokens: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Embed one text at a time, for the same bits whatever else is in the batch.
-
-        Batches of equal length would not give them, and are only a tenth faster.
-        """
-        session = self._session
-        try:
-            vector: NDArray[np.float32] = session.run(None, {"tokens": tokens})[0][0]
-        except Exception as error:  # its exceptions have no common name
-            raise self._broken(MODEL, error) from error
-        if vector.shape != (self.dimensions,):
-            raise self._broken(MODEL, f"it has {vector.shape} dimensions, not {self.dimensions}")
-        return vector
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        tokenizers, path = required("tokenizers", "`pip install tokenizers`"), self._file(TOKENIZER)
-        try:
-            tokenizer = tokenizers.Tokenizer.from_file(str(path))
-        except Exception as error:  # that is what it raises
-            raise self._broken(TOKENIZER, error) from error
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(MAX_TOKENS)
-        return tokenizer
-
-    @cached_property
-    def _session(self) -> Any:
-        runtime, path = required("onnxruntime", extras.remedy("minilm")), self._file(MODEL)
-        runtime.set_default_logger_severity(QUIET)
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = self.threads
-        options.inter_op_num_threads = 1
-        options.log_severity_level = QUIET
-        try:
-            return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # its exceptions have no common name
-            raise self._broken(MODEL, error) from error
-
-    def _file(self, name: str) -> Path:
-        if not (path := self.folder / name).is_file():
-            raise EmbedderFailed(f"the model minilm is not in {self.folder.parent}; {PULL}")
-        return path
-
-    def _broken(self, name: str, error: object) -> EmbedderFailed:
-        problem = f"{str(error)[:200]}; {PULL} again"
-        return EmbedderFailed(f"{self.folder / name} cannot be used: {problem}")
-
-
 def build(tensors: Mapping[str, NDArray[np.float32]], heads: int) -> bytes:
-    """Build the ONNX file: BERT of these weights, and the mean over the tokens of a text."""
+    """Build the ONNX file: BERT of these weights, up to the states of the tokens of a text."""
     graph = _Graph()
     hidden = _embedding(graph, tensors)
     layer = 0
@@ -114,7 +29,7 @@ def build(tensors: Mapping[str, NDArray[np.float32]], heads: int) -> bytes:
         hidden = _attention(graph, weights, heads, hidden)
         hidden = _feed_forward(graph, weights, hidden)
         layer += 1
-    graph.node("ReduceMean", hidden, graph.integers(1), keepdims=0, output="vector")
+    graph.node("Identity", hidden, output="states")
     return graph.file()
 
 
@@ -182,9 +97,9 @@ class _Graph:
     def file(self) -> bytes:
         helper, types = self.onnx.helper, self.onnx.TensorProto
         tokens = helper.make_tensor_value_info("tokens", types.INT64, ["texts", "length"])
-        vector = helper.make_tensor_value_info("vector", types.FLOAT, ["texts", None])
+        states = helper.make_tensor_value_info("states", types.FLOAT, ["texts", "length", None])
         constants = list(self.constants.values())
-        graph = helper.make_graph(self.nodes, FOLDER, [tokens], [vector], constants)
+        graph = helper.make_graph(self.nodes, "minilm", [tokens], [states], constants)
         opset = helper.make_opsetid("", OPSET)
         model = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
         content: bytes = model.SerializeToString()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from lamina.embedders import required, sound, unit
+from lamina.embedders import VectorsOnly, required, sound, unit
 from lamina.errors import EmbedderFailed
 from lamina.text.words import one_line
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class SentenceModel:
+class SentenceModel(VectorsOnly):
     """A model by its name on the hub, or by the path of its folder. It is never downloaded."""
 
     def __init__(self, model: str) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lamina.embedders import unit
+from lamina.embedders import Scale, VectorsOnly, unit
 from lamina.errors import EmbedderFailed
 
 if TYPE_CHECKING:
@@ -50,11 +50,12 @@ class Tokens(msgspec.Struct, frozen=True):
     model: Model
 
 
-class WordLlama:
+class WordLlama(VectorsOnly):
     """The vectors that the package `wordllama` carries."""
 
     name = "wordllama-256"
     dimensions = DIMENSIONS
+    scale = Scale(0.0, 0.1)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return unit(means(self._matrix, [self.tokens(text) for text in texts]))

@@ -143,10 +143,11 @@ SETTINGS = (
     Setting(
         "recall.embedders",
         ("wordllama",),
-        "what makes vectors of texts: none, wordllama, minilm, sentence-transformers:MODEL,"
-        " openai:MODEL; two are fused",
-        pattern="none|wordllama|minilm|(sentence-transformers|openai):\\S{1,200}",
-        otherwise="neither none, wordllama, minilm, sentence-transformers:MODEL nor openai:MODEL",
+        "what makes vectors of texts: none, wordllama, minilm, e5, bge-zh,"
+        " sentence-transformers:MODEL, openai:MODEL; two are fused",
+        pattern="none|wordllama|minilm|e5|bge-zh|(sentence-transformers|openai):\\S{1,200}",
+        otherwise="neither none, wordllama, minilm, e5, bge-zh, sentence-transformers:MODEL"
+        " nor openai:MODEL",
     ),
     Setting(
         "recall.endpoint",
@@ -167,6 +168,12 @@ SETTINGS = (
         "store",
         "where a search takes its candidates from: the store itself, or a mirror that is on",
         ("store", "chroma", "weaviate"),
+    ),
+    Setting(
+        "recall.wait_ms",
+        2000,
+        "how long a search waits for a sentence model; then it goes on without that model",
+        bounds=(0, 600_000),
     ),
     Setting(
         "review.expire_days",

@@ -88,7 +88,8 @@ class Duplicates:
     def _among_lasting(self, entry: Entry, vector: Vectors) -> str | None:
         size = self._look.catalogue.size
         rows = np.flatnonzero(self._lasting & (self._look.catalogue["user"] == mark(entry.user)))
-        distances = self._codes.distances(vector.astype(np.float32), size)[rows]
+        centred = self._space.centred(vector).astype(np.float32)
+        distances = self._codes.distances(centred, size)[rows]
         nearest = np.sort(rows[np.argsort(distances, kind="stable")[:NEAREST]])
         vectors, has_vector = self._vectors(nearest)
         cosines = np.where(has_vector, (vectors * vector).sum(axis=1), -1.0)

@@ -15,11 +15,12 @@ from lamina.embedders import Embedder, create
 from lamina.errors import EmbedderFailed
 from lamina.home.settings import Settings
 from lamina.model.record import Entry, Hits, Record
-from lamina.search import exact, hybrid, keyword, overlap, semantic
+from lamina.search import exact, hybrid, is_quick, keyword, overlap, semantic
 from lamina.search.duplicates import Duplicates
 from lamina.search.indexing import Indexer, Progress
 from lamina.search.mirror import MirrorSearch
 from lamina.search.mirror_request import SearchableMirror
+from lamina.search.patience import Patient
 from lamina.search.request import Request
 from lamina.search.worker import Worker
 from lamina.store.core.store import Store
@@ -87,8 +88,12 @@ class SearchEngine:
             raise EmbedderFailed("there is no embedder (recall.embedders = none)")
         self.index()
         with self._store.index.snapshot() as look:
-            space = look.space(self.embedders[0].name)
-            return Duplicates(look, space, least).find(entries) if space is not None else {}
+            embedder = self.embedders[0]
+            space = look.space(embedder.name)
+            if space is None:
+                return {}
+            cosine = least if embedder.scale is None else embedder.scale.cosine(least)
+            return Duplicates(look, space, cosine).find(entries)
 
     def listed(self, chosen: Filter, limit: int) -> list[Record]:
         """List the newest records that a filter lets through, by the catalogue in memory."""
@@ -123,8 +128,16 @@ class SearchEngine:
                 case "overlap":
                     return overlap.rank(request, overlap.RECENCY_BIAS if bias is None else bias)
                 case "semantic":
-                    return semantic.rank(request, self.embedders, boosts=boosts)
-            return hybrid.rank(request, self.embedders, boosts=boosts)
+                    return semantic.rank(request, self._patient(), boosts=boosts)
+            return hybrid.rank(request, self._patient(), boosts=boosts)
+
+    def _patient(self) -> tuple[Embedder, ...]:
+        """Return the embedders for one search, which waits only so long for a sentence model."""
+        seconds = self._settings["recall.wait_ms"] / 1000
+        return tuple(
+            embedder if is_quick([embedder.name]) else Patient(embedder, seconds)
+            for embedder in self.embedders
+        )
 
     @contextmanager
     def _snapshot(

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.embedders import Embedder
+from lamina.embedders import Embedder, Scale
 from lamina.embedders.wordllama import WordLlama
 from lamina.model.record import Hits
-from lamina.search import bm25, content, echoes, hits, prompt, renewal, segments, trust
+from lamina.search import bm25, content, echoes, hits, late, prompt, renewal, segments, trust
 from lamina.search.answerable import Crowd, Evidence
 from lamina.search.question import Question
 from lamina.search.request import MICROS_PER_DAY, Column, Request
@@ -26,13 +27,12 @@ from lamina.text import cues
 from lamina.text.words import terms
 
 WORDS, MEANING, MODEL = 0.40, 0.30, 0.30
-WHO, ROLE, TIME, SESSION = 0.20, -0.40, 0.40, 0.10
-ANSWER, ASKS, ECHO, LENGTH = 0.10, -0.08, -0.30, 0.20
-RECENCY, IMPORTANCE = 0.02, 0.05
+WHO, ROLE, TIME = 0.20, -0.40, 0.40
+ECHO, RECENCY, IMPORTANCE = -0.30, 0.02, 0.05
 CANDIDATES, GLANCE = 200, 100
+LATE_FOR = 30  # the best by all other parts
 OWN = 50  # candidates that are not from outside, however many others fit better
 NEAR_MEANING = 0.45  # the weight of the meaning of the turn before or after
-NEAR_MODEL = 0.50
 SECOND = (
     0.5  # for a speaker who is named second: "what did Jon say about Gina" asks for Jon's words
 )
@@ -47,6 +47,51 @@ BACKGROUND_OF, ORDINARY, OTHERS = WordLlama.name, 0.35, 0.35
 NOTHING = -1.0  # the confidence where there is no candidate
 
 Views = Sequence[Similarity]
+
+
+class Weights(msgspec.Struct, frozen=True):
+    """What the parts of a score count, by their names; `near` is the model's for neighbours."""
+
+    words: float
+    meaning: float
+    who: float
+    time: float
+    session: float
+    role: float
+    answer: float
+    asks: float
+    length: float
+    model: float = 0.0
+    near: float = 0.0
+    late: float = 0.0
+
+
+# Word vectors alone, and beside a sentence model (docs/decisions/0040).
+ALONE = Weights(
+    words=WORDS,
+    meaning=MEANING,
+    who=WHO,
+    time=TIME,
+    session=0.10,
+    role=ROLE,
+    answer=0.10,
+    asks=-0.08,
+    length=0.20,
+)
+BESIDE_MODEL = Weights(
+    words=0.30,
+    meaning=0.30,
+    who=0.30,
+    time=0.70,
+    session=0.35,
+    role=-0.50,
+    answer=0.25,
+    asks=-0.08,
+    length=0.0,
+    model=0.05,
+    near=0.02,
+    late=0.14,
+)
 
 
 def rank(request: Request, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
@@ -181,6 +226,7 @@ class Likeness:
     """
 
     def __init__(self, request: Request, view: Similarity, rows: Rows) -> None:
+        self.view = view
         catalogue = request.look.catalogue
         sides = [
             np.where(request.allowed[near[rows]], near[rows], 0)
@@ -192,19 +238,20 @@ class Likeness:
             cosine * bm25.passing(speakers[side], speakers[rows])
             for cosine, side in zip(near, sides, strict=True)
         )
-        self.sides = sum(((side > 0).astype(np.float64) for side in sides), np.zeros(len(rows)))
+
+    @property
+    def is_of_words(self) -> bool:
+        return self.view.name == WordLlama.name
 
     def best(self) -> Column:
         """Take a row's own cosine, or some of the better neighbour's."""
         return _share(np.maximum(self.own, NEAR_MEANING * np.maximum(self.before, self.after)))
 
-    def mean(self) -> Column:
-        """Take the mean of a row's own cosine and half of each neighbour's.
-
-        A sentence model knows less of what went before.
-        """
-        near = NEAR_MODEL * (self.before + self.after)
-        return _share((self.own + near) / (1 + NEAR_MODEL * self.sides))
+    def above_chance(self, weights: Weights) -> Column:
+        """Tell how far a row and its better neighbour are above what chance reaches."""
+        near = np.maximum(self.before, self.after)
+        steps = self.view.scale.steps
+        return steps * (weights.model * self.own + weights.near * near)
 
 
 def _share(cosine: Column) -> Column:
@@ -263,33 +310,50 @@ def _parts(found: Candidates) -> dict[str, Column]:
     catalogue = request.look.catalogue
     signs = catalogue["signs"][rows]
     matched = words.score[rows].astype(np.float64)
+    models = [likeness for likeness in likenesses if not likeness.is_of_words]
+    weights = BESIDE_MODEL if models else ALONE
     parts: dict[str, Column] = {
-        "words": WORDS * matched / max(float(words.score.max()), LEAST_SCORE)
+        "words": weights.words * matched / max(float(words.score.max()), LEAST_SCORE)
     }
-    if likenesses:
-        parts["meaning"] = MEANING * likenesses[0].best()
-    if len(likenesses) > 1:
-        parts["model"] = MODEL * likenesses[1].mean()
+    for likeness in likenesses:
+        if likeness.is_of_words:
+            parts["meaning"] = weights.meaning * likeness.best()
+    if models:
+        above = [likeness.above_chance(weights) for likeness in models]
+        parts["model"] = sum(above, np.zeros(len(rows))) / len(models)
     if question.names:
-        parts["who"] = WHO * found.who
+        parts["who"] = weights.who * found.who
     if time is not None:
-        parts["time"] = TIME * time[rows]
+        parts["time"] = weights.time * time[rows]
     fit = parts["words"] + parts.get("meaning", 0.0)
-    parts["session"] = SESSION * _best_of_session(catalogue["session"][rows], fit)
-    parts["role"] = ROLE * _shows(signs, question.wrong_role)
+    parts["session"] = weights.session * _best_of_session(catalogue["session"][rows], fit)
+    parts["role"] = weights.role * _shows(signs, question.wrong_role)
     if question.wanted:
-        parts["answer"] = ANSWER * _shows(signs, question.wanted)
-    parts["asks"] = ASKS * _shows(signs, cues.ASKS)
+        parts["answer"] = weights.answer * _shows(signs, question.wanted)
+    parts["asks"] = weights.asks * _shows(signs, cues.ASKS)
     # Echoes have their place among the parts here, and are found when all others are known.
     parts["echo"] = np.zeros(len(rows))
     length = np.log1p(catalogue["length"][rows]) / np.log1p(FULL_LENGTH)
-    parts["length"] = LENGTH * np.minimum(1, length)
+    parts["length"] = weights.length * np.minimum(1, length)
     parts["recency"] = RECENCY / (1 + request.age(rows, "occurred", MICROS_PER_DAY))
     parts["importance"] = IMPORTANCE * catalogue["importance"][rows]
     parts["trust"] = trust.part(request, rows)
+    for view in found.views:
+        if view.matches is not None:
+            score = _total(parts, rows)
+            parts["late"] = weights.late * _late(request, view, view.matches, rows, score)
     score = _total(parts, rows)
     parts["echo"] = ECHO * echoes.of(request, question, words, rows, score, -ECHO)
     return parts
+
+
+def _late(request: Request, view: Similarity, scale: Scale, rows: Rows, score: Column) -> Column:
+    """Tell how far the matches of tokens are above chance, for the best rows by all else."""
+    best = np.sort(np.argsort(-score, kind="stable")[:LATE_FOR])
+    above = (late.matches(request, view, rows[best]) - scale.base) / scale.spread
+    part = np.zeros(len(rows))
+    part[best] = np.maximum(0.0, above)
+    return part
 
 
 def _best_of_session(sessions: NDArray[np.uint64], score: Column) -> Column:

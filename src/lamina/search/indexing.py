@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.embedders import Embedder
+from lamina.embedders import Embedder, Passages
 from lamina.errors import EmbedderFailed
 from lamina.search import is_quick
 from lamina.store.core.store import Store
@@ -49,8 +49,9 @@ class Indexer:
         batch = writing.waiting(self._database, embedder.name, size)
         if not batch.records:
             return False
-        embedded = vectors(embedder, [content for _, content in batch.records])
-        writing.embedded(self._database, batch, embedded)
+        read = passages(embedder, [content for _, content in batch.records])
+        vectors = read.vectors.astype(np.float16)
+        writing.embedded(self._database, batch, vectors, read.tokens, mean(embedder))
         return True
 
     def run(self, step: Callable[[], bool], progress: Progress | None = None) -> int:
@@ -71,14 +72,24 @@ class Indexer:
 
 
 def vectors(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float16]:
-    """Embed a batch. A text that the embedder refuses gets zeros, and does not hold up others."""
+    """Embed a batch of passages, in half precision."""
+    return passages(embedder, texts).vectors.astype(np.float16)
+
+
+def mean(embedder: Embedder) -> bytes | None:
+    """Return the mean of an embedder's vectors as it is stored, if it has one."""
+    means = embedder.means
+    return None if means is None else means.passage.astype(np.float16).tobytes()
+
+
+def passages(embedder: Embedder, texts: Sequence[str]) -> Passages:
+    """Read a batch. A text that the embedder refuses gets zeros, and does not hold up others."""
     try:
-        embedded = embedder.embed(texts)
+        return embedder.read(texts)
     except EmbedderFailed as error:
         if not error.details.get("refused"):  # it may work again later
             raise
-        embedded = np.stack([_vector_or_zeros(embedder, text) for text in texts])
-    return embedded.astype(np.float16)
+        return Passages(np.stack([_vector_or_zeros(embedder, text) for text in texts]))
 
 
 def _vector_or_zeros(embedder: Embedder, text: str) -> NDArray[np.float32]:

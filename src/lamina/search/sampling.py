@@ -16,7 +16,7 @@ from lamina.model.record import State
 from lamina.search import bm25, prompt, segments
 from lamina.search.question import Question
 from lamina.search.request import MICROS_PER_DAY, Request
-from lamina.search.similarity import question_vector
+from lamina.search.similarity import embedded_question
 from lamina.store.core.store import Store
 from lamina.store.index.sample import Sample, is_served, opened
 from lamina.store.tables.records import Filter
@@ -79,9 +79,9 @@ def _add(look: Sample, request: Request, embedders: Sequence[Embedder], *, boost
     for span in Question(request, boosts=boosts).spans:
         look.add_days(span.since, span.until, int(MICROS_PER_DAY))
     # Who speaks is known now, and so what the question is without the names of speakers.
-    asked = Request(look, request.query, request.chosen, request.now, request.limit)
-    question = Question(asked, boosts=boosts)
-    words = bm25.counted(asked, question.words)
+    named = Request(look, request.query, request.chosen, request.now, request.limit)
+    question = Question(named, boosts=boosts)
+    words = bm25.counted(named, question.words)
     speakers = look.speakers(question.names)
     if speakers:
         look.add_words([(word, words.rarity(word)) for word in words.numbers], number, speakers)
@@ -90,9 +90,10 @@ def _add(look: Sample, request: Request, embedders: Sequence[Embedder], *, boost
         if space is None:
             continue
         try:
-            vector = question_vector(embedder, question.bare, words, question.beside)
+            asked = embedded_question(embedder, question.bare, words, question.beside)
         except EmbedderFailed:
             continue  # the ranker says so
+        vector = asked.vector
         if vector.any() and len(vector) == space.dimensions:
             look.add_near(space, vector, number)
             if speakers:

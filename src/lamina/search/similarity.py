@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.embedders import Embedder
+from lamina.embedders import Asked, Embedder, Scale
 from lamina.embedders.wordllama import WordLlama
 from lamina.errors import EmbedderFailed
+from lamina.search import indexing
 from lamina.search.bm25 import Matches
 from lamina.search.question import Beside
 from lamina.search.request import Column, Request
@@ -23,6 +24,10 @@ from lamina.text.words import STOP_WORDS, terms
 AT_ONCE = {"wordllama-256": 4096}
 AT_ONCE_OTHERS = 16
 NOWHERE = 0  # the number of a space that is not in the store yet
+# What the cosines of a model mean is learned from so many memories, if there are enough.
+SAMPLE, ENOUGH = 256, 16
+LEAST_SPREAD = 0.005
+UNSCALED = Scale(0.0, 0.1)
 SPOKEN = re.compile(r"\w+(?:'\w+)?")
 STOP_WEIGHT = 1.0
 
@@ -30,14 +35,25 @@ STOP_WEIGHT = 1.0
 class Similarity:
     """A question in one embedder's space."""
 
-    def __init__(self, request: Request, space: Space, vector: NDArray[np.float32]) -> None:
+    def __init__(
+        self,
+        request: Request,
+        space: Space,
+        asked: Asked,
+        embedder: Embedder,
+    ) -> None:
         look = request.look
         self._request = request
         self._look = look
-        self._space = space
-        self._vector = vector
+        self.space = space
+        self._vector = vector = asked.vector
+        self.tokens = asked.tokens  # of the question, if the model tells them apart
+        self.matches = embedder.matches
         size, picked, codes = look.catalogue.size, request.picked, look.codes(space)
-        distances = codes.distances(vector, size, picked)
+        # Questions have something else in common than what they are asked of.
+        means = embedder.means
+        centred = vector if means is None else vector - means.question
+        distances = codes.distances(centred, size, picked)
         self.known: Mask = codes.known[:size]
         visible, known = request.allowed[picked], self.known[picked]
         missing = (visible & ~known)[: request.picked_up_to(look.last_seen(space))]
@@ -47,11 +63,12 @@ class Similarity:
         cosines = np.cos(turns).astype(np.float32)
         self.estimate: NDArray[np.float32] = np.zeros(size, np.float32)
         self.estimate[picked] = np.where(known & visible, cosines[distances], 0)
+        self.scale = self._learned() if embedder.scale is None else embedder.scale
 
     @property
     def name(self) -> str:
         """The name of the embedder."""
-        return self._space.name
+        return self.space.name
 
     @property
     def vector(self) -> list[float]:
@@ -59,18 +76,35 @@ class Similarity:
         return [float(value) for value in self._vector]
 
     def exact(self, *several: Rows) -> list[Column]:
-        """Compute the cosines of several columns of rows; 0 for a row without a vector."""
+        """Compute the likeness of several columns of rows; 0 for a row without a vector."""
         wanted, places = np.unique(np.concatenate(several), return_inverse=True)
-        vectors, has_vector = self._look.exact(self._space, wanted)
+        cosines, has_vector = self._cosines(wanted)
         self._note_damage(bool((self.known[wanted] & ~has_vector).any()))
+        likeness = self.scale.likeness(cosines) * has_vector
+        return np.split(likeness[places], np.cumsum([len(rows) for rows in several])[:-1])
+
+    def _cosines(self, wanted: Rows) -> tuple[Column, Mask]:
+        vectors, has_vector = self._look.exact(self.space, wanted)
         # Row by row, so that none depends on the others: a product of matrices may add up in
         # another order.
         cosines: Column = np.vecdot(vectors.astype(np.float64), self._vector.astype(np.float64))
-        return np.split(cosines[places], np.cumsum([len(rows) for rows in several])[:-1])
+        return cosines, has_vector
+
+    def _learned(self) -> Scale:
+        """Learn from visible memories, evenly picked, what the cosines of this model mean."""
+        rows = self._request.rows
+        rows = rows[self.known[rows]]
+        if len(rows) < ENOUGH:
+            return UNSCALED
+        cosines, has_vector = self._cosines(np.unique(rows[:: -(-len(rows) // SAMPLE)]))
+        cosines = cosines[has_vector]
+        if len(cosines) < ENOUGH:
+            return UNSCALED
+        return Scale(round(float(cosines.mean()), 6), max(float(cosines.std()), LEAST_SPREAD))
 
     def _note_damage(self, is_damaged: bool) -> None:
         problem = "vectors of memories are missing or damaged; run `lamina reindex`"
-        note = f"{self._space.name}: {problem}"
+        note = f"{self.space.name}: {problem}"
         if is_damaged and note not in self._request.notes:
             self._request.notes.append(note)
 
@@ -84,39 +118,38 @@ def similarity(
 ) -> Similarity | None:
     """Place the question in an embedder's space; None, with a note, when the embedder fails."""
     try:
-        vector = (
-            question_vector(embedder, question, words, beside).astype(np.float16).astype(np.float32)
-        )
-        if not vector.any():
+        asked = embedded_question(embedder, question, words, beside)
+        asked = asked._replace(vector=asked.vector.astype(np.float16).astype(np.float32))
+        if not asked.vector.any():
             return None
+        mean = indexing.mean(embedder)
         space = request.look.space(embedder.name)
-        if space is None or space.dimensions != len(vector):
-            space = Space(NOWHERE, embedder.name, len(vector), 0)
+        if space is None or (space.dimensions, space.mean) != (len(asked.vector), mean):
+            space = Space(NOWHERE, embedder.name, len(asked.vector), 0, mean)
         _catch_up(request, space, embedder)
     except EmbedderFailed as error:
         request.notes.append(f"{embedder.name}: {error.message}; searched without it")
         return None
-    return Similarity(request, space, vector)
+    return Similarity(request, space, asked, embedder)
 
 
-def question_vector(
+def embedded_question(
     embedder: Embedder, question: str, words: Matches | None, beside: Sequence[Beside]
-) -> NDArray[np.float32]:
+) -> Asked:
     """Embed the question.
 
     Where a vector is made of words alone, each counts by how rare it is in this store; so do those
     beside the question, by their share.
     """
     if words is None or not isinstance(embedder, WordLlama):
-        vector: NDArray[np.float32] = embedder.embed([question])[0]
-        return vector
+        return embedder.ask(question)
     spoken = SPOKEN.findall(question)
     weights = [_weight(word, words) for word in spoken]
     for text, share in beside:
         more = SPOKEN.findall(text)
         spoken += more
         weights += [share * _weight(word, words) for word in more]
-    return embedder.embed_words(spoken, weights)
+    return Asked(embedder.embed_words(spoken, weights))
 
 
 def _weight(word: str, words: Matches) -> float:
@@ -138,10 +171,8 @@ def _catch_up(request: Request, space: Space, embedder: Embedder) -> None:
     missing = look.catalogue.size - first
     if 0 < missing <= AT_ONCE.get(embedder.name, AT_ONCE_OTHERS):
         batch = look.texts(first)
-        if batch:
-            vectors = embedder.embed([content for _, content in batch]).astype(np.float16)
-            look.keep(space, [row for row, _ in batch], vectors)
-        missing = 0  # rows whose records have left need no vector
+        if not batch or _embed(request, space, embedder, batch):
+            missing = 0  # rows whose records have left need no vector
     if missing <= 0:
         return
     # Only visible records are counted: others' are not this caller's concern.
@@ -149,3 +180,18 @@ def _catch_up(request: Request, space: Space, embedder: Embedder) -> None:
     if hidden:
         problem = f"{hidden:,} memories have no vector yet; run `lamina index`"
         request.notes.append(f"{embedder.name}: {problem}")
+
+
+def _embed(
+    request: Request, space: Space, embedder: Embedder, batch: Sequence[tuple[int, str]]
+) -> bool:
+    """Embed some records for this process alone; False when a search cannot wait for that."""
+    try:
+        read = embedder.read([content for _, content in batch])
+    except EmbedderFailed as error:
+        if not error.details.get("slow"):
+            raise
+        return False
+    numbers = [number for number, _ in batch]
+    request.look.keep(space, numbers, read.vectors.astype(np.float16), read.tokens)
+    return True

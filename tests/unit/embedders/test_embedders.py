@@ -88,7 +88,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("spec", "name"),
     [
         ("wordllama", "wordllama-256"),
-        ("minilm", "minilm-384"),
+        ("minilm", "all-minilm-l6-v2-384"),
         ("sentence-transformers:a/b", "sentence-transformers:a/b"),
         ("openai:nomic-embed-text:v1", "openai:http://localhost:1/v1:nomic-embed-text:v1"),
     ],
@@ -113,7 +113,7 @@ def test_unknown_embedders_are_refused(spec: str) -> None:
     """The message names the value and lists what is known."""
     with pytest.raises(
         InvalidInput,
-        match=r"is not one of none, wordllama, minilm, sentence-transformers:<model>, openai",
+        match=r"is not one of none, wordllama, minilm, e5, bge-zh, sentence-transformers:<model>, openai",
     ):
         create(spec)
 

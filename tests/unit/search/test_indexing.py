@@ -54,13 +54,13 @@ def test_every_record_has_one_vector(desk: Desk, mem: Memory) -> None:
 def test_it_takes_turns_with_the_thread(mem: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """B1: `index` does each step while the thread behind the writers does none, so that no text is
     embedded twice."""
-    made, held = indexing.vectors, []
+    made, held = indexing.passages, []
 
     def watched(embedder: Embedder, texts: Sequence[str]) -> Any:
         held.extend([mem._scope.recall.worker.busy.locked()] * len(texts))
         return made(embedder, texts)
 
-    monkeypatch.setattr(indexing, "vectors", watched)
+    monkeypatch.setattr(indexing, "passages", watched)
     mem.remember_many(spoken(3 * BLOCK))
     mem.index()
     assert held == [True] * 3 * BLOCK

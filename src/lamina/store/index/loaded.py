@@ -22,6 +22,7 @@ class LoadedIndex(ABC):
         self.codes: dict[str, SignBits] = {}  # by the name of the space
         # Vectors that are not stored yet, by the name of the space and the row.
         self.fresh: dict[str, dict[int, Vectors]] = {}
+        self.fresh_tokens: dict[str, dict[int, bytes]] = {}
 
     @property
     def footprint(self) -> int:
@@ -51,18 +52,20 @@ class LoadedIndex(ABC):
         codes = self.codes.get(space.name)
         if codes is None or not codes.are_of(space):
             codes = self.codes[space.name] = self._new_bits(space)
-            self.fresh[space.name] = {}
+            self.fresh[space.name], self.fresh_tokens[space.name] = {}, {}
         codes.refresh(connection, space)
-        fresh = self.fresh[space.name]
+        fresh, tokens = self.fresh[space.name], self.fresh_tokens[space.name]
         last = self.catalogue.last_row(space.seen)
         for row in [row for row in fresh if row <= last]:
             del fresh[row]
+            tokens.pop(row, None)
         return codes
 
     def forget_vectors(self) -> None:
         """Forget all vectors, because rows are of other records now."""
         self.codes.clear()
         self.fresh.clear()
+        self.fresh_tokens.clear()
 
     def _new_bits(self, space: Space) -> SignBits:
         return SignBits(space.dimensions)

@@ -200,7 +200,7 @@ class ScopedBits(SignBits):
         if len(found):
             order = np.argsort(found)
             places = self._scope.rows_of(found[order])
-            self.put(places, vectors.bits_of(stored[order]))
+            self.put(places, vectors.bits_of(space.centred(stored[order])))
             self.kept.put(places, stored[order])
 
 

@@ -195,10 +195,19 @@ class Snapshot:
         """Get the bits of a space's vectors, with those of this process that are not stored yet."""
         return self._loaded.bits(self._connection, space)
 
-    def keep(self, space: Space, rows: Sequence[int], embedded: Vectors) -> None:
+    def keep(
+        self,
+        space: Space,
+        rows: Sequence[int],
+        embedded: Vectors,
+        tokens: Sequence[bytes] | None = None,
+    ) -> None:
         """Take in vectors that this process has made and that are not stored yet."""
-        self._loaded.codes[space.name].put(np.array(rows), vectors.bits_of(embedded))
+        bits = vectors.bits_of(space.centred(embedded))
+        self._loaded.codes[space.name].put(np.array(rows), bits)
         self._loaded.fresh[space.name].update(zip(rows, embedded, strict=True))
+        if tokens is not None:
+            self._loaded.fresh_tokens[space.name].update(zip(rows, tokens, strict=True))
 
     def fresh(self, space: Space) -> dict[int, Vectors]:
         """Get the vectors by row that this process has made and that are not stored yet."""
@@ -226,6 +235,18 @@ class Snapshot:
                 if row in fresh:
                     exact[position], has[position] = fresh[row], True
         return exact, has
+
+    def tokens(self, space: Space, wanted: Rows) -> dict[int, bytes]:
+        """Get the codes of the tokens of some rows; a row without any is left out."""
+        numbers = self.catalogue.numbers_of(wanted).tolist()
+        stored = vectors.codes_of_tokens(self._connection, space, numbers)
+        fresh, own = self._loaded.fresh_tokens[space.name], wanted.tolist()
+        known = {
+            row: stored[number]
+            for row, number in zip(own, numbers, strict=True)
+            if number in stored
+        }
+        return known | {row: fresh[row] for row in own if row in fresh}
 
     def records(self, wanted_rows: Sequence[int], wanted: Filter) -> dict[int, Record]:
         """Read the records of some rows that a filter lets through, as the table itself says."""

@@ -54,21 +54,31 @@ def backlog(database: Database, names: Sequence[str]) -> int:
         return sum(int(connection.execute(query, (seen.get(name, 0),)).get or 0) for name in names)
 
 
-def embedded(database: Database, batch: Batch, computed: Vectors) -> bool:
-    """Store the vectors of a batch. False when another process was faster, or history changed."""
+def embedded(
+    database: Database,
+    batch: Batch,
+    computed: Vectors,
+    tokens: Sequence[bytes] | None = None,
+    mean: bytes | None = None,
+) -> bool:
+    """Store the vectors of a batch, and the codes of its tokens.
+
+    False when another process was faster, or history changed.
+    """
     with database.atomic() as transaction:
         connection = transaction.cursor.connection
         query = "SELECT hash FROM events WHERE seq = ?"
         if connection.execute(query, (batch.event,)).get != batch.hash:
             return False
-        space = vectors.add_space(connection, batch.space, computed.shape[1])
+        space = vectors.add_space(connection, batch.space, computed.shape[1], mean)
         if space.seen != batch.seen:
             return False
         numbers = [number for number, _ in batch.records]
         existing = _existing(connection, numbers)  # some may have left meanwhile
         kept = [position for position, number in enumerate(numbers) if number in existing]
         stored = [numbers[position] for position in kept]
-        vectors.put(connection, space, stored, computed[kept], numbers[-1])
+        coded = None if tokens is None else [tokens[position] for position in kept]
+        vectors.put(connection, space, stored, computed[kept], numbers[-1], coded)
     return True
 
 

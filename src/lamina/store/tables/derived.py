@@ -27,7 +27,7 @@ def rebuild(connection: Connection, *, vectors: bool = False) -> None:
     """
     fulltext.rebuild(connection)
     rebuild_turned(connection)
-    for table in ("blocks", "codes", "days", *(("vectors", "spaces") if vectors else ())):
+    for table in ("blocks", "codes", "days", *(("vectors", "tokens", "spaces") if vectors else ())):
         connection.execute(f"DELETE FROM {table}")
     connection.executemany(meta.PUT, [("analyser", str(words.ANALYSER_VERSION)), ("blocks", "0")])
 
@@ -80,8 +80,9 @@ def forget(cursor: Cursor, leaving: Sequence[Row]) -> None:
     numbers = [row[0] for row in leaving]
     fulltext.words(cursor).drop(cursor, numbers)
     for (space,) in rows(cursor.connection, "SELECT number FROM spaces"):
-        delete = "DELETE FROM vectors WHERE space = ? AND record = ?"
-        cursor.executemany(delete, [(space, number) for number in numbers])
+        for table in ("vectors", "tokens"):
+            delete = f"DELETE FROM {table} WHERE space = ? AND record = ?"
+            cursor.executemany(delete, [(space, number) for number in numbers])
     delete = "DELETE FROM days WHERE record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
     cursor.execute(delete, (json.dumps(numbers),))
     forget_turned(cursor, leaving)

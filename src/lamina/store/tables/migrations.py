@@ -64,7 +64,12 @@ def m005_privacy(connection: apsw.Connection) -> None:
     connection.execute(_schema("privacy.sql"))
 
 
-def m006_scopes(connection: apsw.Connection) -> None:
+def m006_tokens(connection: apsw.Connection) -> None:
+    """Add the codes of tokens, and the means of vectors."""
+    connection.execute(_schema("tokens.sql"))
+
+
+def m007_scopes(connection: apsw.Connection) -> None:
     """Add the index by which a user's records are found, and what has changed among them."""
     connection.execute("CREATE INDEX records_of_users ON records (user, event)")
 
@@ -75,7 +80,8 @@ STEPS: tuple[Step, ...] = (
     m003_lifecycle,
     m004_review,
     m005_privacy,
-    m006_scopes,
+    m006_tokens,
+    m007_scopes,
 )
 
 

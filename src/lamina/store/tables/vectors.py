@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,7 +18,11 @@ WORD = 64  # bits that are compared at a time
 STEP = 32768  # rows of a scan that fit into the processor's cache
 ALL = slice(None)
 KEPT = 16384  # exact vectors of a space that a process keeps, at most
-SELECT_SPACE = "SELECT number, name, dimensions, seen FROM spaces"
+SELECT_SPACE = "SELECT number, name, dimensions, seen, mean FROM spaces"
+PUT = (
+    "INSERT INTO {0} (space, record, {1}) VALUES (?, ?, ?)"
+    " ON CONFLICT (space, record) DO UPDATE SET {1} = excluded.{1}"
+)
 
 Vectors = NDArray[np.float16]
 Numbers = NDArray[np.int64]
@@ -25,12 +30,20 @@ Bits = NDArray[np.uint64]
 
 
 class Space(msgspec.Struct, frozen=True):
-    """The vectors of one embedder, which has seen every record up to number `seen`."""
+    """The vectors of one embedder, which has seen every record up to number `seen`.
+
+    `mean`, in half precision, is taken off a vector before its signs become bits.
+    """
 
     number: int
     name: str
     dimensions: int
     seen: int
+    mean: bytes | None = None
+
+    def centred(self, vectors: NDArray[Any]) -> NDArray[Any]:
+        """Take the mean off some vectors, if there is one."""
+        return vectors if self.mean is None else vectors - np.frombuffer(self.mean, HALF)
 
 
 def find(connection: Connection, name: str) -> Space | None:
@@ -42,40 +55,50 @@ def every(connection: Connection) -> list[Space]:
     return [Space(*row) for row in rows(connection, f"{SELECT_SPACE} ORDER BY number")]
 
 
-def add_space(connection: Connection, name: str, dimensions: int) -> Space:
-    """Find or create the space of that name; replace one with other dimensions."""
+def add_space(
+    connection: Connection, name: str, dimensions: int, mean: bytes | None = None
+) -> Space:
+    """Find or create the space of that name; replace one with other dimensions or another mean."""
     space = find(connection, name)
-    if space is not None and space.dimensions != dimensions:
+    if space is not None and (space.dimensions, space.mean) != (dimensions, mean):
         drop_space(connection, space)
         space = None
     if space is None:
         insert = (
-            "INSERT INTO spaces (number, name, dimensions, seen)"
-            " SELECT coalesce(max(number), 0) + 1, ?, ?, 0 FROM spaces"
+            "INSERT INTO spaces (number, name, dimensions, seen, mean)"
+            " SELECT coalesce(max(number), 0) + 1, ?, ?, 0, ? FROM spaces"
         )
-        connection.execute(insert, (name, dimensions))
+        connection.execute(insert, (name, dimensions, mean))
         space = find(connection, name)
     assert space is not None
     return space
 
 
 def drop_space(connection: Connection, space: Space) -> None:
-    for table in ("codes", "vectors"):
+    for table in ("codes", "vectors", "tokens"):
         connection.execute(f"DELETE FROM {table} WHERE space = ?", (space.number,))
     connection.execute("DELETE FROM spaces WHERE number = ?", (space.number,))
 
 
 def put(
-    connection: Connection, space: Space, numbers: Sequence[int], vectors: Vectors, seen: int
+    connection: Connection,
+    space: Space,
+    numbers: Sequence[int],
+    vectors: Vectors,
+    seen: int,
+    tokens: Sequence[bytes] | None = None,
 ) -> None:
-    """Store the vectors of some records, and that the space has seen all records up to `seen`."""
-    insert = (
-        "INSERT INTO vectors (space, record, vector) VALUES (?, ?, ?)"
-        " ON CONFLICT (space, record) DO UPDATE SET vector = excluded.vector"
-    )
+    """Store the vectors of some records, with the codes of their tokens if there are any.
+
+    From now on the space has seen all records up to `seen`.
+    """
     pairs = zip(numbers, vectors, strict=True)
     stored = [(space.number, number, Half(vector.tobytes())) for number, vector in pairs]
-    connection.executemany(insert, stored)
+    connection.executemany(PUT.format("vectors", "vector"), stored)
+    if tokens is not None:
+        coded = zip(numbers, tokens, strict=True)
+        rows_of_codes = [(space.number, number, codes) for number, codes in coded]
+        connection.executemany(PUT.format("tokens", "codes"), rows_of_codes)
     connection.execute("UPDATE spaces SET seen = ? WHERE number = ?", (seen, space.number))
 
 
@@ -86,6 +109,17 @@ def exact(connection: Connection, space: Space, numbers: Sequence[int]) -> tuple
         " WHERE space = ? AND record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
     )
     return unpacked(rows(connection, query, (space.number, json.dumps(list(numbers)))), space)
+
+
+def codes_of_tokens(
+    connection: Connection, space: Space, numbers: Sequence[int]
+) -> dict[int, bytes]:
+    """Read the codes of the tokens of some records, by their number."""
+    query = (
+        "SELECT record, codes FROM tokens"
+        " WHERE space = ? AND record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+    )
+    return dict(rows(connection, query, (space.number, json.dumps(list(numbers)))))
 
 
 def unpacked(stored: Sequence[tuple[int, bytes]], space: Space) -> tuple[Numbers, Vectors]:
@@ -176,7 +210,7 @@ class SignBits:
         """Take in stored vectors; record `first` becomes row 0."""
         numbers, vectors = unpacked(stored, space)
         if len(numbers):
-            self.put(numbers - first, bits_of(vectors))
+            self.put(numbers - first, bits_of(space.centred(vectors)))
 
     def put(self, numbers: NDArray[np.int64], bits: Bits) -> None:
         self._reserve(int(numbers[-1]) + 1)

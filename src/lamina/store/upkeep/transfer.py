@@ -81,8 +81,9 @@ TOLD = (
 )
 # These change without one: what is there of them may be old already.
 UNTOLD = (
-    Table("spaces", ("number", "name", "dimensions", "seen"), ("number",)),
+    Table("spaces", ("number", "name", "dimensions", "seen", "mean"), ("number",)),
     Table("vectors", ("space", "record", "vector"), ("space", "record")),
+    Table("tokens", ("space", "record", "codes"), ("space", "record")),
     Table("blocks", ("block", "columns"), ("block",)),
     Table("codes", ("space", "block", "bits"), ("space", "block")),
     Table("days", ("since", "until", "record"), ("since", "until", "record")),

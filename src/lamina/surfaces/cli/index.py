@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from lamina.memory.scope import MODELS
@@ -46,17 +48,23 @@ def model_list(invocation: Invocation) -> None:
     output.table(columns, rows, wide="what it is", right=("size",))
 
 
-@command("pull", "lamina model pull minilm", under=model)
+@command("pull", "lamina model pull e5", under=model)
 @click.argument("name")
-def model_pull(invocation: Invocation, name: str) -> None:
+@click.option(
+    "--from",
+    "given",
+    type=click.Path(path_type=Path),
+    help="A file, folder or archive that has the model, instead of a download.",
+)
+def model_pull(invocation: Invocation, name: str, given: Path | None) -> None:
     """Fetch the weights of the model NAME, check them, and make them ready."""
     from lamina.embedders import models
 
     with output.progress("fetching") as advance:
-        path = models.pull(name, invocation.home.path / MODELS, advance)
+        path = models.pull(name, invocation.home.path / MODELS, advance, given)
     if invocation.json:
         output.show_json({"path": str(path)})
         return
     click.echo(f"{name} is in {path}")
-    setting = 'recall.embedders = ["wordllama", "minilm"]'
+    setting = f'recall.embedders = ["wordllama", "{name}"]'
     click.echo(f"use it with {setting} in config.toml, then `lamina index`")

@@ -43,7 +43,7 @@ FOLLOWED = "SELECT pg_last_wal_replay_lsn() >= CAST(? AS pg_lsn)"
 ABSENT = 1.0  # seconds in which nobody looks again for a standby that was not there
 EMPTIED = tuple(
     f"lamina.{name}"
-    for name in ("records", "notes", "words", "tags", "facets", "vectors", "archived", "files")
+    for name in "records notes words tags facets vectors tokens archived files".split()
 )
 
 

@@ -17,11 +17,8 @@ from lamina.text import words
 
 MARK = "Lamina: memories of agents"
 VERSION = len(STEPS)
-FIRST = 5  # the version of the first tables in PostgreSQL
-# What makes the tables of an earlier version those of the next; `schema.sql` has the last.
-UPGRADES = {
-    6: 'CREATE INDEX IF NOT EXISTS records_of_users ON lamina.records (owner, "user", event)',
-}
+# `schema.sql` makes the tables of the first version here, and these change them, one after another.
+FIRST, LATER = 5, ("tokens.sql", "scopes.sql")
 
 
 def connected(
@@ -76,24 +73,23 @@ def _prepare(database: PostgresDatabase, *, make: bool) -> None:
     if version == VERSION:
         return
     if not make:
-        raise NotFound(
-            f"{database.address}: it has no tables of Lamina yet; a handle that writes makes them"
-        )
+        what = "tables of Lamina yet" if version == 0 else f"tables of schema {VERSION} yet"
+        raise NotFound(f"{database.address}: it has no {what}; a handle that writes makes them")
     if version == 0:
         _make_tables(database)
     else:
-        _upgrade(database)
+        _change_tables(database)
     database.close_idle()  # these connections do not know the type of vectors yet
 
 
 def _make_tables(database: PostgresDatabase) -> None:
     """Create everything in one transaction; a second process waits at the schema, and finds it."""
     session, _ = database.begin_with(lambda session: session.begin(TURN))
-    schema = resources.files("lamina.store.tables.postgres").joinpath("schema.sql")
     try:
         session.script("CREATE SCHEMA lamina")
         _need_vectors(session, database.address)
-        session.script(schema.read_text("utf-8"))
+        for name in ("schema.sql", *LATER):
+            session.script(_script(name))
         session.script("COMMIT")
     except LaminaError as error:
         if not isinstance(error.__cause__, (errors.DuplicateSchema, errors.UniqueViolation)):
@@ -105,21 +101,26 @@ def _make_tables(database: PostgresDatabase) -> None:
         database.release(session)
 
 
-def _upgrade(database: PostgresDatabase) -> None:
+def _change_tables(database: PostgresDatabase) -> None:
     """Bring the tables of an earlier version up to date, in one transaction; processes take turns.
 
-    Only their owner may do that.
+    Agents of an earlier Lamina refuse them then.
     """
-    begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
+    begin = "BEGIN ISOLATION LEVEL READ COMMITTED; LOCK TABLE lamina.version"
     session, _ = database.begin_with(lambda session: session.script(begin))
     try:
-        held = int(session.execute("SELECT schema FROM lamina.version FOR UPDATE").get or FIRST)
-        for version in range(held + 1, VERSION + 1):
-            session.script(UPGRADES[version])
-        session.script(f"UPDATE lamina.version SET schema = {VERSION}")
+        for name in LATER[max(0, _version(session, database.address) - FIRST) :]:
+            session.script(_script(name))
         session.script("COMMIT")
+    except BaseException:
+        session.script("ROLLBACK")
+        raise
     finally:
         database.release(session)
+
+
+def _script(name: str) -> str:
+    return resources.files("lamina.store.tables.postgres").joinpath(name).read_text("utf-8")
 
 
 def _need_vectors(session: Session, place: str) -> None:

@@ -77,7 +77,6 @@ CREATE TABLE lamina.records (
 );
 
 CREATE INDEX records_by_time ON lamina.records (owner, occurred_at);
-CREATE INDEX records_of_users ON lamina.records (owner, "user", event);
 CREATE INDEX records_of_runs ON lamina.records (owner, run_id) WHERE layer = 'working' AND state = 'active';
 CREATE INDEX records_superseded ON lamina.records (owner, id) WHERE superseded_by IS NOT NULL;
 CREATE UNIQUE INDEX records_by_key ON lamina.records (owner, key, (coalesce("user", ''))) WHERE key IS NOT NULL;
@@ -383,4 +382,4 @@ RETURN 2 * vector_dims(vector);
 REVOKE ALL ON SCHEMA lamina, lamina_own FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA lamina, lamina_own FROM PUBLIC;
 
-INSERT INTO lamina.version (one, schema) VALUES (1, 6);
+INSERT INTO lamina.version (one, schema) VALUES (1, 5);
