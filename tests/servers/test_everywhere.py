@@ -22,6 +22,7 @@ ALWAYS = (
     "tests/unit/memory/test_full_id.py",
     "tests/unit/store/test_outbox.py",
     "tests/unit/store/test_facets.py",
+    "tests/unit/search/test_late.py",
 )
 REST = (
     "tests/unit/search/test_context.py",

@@ -228,6 +228,40 @@ def test_tables_of_an_earlier_lamina_are_brought_up_to_date(
     assert quick_postgres.execute(made, name) == [(1,)]
 
 
+BACK_TO_5 = """
+DROP INDEX lamina.records_of_users;
+DROP VIEW lamina_own.tokens;
+DROP TABLE lamina.tokens;
+DROP VIEW lamina_own.spaces;
+ALTER TABLE lamina.spaces DROP COLUMN mean;
+CREATE VIEW lamina_own.spaces AS SELECT owner, number, name, dimensions, seen FROM lamina.spaces
+WHERE owner = lamina.owner() WITH CHECK OPTION;
+UPDATE lamina.version SET schema = 5
+"""
+OWNER = "SELECT tableowner FROM pg_tables WHERE schemaname = 'lamina' AND tablename = 'version'"
+
+
+def test_tables_of_an_earlier_lamina(quick_postgres: Copied, tmp_path: Path) -> None:
+    """B3: the tables of an earlier version are brought up to date when a handle that writes opens
+    them, once; a handle that only reads leaves them alone, and says so."""
+    name = quick_postgres.copy()
+    for statement in BACK_TO_5.split(";"):
+        quick_postgres.execute(statement, name)
+    ((owner,),) = quick_postgres.execute(OWNER, name)
+    quick_postgres.execute(f'ALTER VIEW lamina_own.spaces OWNER TO "{owner}"', name)
+    settings = {"store.url": quick_postgres.url(name), "failsafe": "off"}
+    with pytest.raises(NotFound, match=f"no tables of schema {VERSION} yet"):
+        look("sky", home=tmp_path, settings=settings)
+    for text in ("tea at seven", "coffee at nine"):
+        with lamina.open("sky", home=tmp_path, settings=settings) as memory:
+            memory.remember(text)
+            memory.index()
+    with lamina.operator("sky", home=tmp_path, settings=settings) as operator:
+        assert contents(operator.search("coffee"))[0] == "coffee at nine"
+        assert verified(operator)
+    assert quick_postgres.execute("SELECT schema FROM lamina.version", name) == [(VERSION,)]
+
+
 def test_a_table_that_is_gone(quick_postgres: Copied, tmp_path: Path) -> None:
     """B3: a database that somebody has taken apart is damaged, not empty."""
     name = quick_postgres.copy()
