@@ -63,16 +63,13 @@ def locks(operator: lamina.Operator) -> Any:
     return operator_key.is_set(operator.home.path)
 
 
-def with_settings(operator: lamina.Operator) -> None:
-    (operator.home.path / settings.FILE_NAME).write_text("# mine\n[sleep]\nsure = 70\n")
-
-
 def change_setting(operator: lamina.Operator) -> None:
     settings_file.change(operator.home.path, {"sleep.sure": 80, "review.per_day": 50})
 
 
 def written_settings(operator: lamina.Operator) -> Any:
-    return (operator.home.path / settings.FILE_NAME).read_text()
+    path = operator.home.path / settings.FILE_NAME
+    return path.read_text() if path.exists() else None
 
 
 def with_a_neighbour(operator: lamina.Operator) -> None:

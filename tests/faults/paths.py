@@ -180,9 +180,7 @@ PATHS = {
     "revokes a token": WritePath(chores.revoke_token, chores.with_a_token, chores.tokens),
     "locks the home": WritePath(chores.lock_home, view=chores.locks),
     "unlocks the home": WritePath(chores.unlock_home, chores.lock_home, chores.locks),
-    "changes a setting": WritePath(
-        chores.change_setting, chores.with_settings, chores.written_settings
-    ),
+    "changes a setting": WritePath(chores.change_setting, view=chores.written_settings),
     "shares": WritePath(chores.share, chores.with_a_neighbour, chores.shares),
     "ends a grant": WritePath(chores.end_grant, chores.shared, chores.shares),
     "ends all grants": WritePath(chores.end_grants, chores.shared, chores.shares),

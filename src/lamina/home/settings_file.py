@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lamina.errors import InvalidInput
+from lamina.errors import InvalidInput, StoreUnavailable
 from lamina.home import ownership, settings
 from lamina.home.folder import hold_lock, make_private_folder, refuse_link, write_private
 
@@ -77,8 +77,10 @@ def _read(path: Path) -> str:
             return file.read().decode()
     except FileNotFoundError:
         return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} cannot be read: {error}") from None
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
 
 
 def _parsed(text: str) -> dict[str, Any]:

@@ -61,7 +61,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "Serve and connect": {
         "install": "connect a coding agent: tools, hooks and instructions",
-        "uninstall": "undo that",
+        "uninstall": "disconnect it again",
         "mcp": "serve the memory as tools (Model Context Protocol)",
         "serve": "serve the console and the HTTP API, which only read",
         "hook": "answer one event of a coding agent",
