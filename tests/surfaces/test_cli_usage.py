@@ -553,7 +553,7 @@ def test_a_path_is_never_broken(call: Call, tmp_path: Path) -> None:
             2,
             "or say after how long, such as 12h, 30d or 4w, or give a day",
         ),
-        (["erase"], 2, "ids of records, or --session, --user or --source"),
+        (["erase"], 2, "ids of records, or --session, --user, --source or --project"),
     ],
 )
 def test_an_error_says_what_to_type(call: Call, words: list[str], code: int, advice: str) -> None:

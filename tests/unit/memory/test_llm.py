@@ -16,13 +16,12 @@ from hypothesis import strategies as st
 from lamina.engines.claims import Claim, Turn, attributes
 from lamina.engines.claims.people import is_machine
 from lamina.errors import InvalidInput, LaminaError, ModelFailed
+from lamina.memory.sleep.chat import MAX_ANSWER, PATIENCE
 from lamina.memory.sleep.llm import (
     FORMATS,
-    MAX_ANSWER,
     MAX_BATCH,
     MAX_MACHINE,
     MAX_TURN,
-    PATIENCE,
     PER_TURN,
     SUREST,
     SYSTEM,

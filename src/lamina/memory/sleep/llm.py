@@ -3,49 +3,37 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any, NoReturn, TypeVar
+from typing import Any
 
 import msgspec
 
 from lamina.engines.claims import Claim, Turn, attributes
 from lamina.engines.claims.people import is_machine
 from lamina.engines.claims.values import stem
-from lamina.errors import InvalidInput, ModelFailed
-from lamina.home.http_client import Service, strict_json
-from lamina.memory.sleep.usage import Tokens, counted
+from lamina.errors import ModelFailed
+from lamina.memory.sleep.chat import Chat
 from lamina.model.clock import Clock, system_clock
 from lamina.text import dates, fence
 from lamina.text import words as text
 
-MAX_ANSWER = 1024 * 1024  # bytes; honest answers have some thousand
 MAX_TURN = 4_000  # characters of a turn that are sent
 MAX_MACHINE = 400  # what a machine said is there to understand the answer to it
 MAX_BATCH = 12_000  # characters of turns in a request
 BEFORE = 3  # turns that are sent again with the next request, to understand what follows
 PER_TURN = 8
-PATIENCE = 3  # failures in a row
 MAX_VALUE, MAX_QUOTE, MAX_NAME, MAX_THING = 200, 500, 64, 40
 SUREST, UNSAID = (
     0.9,
     0.5,
 )  # the most that a model is believed, and where it does not say how sure it is
-CHARACTERS_PER_TOKEN = 4
 FORMATS_REFUSED = (400, 422)
-UNASKED = "unasked"  # the detail of a failure for which nothing was asked
-ADVICE = {
-    401: "check its key, in the variable that sleep.key_variable names",
-    403: "check its key, in the variable that sleep.key_variable names",
-    404: "check its address (sleep.endpoint), and that it has the model {model}",
-    429: "it takes no more requests now",
-}
 
 FIRST_PERSON = frozenset("i im ive id ill my we our".split())
 POINTING = frozenset("you your yours he him his she her hers they them their theirs".split())
@@ -61,7 +49,6 @@ YEAR = re.compile(r"\b(?:19|20)\d\d\b", re.ASCII)
 IN_TOPICS = re.compile(r"[^\W\d_]{1,20}(?:[/-][^\W\d_]{1,20}){0,2}")
 HIDDEN = "\0"
 DATED = frozenset({"did", "plan"})
-Shape = TypeVar("Shape")
 
 INSTRUCTIONS = """\
 You note what people claim in a conversation. Answer with JSON alone: {"claims": [...]}, an empty list when there is nothing.
@@ -133,26 +120,6 @@ FORMATS: tuple[Mapping[str, Any], ...] = (
 FORMAT_NAMES = ("JSON by a schema", "any JSON", "plain text", "plain text, never the same twice")
 
 
-class Message(msgspec.Struct):
-    """A message of the model."""
-
-    content: str
-
-
-class Choice(msgspec.Struct):
-    """One of the answers that a model may give."""
-
-    message: Message
-    finish_reason: str | None = None
-
-
-class Reply(msgspec.Struct):
-    """The parts of an endpoint's answer that we use."""
-
-    choices: list[Choice]
-    usage: Any = None
-
-
 class ModelClaim(msgspec.Struct):
     """A claim as the model gives it."""
 
@@ -188,12 +155,8 @@ class Flaw(StrEnum):
     MANY = "is one too many for its turn"
 
 
-class ChatExtractor:
-    """A model behind an address, for one night.
-
-    It may use `budget` tokens, and is left alone after three failures in a row, and for as long as
-    it wants to be. Each request has `timeout` seconds from beginning to end.
-    """
+class ChatExtractor(Chat):
+    """A model that reads conversations for one night."""
 
     def __init__(
         self,
@@ -204,15 +167,9 @@ class ChatExtractor:
         budget: int,
         clock: Clock = system_clock,
     ) -> None:
-        if not text.is_visible(model) or not text.is_one_line(model):
-            raise InvalidInput(f"model {text.shown(model)} is not the name of a model")
-        self._service = Service(endpoint, key, timeout, MAX_ANSWER, ModelFailed)
-        self.model, self.budget = model, budget
+        super().__init__(endpoint, model, key, timeout, budget, clock)
         self.dropped: Counter[Flaw] = Counter()
-        self.tokens = Tokens()  # as the server counts them, or as their characters suggest
-        self._clock = clock
-        self._failures = self._format = 0
-        self._not_before: datetime | None = None
+        self._format = 0
 
     @property
     def format(self) -> str:
@@ -225,41 +182,24 @@ class ChatExtractor:
         batches = session.batches()
         if not batches:
             return [[] for _ in turns]
-        try:
-            found = self._found(session, batches)
-        except ModelFailed as error:
-            self._failures += UNASKED not in error.details
-            raise
-        self._failures = 0
-        return found
-
-    def tell(self, system: str, question: str) -> str:
-        """Ask for a text, in the patience and the budget of the night."""
-        self._check_patience()
-        messages = [{"role": "system", "content": system}, {"role": "user", "content": question}]
-        try:
-            told = self._content({"model": self.model, "messages": messages})
-        except ModelFailed as error:
-            self._failures += UNASKED not in error.details
-            raise
-        self._failures = 0
-        return told
+        with self.counted_failures():
+            return self._found(session, batches)
 
     def _found(self, session: Session, batches: Sequence[range]) -> list[list[Claim]]:
         made = 0
         for batch in batches:
             answered = self._ask(session.question(batch))
             if len(answered) > PER_TURN * len(batch):
-                self._nonsense(f"claims beyond measure: {len(answered)} of {len(batch)} turns")
+                self.nonsense(f"claims beyond measure: {len(answered)} of {len(batch)} turns")
             made += len(answered)
             self.dropped.update(session.add(answered, batch))
         if made and not any(session.claims):
-            self._nonsense(f"claims of which none stands in the conversation ({made})")
+            self.nonsense(f"claims of which none stands in the conversation ({made})")
         return session.claims
 
     def _ask(self, question: str) -> list[ModelClaim]:
         """Ask in the strictest format that the server knows."""
-        self._check_patience()
+        self.check_patience()
         messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": question}]
         number = self._format
         while True:
@@ -275,67 +215,12 @@ class ChatExtractor:
                 self._format = number
                 return answered
 
-    def _check_patience(self) -> None:
-        """Leave a server alone that has failed too often, or that wants to be left alone."""
-        if self._failures >= PATIENCE:
-            told = f"failed {PATIENCE} times in a row, and is not asked again tonight"
-            raise self._service.failed(told, **{UNASKED: True})
-        if self._not_before is not None and self._clock() < self._not_before:
-            told = "asked to be left alone for a while, and is not asked before"
-            raise self._service.failed(told, **{UNASKED: True})
-
     def _answer(self, asked: Mapping[str, Any]) -> list[ModelClaim]:
-        content = self._content(asked)
+        content = self.content(asked)
         parts = content.split("```")
         if len(parts) == 3:  # one block, as some models write JSON whatever they are told
             content = parts[1].removeprefix("json")
-        return self._read(content, Answer).claims
-
-    def _content(self, asked: Mapping[str, Any]) -> str:
-        """Ask, count the tokens, and return the text of the answer."""
-        before, estimate = self.tokens, Tokens(_tokens(json.dumps(asked, ensure_ascii=False)))
-        if before.total + estimate.sent > self.budget:
-            told = f"{before.total} are used and the next request needs about {estimate.sent}"
-            raise ModelFailed(
-                f"the budget of {self.budget} tokens is used up: {told}",
-                budget=self.budget,
-                used=before.total,
-                **{UNASKED: True},
-            )
-        self.tokens = before.plus(estimate)  # a server may have worked on what it did not answer
-        reply = self._read(self._post(asked, before), Reply)
-        content = reply.choices[0].message.content if reply.choices else ""
-        estimate = estimate.plus(Tokens(0, _tokens(content)))
-        self.tokens = before.plus(counted(reply.usage, estimate))
-        if not reply.choices or reply.choices[0].finish_reason == "length":
-            self._nonsense("an answer that was cut off")
-        return content
-
-    def _post(self, asked: Mapping[str, Any], before: Tokens) -> bytes:
-        """Post a question; say with a failure what to do about it."""
-        try:
-            # All of it in ASCII, because half a surrogate has no other form.
-            return self._service.post("chat/completions", json.dumps(asked).encode("ascii"))
-        except ModelFailed as error:
-            if error.details.get("unreached"):
-                self.tokens = before
-            told = [error.message]
-            status, seconds = (error.details.get(name) for name in ("status", "retry_after"))
-            if isinstance(status, int) and status in ADVICE:
-                told.append(ADVICE[status].format(model=text.shown(self.model)))
-            if isinstance(seconds, int):
-                self._not_before = self._clock() + timedelta(seconds=seconds)
-                told.append(f"it wants to be asked again in {seconds} seconds")
-            raise ModelFailed("; ".join(told), **error.details) from None
-
-    def _read(self, data: bytes | str, shape: type[Shape]) -> Shape:
-        try:
-            return msgspec.convert(strict_json(data), type=shape)
-        except (ValueError, RecursionError) as error:
-            self._nonsense(f"something else than claims in JSON ({text.one_line(str(error), 100)})")
-
-    def _nonsense(self, what: str) -> NoReturn:
-        raise self._service.failed(f"answered with {what}") from None
+        return self.read(content, Answer).claims
 
 
 class Session:
@@ -607,7 +492,3 @@ def _escaped(said: str) -> str:
     """Escape a text in another way that JSON allows."""
     units = said.encode("utf-16-be")
     return "".join(f"\\u{units[place : place + 2].hex()}" for place in range(0, len(units), 2))
-
-
-def _tokens(said: str) -> int:
-    return math.ceil(len(said) / CHARACTERS_PER_TOKEN)
