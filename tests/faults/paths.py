@@ -97,6 +97,7 @@ PATHS = {
     ),
     "proposes": WritePath(deeds.propose),
     "asks to forget": WritePath(deeds.ask_to_forget),
+    "proposes the end of a fact": WritePath(deeds.call_outdated, deeds.one_fact),
     "proposes to compact": WritePath(lambda o: o.compact(create_proposals=True), deeds.facts_twice),
     "proposes to join procedures": WritePath(
         lambda o: o.dedup(create_proposals=True), deeds.steps_twice
