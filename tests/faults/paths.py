@@ -97,7 +97,6 @@ PATHS = {
     ),
     "proposes": WritePath(deeds.propose),
     "asks to forget": WritePath(deeds.ask_to_forget),
-    "proposes the end of a fact": WritePath(deeds.call_outdated, deeds.one_fact),
     "proposes to compact": WritePath(lambda o: o.compact(create_proposals=True), deeds.facts_twice),
     "proposes to join procedures": WritePath(
         lambda o: o.dedup(create_proposals=True), deeds.steps_twice
@@ -191,4 +190,5 @@ PATHS = {
     "takes in what was edited": WritePath(chores.sync_world, chores.edited, chores.tools),
     "proposes what was edited": WritePath(chores.set_another_tool, chores.edited, chores.kept),
     "confirms what was edited": WritePath(chores.confirm_edit, chores.proposed_edit, chores.kept),
+    "proposes the end of a fact": WritePath(deeds.call_outdated, deeds.one_fact),
 }
