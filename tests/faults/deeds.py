@@ -203,6 +203,15 @@ def ask_to_forget(operator: lamina.Operator) -> object:
     return operator.request_forget(first(operator, "memory before"), "not wanted")
 
 
+def one_fact(operator: lamina.Operator) -> None:
+    contract = {"origin": "test", "topic_tags": []}
+    operator.remember("Ana lives in Porto", layer="semantic", kind="fact", metadata=contract)
+
+
+def call_outdated(operator: lamina.Operator) -> object:
+    return operator.feedback(first(operator, "Ana lives"), "outdated")
+
+
 def facts_twice(operator: lamina.Operator) -> None:
     contract = {"origin": "test", "topic_tags": ["boiler"]}
     for how in ("old", "loud"):

@@ -54,7 +54,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "forget, lift": ("forgets", "lifts"),
     "propose: a value, a correction, to forget, to compact, to join": (
         *("proposes", "proposes a correction", "asks to forget"),
-        *("proposes to compact", "proposes to join procedures"),
+        *("proposes to compact", "proposes to join procedures", "proposes the end of a fact"),
     ),
     "set the profile, with its snapshot": ("sets the profile",),
     "promote, join, expire, compress, prune, rotate": (
@@ -122,7 +122,7 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "Operator.erase": ("erases",),
     "Operator.export": ("exports",),
     "Operator.export_as": ("exports for others",),
-    "Operator.feedback": ("asks to forget", "reads strictly"),
+    "Operator.feedback": ("asks to forget", "proposes the end of a fact", "reads strictly"),
     "Operator.forget": ("forgets",),
     "Operator.grant": ("shares",),
     "Operator.import_": ("imports an export", "imports lines", "imports lines, but not all"),

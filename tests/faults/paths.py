@@ -193,4 +193,5 @@ PATHS = {
     "takes in what was edited": WritePath(chores.sync_world, chores.edited, chores.tools),
     "proposes what was edited": WritePath(chores.set_another_tool, chores.edited, chores.kept),
     "confirms what was edited": WritePath(chores.confirm_edit, chores.proposed_edit, chores.kept),
+    "proposes the end of a fact": WritePath(deeds.call_outdated, deeds.one_fact),
 }

@@ -203,49 +203,6 @@ def _voices(source: Source, restates: Fact | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(restates.voices if restates else ()), source.voice)))
 
 
-def restated(step: Step, source: Source) -> Step:
-    """Let a record that says what is known take the place of the fact that says it."""
-    fact = step.fact
-    if fact is None or step.effect not in (Effect.REPEAT, Effect.KNOWN):
-        return step
-    if source.record == fact.record or _is_trusted_less(source.trust, fact):
-        return step
-    begin = min(step.valid_from or fact.valid_from, fact.valid_from)
-    return step._replace(
-        effect=Effect.PAST if fact.valid_to else Effect.CHANGE,
-        fact=None,
-        valid_from=begin,
-        valid_to=fact.valid_to,
-        changed=((fact, _until(fact, None)), *step.changed),
-        restates=fact,
-    )
-
-
-def retold(step: Step) -> Step:
-    """Let a record that says that a state is over be the history of the fact that it ends."""
-    if step.effect is not Effect.END:
-        return step
-    *others, (fact, ended) = step.changed
-    return step._replace(
-        effect=Effect.PAST,
-        fact=None,
-        valid_from=ended.valid_from,
-        valid_to=ended.valid_to,
-        changed=(*others, (fact, _until(fact, None))),
-        restates=fact,
-    )
-
-
-def doubted(step: Step) -> Step:
-    """Let a person decide about a claim that is only likely; what is no news changes nothing."""
-    if step.effect is Effect.PROPOSE:
-        return step
-    if step.effect not in (Effect.NEW, Effect.CHANGE):
-        return Step(Effect.KNOWN, "not sure enough to change what is known")
-    ends = tuple(fact for fact in step.ends if fact.state is State.ACTIVE)
-    return Step(Effect.PROPOSE, "not sure enough: a person decides", ends)
-
-
 def planned(claim: Claim, source: Source) -> Claim:
     """Turn a state that begins only later into a plan: it does not hold yet."""
     if claim.at <= source.at or claim.negated or claim.attribute in TIMELESS:
@@ -333,7 +290,7 @@ def _standing(ends: Sequence[Fact], source: Source) -> Standing:
     """Compare the trust in a source with that in the facts that it would end."""
     if source.trust is Trust.EXTERNAL:
         return Standing.EXTERNAL
-    is_less = any(_is_trusted_less(source.trust, fact) for fact in ends)
+    is_less = any(is_trusted_less(source.trust, fact) for fact in ends)
     return Standing.LESS if is_less else Standing.ENOUGH
 
 
@@ -499,7 +456,7 @@ def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
 def repeated(fact: Fact, claim: Claim, source: Source, begin: datetime | None = None) -> Fact:
     """Renew a fact by a claim that says the same; `begin` if it held before it was known."""
     # A source that could not end the fact cannot renew it.
-    renewals = () if _is_trusted_less(source.trust, fact) else (since(claim, source),)
+    renewals = () if is_trusted_less(source.trust, fact) else (since(claim, source),)
     return structs.replace(
         fact,
         valid_from=begin or fact.valid_from,
@@ -581,7 +538,8 @@ def _contradicts(fact: Fact, claim: Claim) -> bool:
     return opposed and same_value(claim.attribute, fact.value, claim.value)
 
 
-def _is_trusted_less(trust: Trust, fact: Fact) -> bool:
+def is_trusted_less(trust: Trust, fact: Fact) -> bool:
+    """Tell if a source is trusted less than those of a fact."""
     return trust is not fact.trust and rules.lowest_trust((trust, fact.trust)) is trust
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
-from lamina.engines import facts
+from lamina.engines import facts, steps
 from lamina.engines.claims import Claim, Turn, projects
 from lamina.engines.claims.extraction import extract
 from lamina.engines.claims.sentences import LONGEST
@@ -63,7 +63,7 @@ class Statements(Part):
         claims = self._claims(record)
         if len(claims) == 1:
             claim, source, step = self._decided(transaction, record, claims[0])
-            step = facts.restated(step, source)
+            step = steps.restated(step, source)
             if step.effect in BELIEVED:
                 made = self._records.drafted(claim, source, step, draft)
                 transaction.guard.refuse_rejected(believed(made))
@@ -110,7 +110,7 @@ class Statements(Part):
             return None
         trusted = structs.replace(record, trust=Trust.OPERATOR)
         stated = self._decided(transaction, trusted, claims[0], own=record.id)
-        step = facts.retold(facts.restated(stated.step, stated.source))
+        step = steps.retold(steps.restated(stated.step, stated.source))
         if step.effect not in BELIEVED:
             raise Conflict(f"it would say nothing new: {step.why}; reject it, or leave it")
         return stated._replace(step=step)

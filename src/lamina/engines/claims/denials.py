@@ -14,6 +14,7 @@ from msgspec import structs
 
 from lamina.engines.claims import Claim, attributes, values
 from lamina.engines.claims.said import Said
+from lamina.engines.claims.sentences import Clause
 from lamina.text.patterns import bounded
 
 MOST = 50  # statements that share a word with a denial, the latest
@@ -42,6 +43,14 @@ ABOUT = bounded(
 )
 
 
+# "It's not true that": the clause behind it is denied.
+FALSE = bounded(
+    r"\b(?:(?:not|isn't|wasn't|never|no longer)(?: been)? (?:true|right|correct|the case)|untrue"
+    r"|false|wrong|a lie|never said|didn't say|did not say)\s*\Z",
+    re.I,
+)
+
+
 class Affirmed:
     """What was said to be so, by the words of its value."""
 
@@ -61,6 +70,16 @@ class Affirmed:
             for claim in reversed(self._by_stem.get((subject, stem), [])[-MOST:]):
                 if stems <= values.stems(claim.value):
                     yield claim
+
+
+def is_denied(said: Said, clause: Clause, before: Clause | None) -> bool:
+    """Tell if the clause before says of this one that it is not so."""
+    return clause.link == "that" and before is not None and bool(FALSE.search(said.part(before)))
+
+
+def turned(claims: Iterable[Claim]) -> list[Claim]:
+    """Deny what is claimed; what was denied twice says nothing."""
+    return [structs.replace(one, negated=True, replaces=None) for one in claims if not one.negated]
 
 
 def settled(claims: Sequence[Claim], affirmed: Affirmed) -> list[Claim]:

@@ -84,7 +84,7 @@ class _Reader:
         self.heard = ""  # the turn before
         self.question = ""  # the attribute that it asked for
         self.lately: dict[str, list[Claim]] = {}  # the last claims of each speaker by rules
-        self.stated: dict[str, Sequence[Claim]] = {}  # and by any form
+        self.stated: dict[str, Sequence[Claim]] = {}  # all claims of their last turns
         self.affirmed = Affirmed(known)
 
     def read(self, number: int, turn: Turn) -> list[Claim]:
@@ -129,7 +129,10 @@ class _Reader:
         for clause, before in zip(clauses, (None, *clauses), strict=False):
             parsed = predicates.parse(said.plain, clause, statements.VERBS, self.people.named)
             is_unsure = clause.asks or clause.doubted
-            if not is_unsure and self._is_hearsay(said, parsed, clause, before):
+            if not is_unsure and denials.is_denied(said, clause, before):
+                hearsay.add(clause.start)
+                self._take(denials.turned(self._stated(said, clause, parsed, phrases)), taken)
+            elif not is_unsure and self._is_hearsay(said, parsed, clause, before):
                 hearsay.add(clause.start)
             elif not is_unsure:
                 self._take(self._stated(said, clause, parsed, phrases), taken)
@@ -156,7 +159,7 @@ class _Reader:
         settled = denials.retracted(said, settled, before, self.affirmed)
         for claim in settled:
             self.affirmed.note(claim)
-        self.stated[said.speaker] = settled or before
+        self.stated[said.speaker] = settled
         return settled
 
     def _take(self, claims: Iterable[Claim], taken: Taken) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
-from lamina.engines import facts, summary
+from lamina.engines import facts, steps, summary
 from lamina.engines.claims import Claim, Turn, attributes
 from lamina.engines.claims.sentences import LONGEST
 from lamina.engines.decision import Effect
@@ -181,8 +181,8 @@ class FactWriter:
         """Decide what a claim does; one that is only likely changes nothing by itself."""
         step = known.decide(claim, source)
         if not self._is_sure(claim):
-            return facts.doubted(step)
-        return facts.restated(step, source) if is_own else step
+            return steps.doubted(step)
+        return steps.restated(step, source) if is_own else step
 
     def _absorb(
         self, transaction: Transaction, said: Sequence[tuple[Claim, Source, bool]]

@@ -20,6 +20,7 @@ DENIALS = [
     ("I live in Berlin.", "I don't live in Berlin.", "lives_in", "Berlin"),
     ("We deploy with Helm.", "We're not using Bazel.", "does:be using", "Bazel"),
     ("I have a sister.", "I don't have a sister.", "sibling", "sister"),
+    ("Hello.", "I never said that I work at Acme.", "employer", "Acme"),
     ("Hello.", "I have no sister.", "sibling", "sister"),
     ("Hello.", "I have no pets.", "pet", ""),
     ("Hello.", "We don't have any children.", "child", ""),
@@ -44,6 +45,7 @@ def test_a_denial_is_about_what_was_said(
         ("My sister is Mia. / I misspoke, I have no sister.", "sibling", "sister"),
         ("We're using Redis. / Scrap that, we are not using Redis.", "does:be using", "Redis"),
         ("I work at Acme. / That's wrong, I never worked at Acme.", "employer", "Acme"),
+        ("I live in Berlin. / It's not true that I live in Berlin.", "lives_in", "Berlin"),
         ("I have a dog. / Scrap that.", "pet", "dog"),
         ("I have a dog. / Oh no, please ignore what I just said!", "pet", "dog"),
         ("I live in Berlin. / Forget what I said about Berlin.", "lives_in", "Berlin"),
@@ -62,7 +64,9 @@ def test_a_retraction_takes_back_what_never_was_so(told: str, attribute: str, va
 
 
 def test_what_takes_nothing_back() -> None:
-    """S2: errands with such words, and retractions of nothing, claim nothing."""
+    """S2: errands with such words, and retractions of nothing, claim nothing; what was said before
+    the last turn is not meant."""
+    assert len(claims("I have a dog.", "Write me a poem about rain.", "Scrap that.")) == 1
     for told in ("Scrap that.", "Forget what I said about Berlin.", "Ignore my last message."):
         assert claims("Hello there.", told) == []
     assert not any(one.corrects for one in claims("I have a dog.", "Scrap the old draft, please."))
