@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from lamina.errors import Conflict, InvalidInput
+from lamina.home import settings
 from lamina.surfaces.cli.main import run
 from lamina.surfaces.install import agents, blocks, files, jsonc
 from lamina.surfaces.install.agents import AGENTS, PROJECT, USER
@@ -400,3 +401,30 @@ def test_json_says_what_was_wrong() -> None:
     """The error of a text that is no JSON names the line (H6)."""
     with pytest.raises(InvalidInput, match="line 2: a comment begins here"):
         jsonc.parse("{\n/* never")
+
+
+def test_hooks_keep_more_while_an_agent_is_connected(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Connecting an agent lets its hooks keep all that matters later, unless a person has decided
+    otherwise; disconnecting the last agent takes the setting back (H6)."""
+    name = "hooks.capture"
+    if name not in settings.TABLE:
+        one = settings.Setting(name, "prompts", "what hooks keep", ("prompts", "all"))
+        monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS, one))
+        monkeypatch.setattr(settings, "TABLE", {**settings.TABLE, name: one})
+    home = Path(os.environ["LAMINA_HOME"])
+    file = home / settings.FILE_NAME
+    home.mkdir()
+    file.write_text("# mine\n[audit]\nreads = 'strict'\n", "utf-8")
+    machine.call("install", "claude-code")
+    machine.call("install", "codex")
+    assert settings.load(home)[name] == "all"
+    assert settings.load(home)["audit.reads"] == "strict"
+    machine.call("uninstall", "claude-code")
+    assert settings.load(home)[name] == "all"
+    machine.call("uninstall", "codex")
+    assert file.read_text("utf-8") == "# mine\n[audit]\nreads = 'strict'\n"
+    file.write_text('[hooks]\ncapture = "prompts"\n', "utf-8")
+    machine.call("install", "codex")
+    assert settings.load(home)[name] == "prompts"

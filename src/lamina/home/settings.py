@@ -257,8 +257,8 @@ SETTINGS = (
     Setting(
         "user",
         "",
-        "the person whose memories are meant where neither --user nor LAMINA_USER says it; empty:"
-        " everybody's",
+        "whose memories the program, hooks and tools mean where neither --user nor LAMINA_USER says"
+        " it; empty: everybody's",
     ),
 )
 TABLE: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
@@ -334,6 +334,21 @@ def _implied(values: Mapping[str, Value]) -> dict[str, Value]:
     if preset == "milton" and has_weaviate and required.origin == "default":
         return {required.setting.name: Value(required.setting, True, f"preset {preset}")}
     return {}
+
+
+def typed(name: str, text: str) -> Any:
+    """Read the value of a setting as a person types it, or as a variable has it, and check it."""
+    if (setting := TABLE.get(name)) is None:
+        hint = meant(name, TABLE) or "; `lamina config` lists them"
+        raise InvalidInput(f"there is no setting {shown(name)}{hint}")
+    return _checked(name, _from_text(setting, text), "config set").value
+
+
+def by_name(text: str) -> dict[str, Any]:
+    """Read TOML as values by the names of settings, unchecked."""
+    import tomllib
+
+    return _flat(tomllib.loads(text))
 
 
 def shown_value(value: Any) -> str:
