@@ -41,8 +41,8 @@ def write(draw: st.DrawFn, value: Any) -> str:
     else:
         return json.dumps(value, ensure_ascii=draw(st.booleans()))
     begin, end = "{}" if isinstance(value, dict) else "[]"
-    last = "," + gap() if parts and draw(st.booleans()) else gap()
-    return begin + ",".join(parts) + last + end
+    is_trailing = draw(st.booleans())
+    return begin + ",".join(parts) + ("," if parts and is_trailing else "") + gap() + end
 
 
 @st.composite
