@@ -428,3 +428,38 @@ def test_hooks_keep_more_while_an_agent_is_connected(
     file.write_text('[hooks]\ncapture = "prompts"\n', "utf-8")
     machine.call("install", "codex")
     assert settings.load(home)[name] == "prompts"
+
+
+def test_the_program_is_found_where_it_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program is named by its path, or by its Python where there is no script; one in a cache of
+    uv is noticed, since it may vanish (H6)."""
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    python = [str(tmp_path / "python"), "-P", "-m", "lamina"]
+    assert agents.program(portable=False) == python
+    (tmp_path / "lamina").touch()
+    assert agents.program(portable=False) == [str(tmp_path / "lamina")]
+    assert agents.program(portable=True) == ["lamina"]
+    assert agents.is_passing("/home/.cache/uv/archive-v0/x")
+    assert not agents.is_passing("/home/.local/share/uv/tools/lamina")
+    made = agents.changes(AGENTS["claude-code"], agents.root(), [*python, "--agent", "sky"])
+    assert "`lamina --agent sky` in a shell" in str([*made.values()])
+
+
+def test_variables_move_the_files(tmp_path: Path) -> None:
+    """Where a variable tells an agent another folder, it tells Lamina as well (H6)."""
+    names = {"CLAUDE_CONFIG_DIR": "c", "CODEX_HOME": "x", "XDG_CONFIG_HOME": "g"}
+    moved = {name: str(tmp_path / folder) for name, folder in names.items()}
+    at = agents.root(environment=moved)
+    places = [
+        str(path.relative_to(tmp_path))
+        for name in ("claude-code", "codex", "zed", "opencode")
+        for path in agents.changes(AGENTS[name], at, ["lamina"])
+    ]
+    assert places == [
+        *("c/.claude.json", "c/settings.json", "c/CLAUDE.md"),
+        *("x/config.toml", "x/hooks.json", "x/AGENTS.md"),
+        *("g/zed/settings.json", "g/zed/AGENTS.md"),
+        *("g/opencode/opencode.json", "g/opencode/AGENTS.md"),
+    ]
