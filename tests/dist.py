@@ -137,6 +137,9 @@ def two_days(program: str, user: Path) -> None:
     call(hooks, "SessionEnd", {**day, "reason": "exit"}, user)
     day = {"session_id": "tuesday", "cwd": str(user)}
     heard = call(hooks, "SessionStart", {**day, "source": "startup"}, user)
+    print(
+        f"the next day's start {'knows' if 'make ship' in heard else 'does not know'} what was decided"
+    )
     heard += call(hooks, "UserPromptSubmit", {**day, "prompt": QUESTION}, user)
     if "make ship" not in heard:
         raise SystemExit(f"the next day's session does not know what was decided: {heard}")

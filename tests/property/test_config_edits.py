@@ -20,34 +20,37 @@ VALUES = st.recursive(
     max_leaves=8,
 )
 OBJECTS = st.dictionaries(NAMES, VALUES, max_size=4)
+INDENTS: st.SearchStrategy[int | str] = st.sampled_from((2, 4, "\t"))
 KEYS = st.lists(NAMES, min_size=1, max_size=3).map(tuple)
 COMMENTS = st.sampled_from(("", " // it's {\n", " /* , } */ ", "\n", "\t", "\r\n// ]\r\n"))
 
 
-@st.composite
-def written(draw: st.DrawFn, value: Any) -> str:
+def write(draw: st.DrawFn, value: Any) -> str:
     """Write a value as a person might, with comments and trailing commas."""
-    gap = lambda: draw(COMMENTS)  # noqa: E731 - shorter than what it is used in
+
+    def gap() -> str:
+        return draw(COMMENTS)
+
     if isinstance(value, dict):
         parts = [
-            f"{gap()}{json.dumps(key)}{gap()}:{gap()}{draw(written(inner))}{gap()}"
+            f"{gap()}{json.dumps(key)}{gap()}:{gap()}{write(draw, inner)}{gap()}"
             for key, inner in value.items()
         ]
     elif isinstance(value, list):
-        parts = [f"{gap()}{draw(written(inner))}{gap()}" for inner in value]
+        parts = [f"{gap()}{write(draw, inner)}{gap()}" for inner in value]
     else:
         return json.dumps(value, ensure_ascii=draw(st.booleans()))
     begin, end = "{}" if isinstance(value, dict) else "[]"
-    last = "," + gap() if parts and draw(st.booleans()) else gap()
-    return begin + ",".join(parts) + last + end
+    is_trailing = draw(st.booleans())
+    return begin + ",".join(parts) + ("," if parts and is_trailing else "") + gap() + end
 
 
 @st.composite
 def files(draw: st.DrawFn) -> tuple[Any, str]:
     value = draw(OBJECTS)
-    text = draw(written(value))
+    text = write(draw, value)
     if draw(st.booleans()):
-        text = json.dumps(value, indent=draw(st.sampled_from((2, 4, "\t"))), ensure_ascii=False)
+        text = json.dumps(value, indent=draw(INDENTS), ensure_ascii=False)
     return value, draw(COMMENTS) + text + draw(COMMENTS)
 
 

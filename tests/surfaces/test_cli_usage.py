@@ -297,7 +297,7 @@ def test_the_demo_needs_the_plain_package_alone(tmp_path: Path) -> None:
         text=True,
         check=True,
     ).stdout
-    assert "examples/demo.py" in planned
+    assert "lamina demo" in planned
     assert "MB" in planned
     assert "[dev]" not in planned
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from lamina.errors import Conflict, InvalidInput
+from lamina.home import settings
 from lamina.surfaces.cli.main import run
 from lamina.surfaces.install import agents, blocks, files, jsonc
 from lamina.surfaces.install.agents import AGENTS, PROJECT, USER
@@ -400,3 +401,65 @@ def test_json_says_what_was_wrong() -> None:
     """The error of a text that is no JSON names the line (H6)."""
     with pytest.raises(InvalidInput, match="line 2: a comment begins here"):
         jsonc.parse("{\n/* never")
+
+
+def test_hooks_keep_more_while_an_agent_is_connected(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Connecting an agent lets its hooks keep all that matters later, unless a person has decided
+    otherwise; disconnecting the last agent takes the setting back (H6)."""
+    name = "hooks.capture"
+    if name not in settings.TABLE:
+        one = settings.Setting(name, "prompts", "what hooks keep", ("prompts", "all"))
+        monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS, one))
+        monkeypatch.setattr(settings, "TABLE", {**settings.TABLE, name: one})
+    home = Path(os.environ["LAMINA_HOME"])
+    file = home / settings.FILE_NAME
+    home.mkdir()
+    file.write_text("# mine\n[audit]\nreads = 'strict'\n", "utf-8")
+    machine.call("install", "claude-code")
+    machine.call("install", "codex")
+    assert settings.load(home)[name] == "all"
+    assert settings.load(home)["audit.reads"] == "strict"
+    machine.call("uninstall", "claude-code")
+    assert settings.load(home)[name] == "all"
+    machine.call("uninstall", "codex")
+    assert file.read_text("utf-8") == "# mine\n[audit]\nreads = 'strict'\n"
+    file.write_text('[hooks]\ncapture = "prompts"\n', "utf-8")
+    machine.call("install", "codex")
+    assert settings.load(home)[name] == "prompts"
+
+
+def test_the_program_is_found_where_it_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program is named by its path, or by its Python where there is no script; one in a cache of
+    uv is noticed, since it may vanish (H6)."""
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    python = [str(tmp_path / "python"), "-P", "-m", "lamina"]
+    assert agents.program(portable=False) == python
+    (tmp_path / "lamina").touch()
+    assert agents.program(portable=False) == [str(tmp_path / "lamina")]
+    assert agents.program(portable=True) == ["lamina"]
+    assert agents.is_passing("/home/.cache/uv/archive-v0/x")
+    assert not agents.is_passing("/home/.local/share/uv/tools/lamina")
+    made = agents.changes(AGENTS["claude-code"], agents.root(), [*python, "--agent", "sky"])
+    assert "`lamina --agent sky` in a shell" in str([*made.values()])
+
+
+def test_variables_move_the_files(tmp_path: Path) -> None:
+    """Where a variable tells an agent another folder, it tells Lamina as well (H6)."""
+    names = {"CLAUDE_CONFIG_DIR": "c", "CODEX_HOME": "x", "XDG_CONFIG_HOME": "g"}
+    moved = {name: str(tmp_path / folder) for name, folder in names.items()}
+    at = agents.root(environment=moved)
+    places = [
+        str(path.relative_to(tmp_path))
+        for name in ("claude-code", "codex", "zed", "opencode")
+        for path in agents.changes(AGENTS[name], at, ["lamina"])
+    ]
+    assert places == [
+        *("c/.claude.json", "c/settings.json", "c/CLAUDE.md"),
+        *("x/config.toml", "x/hooks.json", "x/AGENTS.md"),
+        *("g/zed/settings.json", "g/zed/AGENTS.md"),
+        *("g/opencode/opencode.json", "g/opencode/AGENTS.md"),
+    ]

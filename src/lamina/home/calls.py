@@ -6,20 +6,29 @@ import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from lamina.errors import LaminaError
 from lamina.home.folder import Home, agent_name, make_private_folder, refuse_link
 
 HOOK, TOOLS = "hook", "tools"
 OFTEN = timedelta(seconds=10)  # a note so recent is not renewed
 
 
-def note(home: Home, agent: str, surface: str, now: datetime) -> None:
-    """Note a call as the time of an empty file; a home that is not there stays so."""
-    if not home.path.is_dir():
-        return
-    path = _path(home, agent, surface)
-    before = last(home, agent, surface)
-    if before is not None and timedelta(0) <= now - before < OFTEN:
-        return
+def note(home: Home, agent: str, surface: str, now: datetime) -> str | None:
+    """Note a call; return what prevents that, if anything. The caller goes on all the same."""
+    try:
+        before = last(home, agent, surface)
+        is_recent = before is not None and timedelta(0) <= now - before < OFTEN
+        if home.path.is_dir() and not is_recent:  # a home that is not there stays so
+            _touch(_path(home, agent, surface), now)
+    except LaminaError as error:
+        return error.message
+    except OSError as error:
+        return f"{error.filename or home.status}: {error.strerror}"
+    return None
+
+
+def _touch(path: Path, now: datetime) -> None:
+    """Give an empty file the time of a call."""
     refuse_link(path.parent)
     make_private_folder(path.parent)
     flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)

@@ -298,8 +298,8 @@ SETTINGS = (
     Setting(
         "user",
         "",
-        "the person whose memories are meant where neither --user nor LAMINA_USER says it; empty:"
-        " everybody's",
+        "whose memories the program, hooks and tools mean where neither --user nor LAMINA_USER says"
+        " it; empty: everybody's",
     ),
 )
 TABLE: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}

@@ -74,7 +74,7 @@ def connect(
     agent = chosen_agent(agent, place.path)
     name = agent_label(agent) if role is Role.AGENT else local_user()
     who = Actor(role, name if actor is None else rules.label(actor, "actor"), surface)
-    user = chosen_user(user, place.path) if scoped else user
+    user = chosen_user(user) if scoped else user
     user_name(user)  # before anything is made
     values = config.load(place.path, settings).placed(agent)
     try:
@@ -283,7 +283,7 @@ def refuse(
         who = refusal.actor
         with (
             suppress(LaminaError),
-            closing(_looking(home, agent, chosen_user(user, home.path), who)) as scope,
+            closing(_looking(home, agent, chosen_user(user), who)) as scope,
         ):
             refusal = structs.replace(refusal, records=refusals.visible(scope, ids))
     refusals.leave_once(home, agent, refusal)
@@ -306,11 +306,9 @@ def chosen_agent(given: str | None, home: Path) -> str:
     return os.environ.get("LAMINA_AGENT") or config.stated(home, "agent") or "default"
 
 
-def chosen_user(given: str | None, home: Path) -> str | None:
-    """Choose the user: as given, as `LAMINA_USER` or the settings say; None for all users."""
-    if given is not None:
-        return given
-    return os.environ.get("LAMINA_USER") or config.stated(home, "user") or None
+def chosen_user(given: str | None = None) -> str | None:
+    """Choose the user: as given, or as `LAMINA_USER` says; None for all users."""
+    return given if given is not None else os.environ.get("LAMINA_USER") or None
 
 
 def home_path(given: Path | str | None = None) -> Path:

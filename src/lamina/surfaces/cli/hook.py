@@ -110,11 +110,11 @@ def start_jobs(invocation: Invocation, memory: Memory) -> None:
 def _note_call(invocation: Invocation, report: Callable[[str], None]) -> None:
     """Note that an agent calls its hooks, for `lamina doctor`."""
     try:
-        calls.note(invocation.home, invocation.agent, calls.HOOK, system_clock())
-    except LaminaError as error:
-        report(error.message)
-    except OSError as error:
-        report(f"{error.filename}: {error.strerror}")
+        problem = calls.note(invocation.home, invocation.agent, calls.HOOK, system_clock())
+    except LaminaError as error:  # such as a home that cannot be one
+        problem = error.message
+    if problem is not None:
+        report(f"this call is not noted: {problem}")
 
 
 def _is_typed() -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import click
 
 from lamina.errors import LaminaError
-from lamina.home import settings, settings_file
+from lamina.home import settings
 from lamina.home.folder import agent_name, user_name
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.invocation import Invocation, command
@@ -71,6 +71,8 @@ def begin(invocation: Invocation, given: dict[str, str]) -> None:
                 values[name] = ask(now[name])
     changed = {name: value for name, value in values.items() if value != now[name]}
     if changed:
+        from lamina.home import settings_file
+
         settings_file.change(invocation.home.path, changed)
 
 

@@ -102,8 +102,7 @@ def _command(invocation: Invocation, at: Root) -> list[str]:
         words += ["--home", str(invocation.home.path)]
     if invocation.agent != DEFAULT_AGENT:
         words += ["--agent", invocation.agent]
-    user = click.get_current_context().find_root().params.get("user")
-    return [*words, *(["--user", user] if user else [])]
+    return [*words, *(["--user", invocation.user] if invocation.user else [])]
 
 
 def home_path_by_default() -> Path:

@@ -16,13 +16,14 @@ from lamina.failsafe.outage import Outage
 from lamina.failsafe.spool import Spool, spool
 from lamina.home import operator_key
 from lamina.home.folder import AGENT_NAME, Home
-from lamina.home.settings import Settings, load
+from lamina.home.settings import Settings, load, stated
 from lamina.memory.agent import Memory
 from lamina.memory.opening import (
     agent_label,
     before_restore,
     begin_anew,
     chosen_agent,
+    chosen_user,
     connect,
     home_path,
     local_user,
@@ -71,13 +72,20 @@ class Invocation:
     def agent(self) -> str:
         return chosen_agent(self._agent, self.home.path)
 
+    @property
+    def user(self) -> str | None:
+        """The person whose memories are meant: by the options, the environment or the settings."""
+        if (chosen := chosen_user(self._user)) is not None:
+            return chosen
+        return stated(self.home.path, "user") or None
+
     def memory(self, *, replay: bool = True) -> Memory:
         """Open the handle when a command first needs it, with the authority of the caller."""
         if self._memory is None:
             self._check_bounds()
             self._is_new = self.agent not in self.home.agents()
             self._refuse_unknown()
-            options = (self._role(), self._agent, self._user, self._home)
+            options = (self._role(), self._agent, self.user, self._home)
             self._memory = connect(*options, surface=SURFACE, key=self._key, replay=replay)
         return self._memory
 
@@ -89,7 +97,7 @@ class Invocation:
     def agent_handle(self, surface: str) -> Memory:
         """Open another handle with an agent's authority and no more, even for an operator."""
         self._check_bounds(surface)
-        return connect(Role.AGENT, self._agent, self._user, self._home, surface=surface)
+        return connect(Role.AGENT, self._agent, self.user, self._home, surface=surface)
 
     def viewer(self, shared_by: str | None) -> Memory | Guest:
         """Return this agent's own memory, or what another agent shares with it."""

@@ -17,6 +17,7 @@ from lamina.memory.agent import Memory
 from lamina.model.clock import system_clock
 from lamina.model.record import Actor, Role, Trust
 from lamina.surfaces.cli.invocation import Invocation, command
+from lamina.text.words import reveal
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -86,7 +87,8 @@ def mcp(
     from lamina.surfaces.mcp import server, tools
     from lamina.surfaces.mcp.worker import HandleWorker
 
-    calls.note(invocation.home, invocation.agent, calls.TOOLS, system_clock())
+    if problem := calls.note(invocation.home, invocation.agent, calls.TOOLS, system_clock()):
+        click.echo(f"lamina mcp: this start is not noted: {reveal(problem)}", err=True)
     keeper = HandleWorker(lambda: invocation.agent_handle(SURFACE), seconds, _upkeep(invocation))
     try:
         chosen = tools.tools(Trust.EXTERNAL if untrusted else None, choice)

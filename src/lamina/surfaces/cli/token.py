@@ -8,7 +8,6 @@ import click
 
 from lamina.errors import InvalidInput
 from lamina.home.tokens import Token, Tokens
-from lamina.memory.opening import chosen_user
 from lamina.model.clock import moment, system_clock
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.invocation import Invocation, command
@@ -50,10 +49,7 @@ def _expiry(context: click.Context, parameter: click.Parameter, value: str) -> d
     is_flag=True,
     help="it may use the tools of `lamina mcp --http`, which remember and propose",
 )
-@click.pass_context
 def token_create(
-    context: click.Context,
-    /,
     invocation: Invocation,
     agent: str | None,
     user: str | None,
@@ -66,9 +62,7 @@ def token_create(
     invocation.check_operator("token create")
     made, secret = Tokens(invocation.home.path).create(
         agent if agent is not None else invocation.agent,
-        chosen_user(
-            user if user is not None else context.find_root().params["user"], invocation.home.path
-        ),
+        user if user is not None else invocation.user,
         system_clock(),
         expires=expires,
         name=name,

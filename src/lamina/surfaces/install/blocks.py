@@ -96,8 +96,9 @@ def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     made = dict(one)
     for key, value in other.items():
         known = made.get(key)
-        is_both = isinstance(known, dict) and isinstance(value, dict)
-        made[key] = _merged(known, value) if is_both else value
+        if isinstance(known, dict) and isinstance(value, dict):
+            value = _merged(known, value)
+        made[key] = value
     return made
 
 

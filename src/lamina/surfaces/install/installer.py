@@ -166,8 +166,10 @@ def _put_back(done: Sequence[FilePlan]) -> None:
 
 def _diff(file: FilePlan) -> Iterable[str]:
     before, after = file.found.text, file.after
-    names = ["/dev/null" if text is None else str(file.path) for text in (before, after)]
     lines = difflib.unified_diff(
-        (before or "").splitlines(keepends=True), (after or "").splitlines(keepends=True), *names
+        (before or "").splitlines(keepends=True),
+        (after or "").splitlines(keepends=True),
+        "/dev/null" if before is None else str(file.path),
+        "/dev/null" if after is None else str(file.path),
     )
     return (line if line.endswith("\n") else f"{line}\n" for line in lines)
