@@ -93,7 +93,7 @@ def every_error(kind: type[errors.LaminaError]) -> Iterator[type[errors.LaminaEr
 
 
 def verbs() -> Iterator[str]:
-    for function in (lamina.open, lamina.operator):
+    for function in (lamina.open, lamina.operator, lamina.pool):
         yield from entry(f"lamina.{function.__name__}", function)
     for title, kind, known in (
         ("An agent's handle", Memory, ()),
