@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import random
 import statistics
@@ -40,6 +41,7 @@ QUESTIONS = 5
 MEGABYTE = 1 << 20
 
 
+@functools.lru_cache(1)
 def told(number: int) -> list[dict[str, Any]]:
     """So many memories; those of different users may be the same."""
     some = list(memories(min(number, DISTINCT)))

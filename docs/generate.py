@@ -17,6 +17,7 @@ from lamina import errors
 from lamina.home import settings as config
 from lamina.memory.agent import Memory
 from lamina.memory.operator import Operator
+from lamina.memory.pool import Pool
 from lamina.memory.runs import Run
 from lamina.memory.shared import Guest
 from lamina.memory.world import WorldModel
@@ -93,11 +94,12 @@ def every_error(kind: type[errors.LaminaError]) -> Iterator[type[errors.LaminaEr
 
 
 def verbs() -> Iterator[str]:
-    for function in (lamina.open, lamina.operator):
+    for function in (lamina.open, lamina.operator, lamina.pool):
         yield from entry(f"lamina.{function.__name__}", function)
     for title, kind, known in (
         ("An agent's handle", Memory, ()),
         ("An operator's handle, which can also do all of the above", Operator, dir(Memory)),
+        ("A pool, from `lamina.pool()`", Pool, ()),
         ("A run, from `memory.run(task)`", Run, ()),
         ("Another agent's memory, from `memory.shared(agent)`", Guest, ()),
         ("The world model, `memory.world`", WorldModel, ()),

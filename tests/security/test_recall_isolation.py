@@ -14,6 +14,7 @@ from lamina import Memory
 from lamina.errors import InvalidInput, LaminaError
 from lamina.model.record import State
 from lamina.search import RANKERS
+from lamina.store.index import scoped
 from tests.conftest import CONTRACTS, START, Desk, Ticking, contents, move
 from tests.security.recalled import (
     FILTERS,
@@ -67,15 +68,18 @@ class Pair:
 
 @pytest.mark.parametrize("number", [60, 420], ids=["few", "more than candidates"])
 @pytest.mark.parametrize("indexed", [False, True], ids=["fresh", "indexed"])
+@pytest.mark.parametrize("most", [0, 5000], ids=["whole store", "scope by itself"])
 def test_others_change_nothing_in_what_a_user_is_told(
-    tmp_path: Path, number: int, indexed: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, indexed: bool, most: int
 ) -> None:
     """R12, Q6: hits, order, scores, parts and notes are the same bytes as if the others
     did not exist.
 
     Not even as numbers: how rare a word is, how long texts are and who speaks is counted over what
-    the handle may see.
+    the handle may see. In memory others' handles share what they can with this one.
     """
+    monkeypatch.setattr(scoped, "MOST", most)
+    monkeypatch.setattr(scoped, "SHARE", 1)
     with Pair(tmp_path, number) as pair:
         pair.disturb()
         if indexed:

@@ -105,14 +105,14 @@ def test_a_scope_that_has_grown_is_searched_with_the_store(
 def test_the_budget_holds_for_all_handles(crowd: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """P6, R12: beyond the budget the scope that was used longest ago goes; whoever comes back finds
     their own memories and nobody else's."""
-    monkeypatch.setattr(cache, "MEGABYTE", 300_000)
+    monkeypatch.setattr(cache, "MEGABYTE", 250_000)
     handles = [crowd.agent(user=f"user{n}", settings={"cache.megabytes": 1}) for n in range(1, 9)]
     for _ in range(2):
         for handle in handles:
             found = handle.search("tea", limit=50)
             assert {hit.record.user for hit in found} == {handle.user, None}
             usage = CACHE.usage
-            assert usage.budget == 300_000
+            assert usage.budget == 250_000
             assert usage.bytes <= usage.budget
             assert loaded(handle, handle.user) is not None
     kept = [loaded(handle, handle.user) is not None for handle in handles]

@@ -182,8 +182,9 @@ class Store:
         `recurring` holds the words by which texts speak of a day that has come again.
         """
         with self.index.snapshot(user=user) as look:
-            rows = [look.speaking_of(since, until), *map(look.hinting, recurring)]
-            speaking = {number for some in rows for number in look.catalogue.numbers_of(some)}
+            found = [look.speaking_of(since, until), *map(look.hinting, recurring)]
+            numbers = [look.catalogue.numbers_of(some).tolist() for some in found]
+        speaking = {number for some in numbers for number in some}
         with self.database.moment() as db:
             waiting = [self.record(row) for row in pending.candidates(db, user, speaking)]
             answers = pending.answering(db, user, [record.id for record in waiting])

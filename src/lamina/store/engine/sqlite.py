@@ -117,7 +117,8 @@ class SqliteDatabase(Database):
         """Free the pages that this thread has read: it will hardly read the same ones again."""
         connection: apsw.Connection | None = getattr(self.local, "reader", None)
         if connection is not None:
-            connection.release_memory()
+            with contextlib.suppress(apsw.ConnectionClosedError):  # by another thread, just now
+                connection.release_memory()
 
     def check_still(self) -> None:
         """Raise when a file that this thread reads without locks was written meanwhile.

@@ -28,7 +28,9 @@ class LoadedIndex(ABC):
     def footprint(self) -> int:
         """The memory that it takes, in bytes."""
         bits = sum(codes.footprint for codes in self.codes.values())
-        fresh = sum(vector.nbytes for some in self.fresh.values() for vector in some.values())
+        fresh = sum(
+            2 * self.codes[name].dimensions * len(some) for name, some in self.fresh.items()
+        )
         return self.catalogue.footprint + bits + fresh
 
     @abstractmethod

@@ -101,7 +101,7 @@ class ScopedCatalogue(Catalogue):
     def selected(self, connection: Connection, query: str, parameters: Sequence[Any]) -> Rows:
         """Ask for numbers of records in the column `record` of a query; return their rows."""
         # Of this scope's records alone: the others may be very many.
-        query = f"SELECT record FROM ({query}) AS every WHERE record IN {LISTED} ORDER BY record"
+        query = f"SELECT record FROM ({query}) AS chosen WHERE record IN {LISTED} ORDER BY record"
         return self.rows_of(numbers(connection, query, (*parameters, self.listed())))
 
     def listed(self, rows: Rows | None = None) -> str:

@@ -18,6 +18,7 @@ WORD = 64  # bits that are compared at a time
 STEP = 32768  # rows of a scan that fit into the processor's cache
 ALL = slice(None)
 KEPT = 16384  # exact vectors of a space that a process keeps, at most
+FEW = 32  # exact vectors that there is room for at first: a process may have many small stores
 SELECT_SPACE = "SELECT number, name, dimensions, seen, mean FROM spaces"
 PUT = (
     "INSERT INTO {0} (space, record, {1}) VALUES (?, ?, ?)"
@@ -268,8 +269,8 @@ class RecentVectors:
         self._most = most
         self._position = np.full(BLOCK, -1, np.int32)  # by record number; -1: not in the ring
         # By position; 0, which no record has: free. It grows until it has its full length.
-        self._record = np.zeros(min(most, BLOCK), np.int64)
-        self._vectors = np.zeros((min(most, BLOCK), dimensions), np.float32)
+        self._record = np.zeros(min(most, FEW), np.int64)
+        self._vectors = np.zeros((min(most, FEW), dimensions), np.float32)
         self._next = 0
 
     @property
