@@ -131,13 +131,13 @@ def with_words(
                        * len(worth))  # fmt: skip
     where, parameters = _spoken(wanted, speakers)
     query = (
-        f"SELECT f.record FROM (SELECT record, {score} AS score FROM lamina.words"
-        " WHERE said @@ CAST(? AS tsquery) LIMIT ?) AS f"
-        f" JOIN records ON records.seq = f.record WHERE {where}"
+        f"SELECT f.record FROM (SELECT w.record, {score} AS score FROM lamina.words w"
+        " JOIN records ON records.seq = w.record"
+        f" WHERE w.said @@ CAST(? AS tsquery) AND {where} LIMIT ?) AS f"
         " ORDER BY f.score DESC, f.record DESC LIMIT ?"
     )
     scores = [one for word, _, value in worth for one in (index.query(cut(word)), value)]
-    asked = (*scores, " | ".join(f"({one})" for one in rarest), SCORED, *parameters, limit)
+    asked = (*scores, " | ".join(f"({one})" for one in rarest), *parameters, SCORED, limit)
     return [number for (number,) in rows(connection, query, asked)]
 
 
@@ -222,6 +222,8 @@ def holding(
 
 def is_ready(connection: Session, spaces: Iterable[Space]) -> bool:
     """Tell whether the server has the indexes by which it finds candidates."""
+    if not _walks_on(connection):
+        return False
     needed = {*HELPERS, *(_name(connection.agent, space) for space in spaces)}
     return needed <= {name for (name,) in rows(connection, VALID)}
 
@@ -230,6 +232,8 @@ def prepare(database: PostgresDatabase, spaces: Iterable[Space]) -> None:
     """Create the indexes that are missing. Everybody can read and write meanwhile."""
     session, schema = database.begin_with(lambda session: session.execute(EXTENSION).get)
     try:
+        if not _walks_on(session):
+            return
         valid = {name for (name,) in rows(session, VALID)}
         for name, what in (HELPERS | _indexes(database.agent, spaces, str(schema))).items():
             if name not in valid:
@@ -243,6 +247,12 @@ def prepare(database: PostgresDatabase, spaces: Iterable[Space]) -> None:
         )
     finally:
         database.release(session)
+
+
+def _walks_on(connection: Connection) -> bool:
+    """Tell whether pgvector goes on along its index when a filter has left too few (0.8)."""
+    version = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").get
+    return tuple(map(int, str(version).split(".")[:2])) >= (0, 8)
 
 
 def _indexes(agent: str, spaces: Iterable[Space], schema: str) -> dict[str, str]:
