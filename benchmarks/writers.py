@@ -71,7 +71,7 @@ def rate(url: str, writers: int, seconds: float) -> float:
             child.stdin.write("go\n")
             child.stdin.flush()
         lines = [child.stdout.readline() for child in children if child.stdout is not None]
-        return sum(map(json.loads, lines)) / seconds
+        return float(sum(map(json.loads, lines))) / seconds
 
 
 def main() -> None:
@@ -82,7 +82,8 @@ def main() -> None:
     parser.add_argument("--write", nargs=2, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.write:
-        write(*chosen.write, chosen.seconds)
+        url, agent = chosen.write
+        write(url, agent, chosen.seconds)
         return
     table = Table("line", "one writer", f"{WRITERS} writers", "times")
     with Postgres() as server, PgBouncer(server, size=2 * WRITERS) as proxy:
