@@ -19,6 +19,7 @@ from lamina.store.tables.tsvectors import Tsvectors, cut
 from lamina.store.tables.vectors import Space
 
 COUNTED = 5_000  # holders of a word that are counted; what holds more often is estimated
+LOOKED_AT = 100_000  # holders of a word that are looked at, visible or not
 SCORED = 20_000  # holders of a question's rarest words that are scored by all of its words
 NEAR = 3  # turns before and after a candidate
 # The rest of a search joins by the keys of few rows; a walk through vectors must not stop early.
@@ -92,17 +93,18 @@ def holders(
     where, parameters = wanted.where()
     query = (
         "SELECT c.* FROM unnest(CAST(? AS text[])) WITH ORDINALITY AS w (asked, place)"
-        " CROSS JOIN LATERAL (SELECT count(*), max(f.record), count(records.seq),"
-        " count(records.seq) FILTER (WHERE records.trust <> 'external') FROM"
+        " CROSS JOIN LATERAL (SELECT count(*), count(*) FILTER (WHERE v.trust <> 'external'),"
+        " max(v.seq) FROM (SELECT records.seq, records.trust FROM"
         " (SELECT record FROM lamina.words WHERE said @@ CAST(asked AS tsquery) LIMIT ?) AS f"
-        f" LEFT JOIN records ON records.seq = f.record AND {where}) AS c ORDER BY w.place"
+        f" JOIN records ON records.seq = f.record WHERE {where} LIMIT ?) AS v) AS c"
+        " ORDER BY w.place"
     )
-    asked = ([Tsvectors(agent).query(cut(word)) for word in words], COUNTED, *parameters)
+    asked = [Tsvectors(agent).query(cut(word)) for word in words]
     return [
         Holders(number, own)
-        if found < COUNTED
+        if number < COUNTED
         else Holders(round(number * size / upto), round(own * size / upto))
-        for found, upto, number, own in rows(connection, query, asked)
+        for number, own, upto in rows(connection, query, (asked, LOOKED_AT, *parameters, COUNTED))
     ]
 
 
