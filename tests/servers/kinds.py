@@ -16,13 +16,13 @@ KINDS: tuple[type[Server], ...] = (Postgres, Chroma, Weaviate)
 Kind = TypeVar("Kind", bound=Server)
 
 
-def there(kind: type[Kind]) -> type[Kind]:
+def there(kind: type[Kind], *, required: bool = fetch.REQUIRED) -> type[Kind]:
     """A kind of server that can be had; a test that needs another is not run, which is a failure
     where servers are required."""
     reason = kind.missing()
     if reason is not None:
         message = f"not run: {kind.name} ({reason})"
-        if fetch.REQUIRED:
+        if required:
             pytest.fail(message, pytrace=False)
         pytest.skip(message)
     return kind

@@ -79,7 +79,7 @@ class Pair:
         """End the server that writes as kill -9 does, and let the other one write."""
         self.leader.kill()
         self.standby.promote()
-        self.leader, self.standby = self.standby, self.leader  # type: ignore[assignment]
+        self.leader, self.standby = self.standby, self.leader
 
     def rejoin(self) -> None:
         """Begin the server that was killed anew, as a standby of the one that writes now."""

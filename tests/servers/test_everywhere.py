@@ -39,21 +39,27 @@ REST = (
     "tests/unit/memory/test_night.py",
     "tests/unit/memory/test_fact_updates.py",
 )
+# The same on a server that finds the candidates of searches itself.
+SERVED_ALWAYS = ("tests/security/test_sharing_isolation.py",)
+SERVED_REST = ("tests/security/test_recall_isolation.py", "tests/unit/search/test_context.py")
 
 
 @pytest.mark.parametrize("path", ALWAYS + REST if FULL else ALWAYS)
 def test_the_same_tests_on_postgres(quick_postgres: Copied, path: str) -> None:
     """B3: what a file of tests promises of a memory holds wherever the memory is kept."""
+    run("tests.servers.everywhere", path)
+
+
+@pytest.mark.parametrize("path", SERVED_ALWAYS + SERVED_REST if FULL else SERVED_ALWAYS)
+def test_the_same_isolation_where_the_server_searches(quick_postgres: Copied, path: str) -> None:
+    """B3, R9: nobody finds more of others' memories when the server names the candidates."""
+    run("tests.servers.served", path)
+
+
+def run(plugin: str, path: str) -> None:
     command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "tests.servers.everywhere",
-        "-p",
-        "no:cacheprovider",
-        path,
+        *(sys.executable, "-m", "pytest", "-q"),
+        *("-p", plugin, "-p", "no:cacheprovider", path),
     ]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert run.returncode == 0, run.stdout[-3000:]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout[-3000:]

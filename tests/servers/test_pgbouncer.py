@@ -27,7 +27,7 @@ LONG = 60
 
 @pytest.fixture(scope="module")
 def bouncer(quick_postgres: Copied) -> Iterator[PgBouncer]:
-    with there(PgBouncer)(quick_postgres) as made:
+    with there(PgBouncer, required=False)(quick_postgres) as made:
         yield made
 
 
@@ -111,7 +111,7 @@ def test_the_server_behind_the_proxy_is_restarted(tmp_path: Path) -> None:
     with (
         ExitStack() as stack,
         stack.enter_context(there(Copied)()) as server,
-        there(PgBouncer)(server) as proxy,
+        there(PgBouncer, required=False)(server) as proxy,
     ):
         settings = {"store.url": proxy.url(server.copy()), "store.retry_ms": 0}
         memory = stack.enter_context(lamina.open("sky", home=tmp_path, settings=settings))

@@ -51,7 +51,7 @@ class Request:
         self.limit = limit
         self.mirror = mirror  # where candidates come from, if not from the store
         self.following = following  # what was said before the query, the latest last
-        self.notes: list[str] = []
+        self.notes: list[str] = [*look.notes]
 
     def asking(self, query: str) -> Request:
         """Return the same request for another query; both share what they know of the store."""

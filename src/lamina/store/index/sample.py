@@ -54,8 +54,10 @@ class Columns:
         self.size = len(values) + 1
         numbers = sorted(values)
         self.numbers = np.array([0, *numbers], np.int64)
-        in_order = zip(*(values[number] for number in numbers), strict=True)
-        for (name, kind), column in zip(COLUMNS.items(), in_order, strict=True):
+        in_order = list(zip(*(values[number] for number in numbers), strict=True))
+        for (name, kind), column in zip(
+            COLUMNS.items(), in_order or [()] * len(COLUMNS), strict=True
+        ):
             self._columns[name] = np.array([0, *column], kind)
         self.before, self.after = (np.zeros(self.size, np.int32) for _ in range(2))
         earlier, later = self.rows_of(np.array([*pairs], np.int64).reshape(-1, 2)).T
@@ -83,6 +85,7 @@ class Sample(Snapshot):
         self._connection: Session = connection
         self._wanted = wanted
         self._past = None
+        self.notes: list[str] = []
         self._rows: dict[int, Row] = {}
         self._values: dict[int, Row] = {}
         self._passing: set[int] = set()
@@ -194,7 +197,11 @@ class Sample(Snapshot):
         half = Half(vector.astype(np.float16).tobytes())
         most = max(CANDIDATES, number)
         self.add(candidates.near(self._connection, space, half, self._wanted, speakers, most))
-        self.add(candidates.unseen(self._connection, self._wanted, space, UNSEEN))
+        unseen = candidates.unseen(self._connection, self._wanted, space, UNSEEN)
+        self.add(unseen)
+        note = f"{space.name}: {UNSEEN:,} memories or more have no vector yet; run `lamina index`"
+        if len(unseen) == UNSEEN and note not in self.notes:
+            self.notes.append(note)
 
     def add_days(self, since: int, until: int, day: int) -> None:
         """Take in records of some days, and that speak of them."""

@@ -140,6 +140,7 @@ class Snapshot:
     """A snapshot as rankers read it. Rows are sequence numbers of records."""
 
     statistics: Statistics | None = None  # of a snapshot that has some records alone
+    notes: Sequence[str] = ()  # on what is not in it
 
     def __init__(self, store: RecordSource, loaded: LoadedIndex, connection: Connection) -> None:
         self.catalogue = loaded.catalogue

@@ -19,6 +19,7 @@ from lamina.store.tables.tsvectors import Tsvectors, cut
 from lamina.store.tables.vectors import Space
 
 COUNTED = 5_000  # holders of a word that are counted; what holds more often is estimated
+LOOKED_AT = 100_000  # holders of a word that are looked at, visible or not
 SCORED = 20_000  # holders of a question's rarest words that are scored by all of its words
 NEAR = 3  # turns before and after a candidate
 # The rest of a search joins by the keys of few rows; a walk through vectors must not stop early.
@@ -92,17 +93,18 @@ def holders(
     where, parameters = wanted.where()
     query = (
         "SELECT c.* FROM unnest(CAST(? AS text[])) WITH ORDINALITY AS w (asked, place)"
-        " CROSS JOIN LATERAL (SELECT count(*), max(f.record), count(records.seq),"
-        " count(records.seq) FILTER (WHERE records.trust <> 'external') FROM"
+        " CROSS JOIN LATERAL (SELECT count(*), count(*) FILTER (WHERE v.trust <> 'external'),"
+        " max(v.seq) FROM (SELECT records.seq, records.trust FROM"
         " (SELECT record FROM lamina.words WHERE said @@ CAST(asked AS tsquery) LIMIT ?) AS f"
-        f" LEFT JOIN records ON records.seq = f.record AND {where}) AS c ORDER BY w.place"
+        f" JOIN records ON records.seq = f.record WHERE {where} LIMIT ?) AS v) AS c"
+        " ORDER BY w.place"
     )
-    asked = ([Tsvectors(agent).query(cut(word)) for word in words], COUNTED, *parameters)
+    asked = [Tsvectors(agent).query(cut(word)) for word in words]
     return [
         Holders(number, own)
-        if found < COUNTED
+        if number < COUNTED
         else Holders(round(number * size / upto), round(own * size / upto))
-        for found, upto, number, own in rows(connection, query, asked)
+        for number, own, upto in rows(connection, query, (asked, LOOKED_AT, *parameters, COUNTED))
     ]
 
 
@@ -131,13 +133,13 @@ def with_words(
                        * len(worth))  # fmt: skip
     where, parameters = _spoken(wanted, speakers)
     query = (
-        f"SELECT f.record FROM (SELECT record, {score} AS score FROM lamina.words"
-        " WHERE said @@ CAST(? AS tsquery) LIMIT ?) AS f"
-        f" JOIN records ON records.seq = f.record WHERE {where}"
+        f"SELECT f.record FROM (SELECT w.record, {score} AS score FROM lamina.words w"
+        " JOIN records ON records.seq = w.record"
+        f" WHERE w.said @@ CAST(? AS tsquery) AND {where} LIMIT ?) AS f"
         " ORDER BY f.score DESC, f.record DESC LIMIT ?"
     )
     scores = [one for word, _, value in worth for one in (index.query(cut(word)), value)]
-    asked = (*scores, " | ".join(f"({one})" for one in rarest), SCORED, *parameters, limit)
+    asked = (*scores, " | ".join(f"({one})" for one in rarest), *parameters, SCORED, limit)
     return [number for (number,) in rows(connection, query, asked)]
 
 
@@ -222,6 +224,8 @@ def holding(
 
 def is_ready(connection: Session, spaces: Iterable[Space]) -> bool:
     """Tell whether the server has the indexes by which it finds candidates."""
+    if not _walks_on(connection):
+        return False
     needed = {*HELPERS, *(_name(connection.agent, space) for space in spaces)}
     return needed <= {name for (name,) in rows(connection, VALID)}
 
@@ -230,6 +234,8 @@ def prepare(database: PostgresDatabase, spaces: Iterable[Space]) -> None:
     """Create the indexes that are missing. Everybody can read and write meanwhile."""
     session, schema = database.begin_with(lambda session: session.execute(EXTENSION).get)
     try:
+        if not _walks_on(session):
+            return
         valid = {name for (name,) in rows(session, VALID)}
         for name, what in (HELPERS | _indexes(database.agent, spaces, str(schema))).items():
             if name not in valid:
@@ -243,6 +249,12 @@ def prepare(database: PostgresDatabase, spaces: Iterable[Space]) -> None:
         )
     finally:
         database.release(session)
+
+
+def _walks_on(connection: Connection) -> bool:
+    """Tell whether pgvector goes on along its index when a filter has left too few (0.8)."""
+    version = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").get
+    return tuple(map(int, str(version).split(".")[:2])) >= (0, 8)
 
 
 def _indexes(agent: str, spaces: Iterable[Space], schema: str) -> dict[str, str]:
