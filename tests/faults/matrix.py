@@ -388,6 +388,7 @@ EVENTS: Mapping[str, str] = {
     "stop": "Hooks.after_message",
     "subagent-start": "Hooks.on_spawn",
     "subagent-stop": "Hooks.after_message",
+    "post-compact": "Operator.compacted",
     "pre-compact": "Hooks.close",
     "session-end": "Hooks.close",
 }
