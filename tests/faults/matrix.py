@@ -427,7 +427,7 @@ EVENTS: Mapping[str, str] = {
     "subagent-stop": "Hooks.after_message",
     "tool-use": "Hooks.after_tool",
     "pre-compact": "Hooks.close",
-    "post-compact": "Hooks.on_start",
+    "post-compact": "Operator.compacted",
     "notification": "Hooks.on_start",
     "session-end": "Hooks.close",
 }

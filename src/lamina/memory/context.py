@@ -19,10 +19,11 @@ from lamina.model import rules
 from lamina.model.record import Hit, Hits, Layer, Record, State, Trust
 from lamina.search import context
 from lamina.search.context import Context, Gathered, Section, bounds, noise, topics
+from lamina.search.context.aim import ends
 from lamina.search.context.builder import section_of
 from lamina.store.tables import lineage, records
 from lamina.store.tables.records import Filter
-from lamina.text import fence, words
+from lamina.text import words
 
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
@@ -35,8 +36,6 @@ ENTRIES = 1000  # of a profile
 PREFERENCES = 20  # that somebody told explicitly
 PROJECT_FACTS = 50
 FACTS = (Layer.SEMANTIC, Layer.PROCEDURAL, Layer.SHORT_TERM, Layer.WORLD)
-# Of a long prompt its beginning and its end are read: what is pasted stands between.
-ENDS = 2000
 SESSIONS = 64  # whose told memories a handle remembers
 NAMED = 3  # memories that a prompt names by their handles
 HANDLE = re.compile(r"\b(?=[0-9a-z]{0,25}[0-9])[0-9a-z]{6,26}\b")
@@ -79,7 +78,7 @@ class Contexts:
         number_of_items = None if most is None else rules.limit(most)
         name = None if session is None else rules.label(session, "session")
         place = None if project is None else rules.label(project, "project")
-        gathered = self._gathered(_read(goal), name, place)
+        gathered = self._gathered(ends(goal), name, place)
         if number is None:
             made = context.build(gathered, room, number_of_items)
         else:
@@ -320,12 +319,6 @@ def _trusted(found: Iterable[Record]) -> list[Record]:
 
 def _always(record: Record, why: str) -> Hit:
     return Hit(record, 0.0, {why: 1.0})
-
-
-def _read(goal: str) -> str:
-    """Take what we told before out of a prompt, and the middle out of a long one."""
-    own = fence.unfenced(goal).strip()
-    return own if len(own) <= 2 * ENDS else f"{own[:ENDS]}\n{own[-ENDS:]}"
 
 
 def _count(text: str) -> int:

@@ -11,9 +11,10 @@ from lamina.embedders.wordllama import shared
 from lamina.errors import EmbedderFailed
 from lamina.search import content, segments
 from lamina.search.segments import Asks
-from lamina.text import cues, words
+from lamina.text import cues, fence, words
 
 RICH = 1.0  # the content of a segment that says what it asks for
+END = 2000  # characters of a long prompt that are read at either end
 STEM = 5  # letters by which forms of one word are alike: "deploy", "deployed", "deploying"
 
 
@@ -65,12 +66,18 @@ class Aim:
 
     def likeness(self, texts: list[str]) -> list[float]:
         """Compare the meaning of texts with what is asked; 0 where there are no word vectors."""
-        if self.vector is None:
-            return [0.0] * len(texts)
         try:
-            return [round(float(one), 6) for one in _vectors(texts) @ self.vector]
+            if self.vector is not None:
+                return [round(float(one), 6) for one in _vectors(texts) @ self.vector]
         except EmbedderFailed:
-            return [0.0] * len(texts)
+            pass
+        return [0.0] * len(texts)
+
+
+def ends(prompt: str) -> str:
+    """Keep both ends of a long prompt, without what we told before: a paste stands between."""
+    own = fence.unfenced(prompt).strip()
+    return own if len(own) <= 2 * END else f"{own[:END]}\n{own[-END:]}"
 
 
 def weigh(terms: tuple[str, ...]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from lamina.search.context import room
 from lamina.search.context.lines import HANDLE
 from lamina.surfaces.cli import options, output
 from lamina.surfaces.cli.invocation import Invocation, command
@@ -39,7 +40,7 @@ def context(
     """
     options.check_asked(goal, "GOAL")
     viewer = invocation.viewer(shared_by)
-    made = viewer.context(goal, max_chars, session, project, tokens)
+    made = viewer.context(goal, room(max_chars), session, project, tokens)
     invocation.tells_outage = not made.is_whole
     if invocation.json:
         output.show_json(made.to_dict())

@@ -8,12 +8,12 @@ from typing import Any
 from lamina.engines import awareness
 from lamina.memory.agent import Memory
 from lamina.search.context import LEAST
+from lamina.search.context.aim import ends
 from lamina.surfaces.hooks import last_session
 from lamina.surfaces.hooks.switches import Switches
 from lamina.text import fence, words
 
 PENDING = 6  # items that wait for a person
-ENDS = 2000  # characters of a long message: what is pasted stands between
 WAITING = 2  # at most the second part of the room is for these
 
 
@@ -38,10 +38,9 @@ def at_start(memory: Memory, about: str, switches: Switches, session: str | None
 
 
 def told(memory: Memory, message: str, room: int, session: str | None, switches: Switches) -> str:
-    """Build the context of a message; of one that is too long, of its beginning and its end."""
-    limit = switches.context_limit
-    place = switches.project
-    return memory.context(_shortened(message), room, session, place, most=limit).text
+    """Build the context of a message, which may be longer than a query."""
+    limit, project = switches.context_limit, switches.project
+    return memory.context(ends(message), room, session, project, most=limit).text
 
 
 def pending(items: Sequence[Mapping[str, Any]], limit: int, room: int) -> str:
@@ -65,9 +64,3 @@ def _quoted(text: str) -> str:
     """Mark each line of a text as data."""
     lines = fence.tamed(words.reveal(text)).splitlines()
     return "\n".join(f"| {line}" for line in lines)
-
-
-def _shortened(message: str) -> str:
-    """Keep both ends of a message that is longer than a query may be."""
-    own = fence.unfenced(message)
-    return own if len(own) <= 2 * ENDS else f"{own[:ENDS]}\n{own[-ENDS:]}"
