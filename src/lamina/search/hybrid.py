@@ -18,7 +18,7 @@ from lamina.embedders import Embedder, Scale
 from lamina.embedders.wordllama import WordLlama
 from lamina.model.record import Hits
 from lamina.search import bm25, content, echoes, hits, late, prompt, renewal, segments, trust
-from lamina.search.answerable import Crowd, Evidence
+from lamina.search.answerable import ALIKE, Crowd, Evidence
 from lamina.search.question import Question
 from lamina.search.request import MICROS_PER_DAY, Column, Request
 from lamina.search.similarity import Similarity, similarity
@@ -126,7 +126,7 @@ def _ranked(
         confidence = found.confidence(parts["echo"] < 0)
     if confidence < 0:
         return Hits((), request.notes, confidence)
-    related = found.evidence.is_related()
+    related = found.is_related()
     rows, parts = rows[related], {name: part[related] for name, part in parts.items()}
     parts["renewed"] = renewal.lifts(request, question, words, rows, _total(parts, rows))
     return hits.hits(request, rows, parts, confidence)
@@ -161,6 +161,17 @@ class Candidates:
         self.time = _time(request, question) if question.spans else None
         how = (request, question, self.words, self.views, self.time)
         self.rows = _candidates(*how, GLANCE) if is_glance else _rows_to_score(*how)
+        self.judged: Mask = np.ones(len(self.rows), np.bool_)
+        if len(self.views) > 1 and request.mirror is None:
+            self._judge_by_the_first(_candidates(*how[:3], self.views[:1], self.time))
+
+    def _judge_by_the_first(self, rows: Rows) -> None:
+        """Let only these rows be evidence: further embedders must not make chance look like more.
+
+        The evidence of a row is what the first embedder says, with or without the others.
+        """
+        self.rows = np.union1d(self.rows, rows)
+        self.judged = np.isin(self.rows, rows)
 
     @cached_property
     def likenesses(self) -> list[Likeness]:
@@ -185,6 +196,13 @@ class Candidates:
             evidence.add_speaker(self.who)
         return evidence
 
+    def is_related(self) -> Mask:
+        """Mark the rows worth showing, by the evidence or by the meaning in any embedder's eyes."""
+        related = self.evidence.is_related()
+        for likeness in self.likenesses[1:]:
+            related |= likeness.own >= ALIKE
+        return related
+
     def confidence(self, is_echo: Mask | None = None) -> float:
         """Tell how far the best evidence is above chance.
 
@@ -193,17 +211,15 @@ class Candidates:
         """
         request, rows = self.question.request, self.rows
         if not request.has_outside:
-            return self.evidence.confidence(
-                [self._crowd(np.ones(len(rows), np.bool_), request.rows)]
-            )
+            return self.evidence.confidence([self._crowd(self.judged, request.rows)])
         if is_echo is None:
             relevance = self.words.score[rows].astype(np.float64)
             is_echo = echoes.of(request, self.question, self.words, rows, relevance, -ECHO) > 0
         outside = request.is_outside(rows)
         return self.evidence.confidence(
             [
-                self._crowd(~(outside & is_echo), request.rows),
-                self._crowd(~outside, request.own),
+                self._crowd(self.judged & ~(outside & is_echo), request.rows),
+                self._crowd(self.judged & ~outside, request.own),
             ]
         )
 
