@@ -18,7 +18,7 @@ from lamina.embedders import Embedder, Scale
 from lamina.embedders.wordllama import WordLlama
 from lamina.model.record import Hits
 from lamina.search import bm25, content, echoes, hits, late, prompt, renewal, segments, trust
-from lamina.search.answerable import ALIKE, Crowd, Evidence
+from lamina.search.answerable import Crowd, Evidence
 from lamina.search.question import Question
 from lamina.search.request import MICROS_PER_DAY, Column, Request
 from lamina.search.similarity import Similarity, similarity
@@ -30,6 +30,7 @@ WORDS, MEANING, MODEL = 0.40, 0.30, 0.30
 WHO, ROLE, TIME = 0.20, -0.40, 0.40
 ECHO, RECENCY, IMPORTANCE = -0.30, 0.02, 0.05
 CANDIDATES, GLANCE = 200, 100
+ABOVE_CHANCE = 1.0  # spreads of a sentence model that make a memory worth showing
 LATE_FOR = 30  # the best by all other parts
 OWN = 50  # candidates that are not from outside, however many others fit better
 NEAR_MEANING = 0.45  # the weight of the meaning of the turn before or after
@@ -197,10 +198,11 @@ class Candidates:
         return evidence
 
     def is_related(self) -> Mask:
-        """Mark the rows worth showing, by the evidence or by the meaning in any embedder's eyes."""
+        """Mark the rows worth showing: by the evidence, or since a model finds them alike."""
         related = self.evidence.is_related()
-        for likeness in self.likenesses[1:]:
-            related |= likeness.own >= ALIKE
+        for likeness in self.likenesses:
+            if not likeness.is_of_words:
+                related |= likeness.own * likeness.view.scale.steps >= ABOVE_CHANCE
         return related
 
     def confidence(self, is_echo: Mask | None = None) -> float:
