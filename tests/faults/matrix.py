@@ -333,7 +333,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "importance explain": ("Operator.explain_importance",),
     "importance learn": ("Operator.learn",),
     "index": ("Operator.index",),
-    "init": (),
+    "init": ("settings_file.change",),
     "install": (),
     "inspect": ("Operator.get",),
     "key remove": ("operator_key.remove",),

@@ -33,7 +33,7 @@ WORDS = (
     "garden river bicycle coffee sister report office winter yesterday May 7 2025 last week on "
     "Monday in 2023"
 ).split()
-TABLES = ("spaces", "vectors", "codes", "blocks", "days")
+TABLES = ("spaces", "vectors", "tokens", "codes", "blocks", "days")
 INDEXERS, WRITERS = 4, 2
 # So many of the calls of one kind are broken, spread over all of them.
 PLACES = size(quick=1, full=12)

@@ -58,7 +58,7 @@ KINDS = {
             "minilm",
             "all-minilm-l6-v2-384",
             384,
-            Scale(0.05, 0.1),
+            Scale(0.04, 0.08),
             constants="all-minilm-l6-v2.npy",
         ),
         Kind(
@@ -74,7 +74,7 @@ KINDS = {
             "bge-zh",
             "bge-small-zh-v1.5-512",
             512,
-            Scale(0.3, 0.07),
+            Scale(0.27, 0.08),
             question="为这个句子生成表示以用于检索相关文章：",  # as it was trained
             by_first=True,
         ),
@@ -193,13 +193,17 @@ class Encoder:
         if not len(hidden):
             return np.zeros(self.dimensions, np.float32)
         if self.kind.by_first:
-            return hidden[0]
+            first: NDArray[np.float32] = hidden[0]
+            return first
         total: NDArray[np.float32] = np.add.reduce(hidden, axis=0)
         return total / np.float32(len(hidden))
 
     def _projected(self, own: NDArray[np.float32]) -> NDArray[np.float32]:
+        import numpy as np
+
         known = constants(self.kind.constants)
-        return (own - known.token) @ known.directions
+        projected: NDArray[np.float32] = np.matmul(own - known.token, known.directions)
+        return projected
 
     def _code(self, own: NDArray[np.float32]) -> bytes:
         import numpy as np

@@ -30,6 +30,7 @@ WORDS, MEANING, MODEL = 0.40, 0.30, 0.30
 WHO, ROLE, TIME = 0.20, -0.40, 0.40
 ECHO, RECENCY, IMPORTANCE = -0.30, 0.02, 0.05
 CANDIDATES, GLANCE = 200, 100
+ABOVE_CHANCE = 1.0  # spreads of a sentence model that make a memory worth showing
 LATE_FOR = 30  # the best by all other parts
 OWN = 50  # candidates that are not from outside, however many others fit better
 NEAR_MEANING = 0.45  # the weight of the meaning of the turn before or after
@@ -126,7 +127,7 @@ def _ranked(
         confidence = found.confidence(parts["echo"] < 0)
     if confidence < 0:
         return Hits((), request.notes, confidence)
-    related = found.evidence.is_related()
+    related = found.is_related()
     rows, parts = rows[related], {name: part[related] for name, part in parts.items()}
     parts["renewed"] = renewal.lifts(request, question, words, rows, _total(parts, rows))
     return hits.hits(request, rows, parts, confidence)
@@ -161,6 +162,17 @@ class Candidates:
         self.time = _time(request, question) if question.spans else None
         how = (request, question, self.words, self.views, self.time)
         self.rows = _candidates(*how, GLANCE) if is_glance else _rows_to_score(*how)
+        self.judged: Mask = np.ones(len(self.rows), np.bool_)
+        if len(self.views) > 1 and request.mirror is None:
+            self._judge_by_the_first(_candidates(*how[:3], self.views[:1], self.time))
+
+    def _judge_by_the_first(self, rows: Rows) -> None:
+        """Let only these rows be evidence: further embedders must not make chance look like more.
+
+        The evidence of a row is what the first embedder says, with or without the others.
+        """
+        self.rows = np.union1d(self.rows, rows)
+        self.judged = np.isin(self.rows, rows)
 
     @cached_property
     def likenesses(self) -> list[Likeness]:
@@ -185,6 +197,14 @@ class Candidates:
             evidence.add_speaker(self.who)
         return evidence
 
+    def is_related(self) -> Mask:
+        """Mark the rows worth showing: by the evidence, or since a model finds them alike."""
+        related = self.evidence.is_related()
+        for likeness in self.likenesses:
+            if not likeness.is_of_words:
+                related |= likeness.own * likeness.view.scale.steps >= ABOVE_CHANCE
+        return related
+
     def confidence(self, is_echo: Mask | None = None) -> float:
         """Tell how far the best evidence is above chance.
 
@@ -193,16 +213,15 @@ class Candidates:
         """
         request, rows = self.question.request, self.rows
         if not request.has_outside:
-            everyone = np.ones(len(rows), np.bool_)
-            return self.evidence.confidence([self._crowd(everyone, request.rows, request.total)])
+            return self.evidence.confidence([self._crowd(self.judged, request.rows, request.total)])
         if is_echo is None:
             relevance = self.words.score[rows].astype(np.float64)
             is_echo = echoes.of(request, self.question, self.words, rows, relevance, -ECHO) > 0
         outside = request.is_outside(rows)
         return self.evidence.confidence(
             [
-                self._crowd(~(outside & is_echo), request.rows, request.total),
-                self._crowd(~outside, request.own, request.own_total),
+                self._crowd(self.judged & ~(outside & is_echo), request.rows, request.total),
+                self._crowd(self.judged & ~outside, request.own, request.own_total),
             ]
         )
 

@@ -39,10 +39,11 @@ def matches(request: Request, view: Similarity, rows: Rows) -> Column:
     best = _best(question, request.look.tokens(view.space, wanted), wanted)
     own, before, after = np.split(best[places], 3)
     matched = np.maximum(own, NEAR * np.maximum(before, after))
-    has_tokens = np.isfinite(own).all(axis=1)
+    has_tokens = np.isfinite(own[:, :1])
     # Sums of whole numbers, and of a fixed number of columns: the same on every machine.
-    mean = np.add.reduce(np.where(has_tokens[:, None], matched, 0.0), axis=1) / len(question)
-    return np.round(mean / (WHOLE * DIRECTIONS**0.5), 9)
+    mean = np.add.reduce(np.where(has_tokens, matched, 0.0), axis=1) / len(question)
+    scaled: Column = np.round(mean / (WHOLE * DIRECTIONS**0.5), 9)
+    return scaled
 
 
 def _best(question: Tokens, codes: Mapping[int, bytes], wanted: Rows) -> Column:

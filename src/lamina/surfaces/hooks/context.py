@@ -58,9 +58,3 @@ def pending(items: Sequence[Mapping[str, Any]], limit: int, room: int) -> str:
         lines.append(line)
         room -= len(line) + 1
     return fence.fenced("\n".join(lines)) if lines else ""
-
-
-def _quoted(text: str) -> str:
-    """Mark each line of a text as data."""
-    lines = fence.tamed(words.reveal(text)).splitlines()
-    return "\n".join(f"| {line}" for line in lines)
