@@ -17,7 +17,7 @@ from lamina.memory.sleep import usage
 from lamina.model.clock import to_micros
 from lamina.model.record import Role
 from lamina.store.core.store import FILE_NAME
-from lamina.store.index.cache import CACHE
+from lamina.store.index.cache import CACHE, place_of
 from lamina.store.tables import archived, grounds, model_use, records, sources
 from lamina.text.words import counted
 
@@ -99,7 +99,8 @@ class Status:
         if user is None:
             head = store.head()
             report |= {"events": head.seq, "head": head.hash.hex(), "bytes": store.sizes()}
-            report["cache"] = asdict(CACHE.usage)
+            place = place_of(store.database.address, store.agent)
+            report["cache"] = asdict(CACHE.usage_of(place))
             if scope.settings["sleep.model"]:
                 report["model"] = self._model_use()
         return report
