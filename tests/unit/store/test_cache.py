@@ -10,7 +10,7 @@ import pytest
 
 from lamina import Memory
 from lamina.store.index import cache, scoped
-from lamina.store.index.cache import CACHE, MEGABYTE, Cache, place_of
+from lamina.store.index.cache import CACHE, Cache, place_of
 from lamina.store.index.scoped import ScopedIndex
 from lamina.store.index.whole import WholeIndex
 from tests.conftest import Desk, contents
