@@ -17,7 +17,7 @@ from lamina.memory.sleep import usage
 from lamina.model.clock import to_micros
 from lamina.model.record import Role, iso
 from lamina.store.core.store import FILE_NAME
-from lamina.store.index.cache import CACHE
+from lamina.store.index.cache import CACHE, place_of
 from lamina.store.tables import archived, grounds, model_use, records, sources
 from lamina.text.words import counted
 
@@ -102,7 +102,8 @@ class Status:
         if user is None:
             head = store.head()
             report |= {"events": head.seq, "head": head.hash.hex(), "bytes": store.sizes()}
-            report["cache"] = structs.asdict(CACHE.usage)
+            place = place_of(store.database.address, store.agent)
+            report["cache"] = structs.asdict(CACHE.usage_of(place))
             if scope.settings["sleep.model"]:
                 report["model"] = self._model_use()
         return report

@@ -10,7 +10,7 @@ import pytest
 
 from lamina import Memory
 from lamina.store.index import cache, scoped
-from lamina.store.index.cache import CACHE, MEGABYTE, Cache, place_of
+from lamina.store.index.cache import CACHE, Cache, place_of
 from lamina.store.index.scoped import ScopedIndex
 from lamina.store.index.whole import WholeIndex
 from tests.conftest import Desk, contents
@@ -178,13 +178,15 @@ def test_a_forked_process_has_its_own(crowd: Desk) -> None:
 
 
 def test_status_says_how_much_is_kept(crowd: Desk) -> None:
-    """P6: `status` names the budget of the process and what of it is used."""
+    """P2, P6: `status` names the budget of the process and what of it this store uses, and nothing
+    of other agents."""
     handle = crowd.agent(settings={"cache.megabytes": 7})
-    handle.search("tea")
+    for other in (crowd.agent(user="user1"), crowd.agent("milton"), handle):
+        other.search("tea")
     told = handle.status()["cache"]
-    assert told["budget"] == 7 * MEGABYTE
-    assert 0 < told["bytes"] < told["budget"]
-    assert told["scopes"] == CACHE.usage.scopes
+    assert told["scopes"] == 2
+    assert 0 < told["bytes"] < CACHE.usage.bytes
+    assert told["budget"] == CACHE.usage.budget
     assert "cache" not in crowd.agent(user="user1").status()
 
 

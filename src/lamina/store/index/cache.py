@@ -31,7 +31,7 @@ class Usage(msgspec.Struct, frozen=True):
 
     bytes: int
     budget: int  # in bytes; 0 while no handle of this process has searched
-    scopes: int  # users' and whole stores
+    scopes: int  # of users, and whole stores
 
 
 class Cache:
@@ -53,8 +53,14 @@ class Cache:
 
     @property
     def usage(self) -> Usage:
-        """How much is kept."""
+        """How much is kept, of all stores."""
         return Usage(self._bytes, self.most, len(self._kept))
+
+    def usage_of(self, place: Place) -> Usage:
+        """Tell how much is kept of one store: of the others its agent may know nothing."""
+        with self._lock:
+            sizes = [size for key, (_, size) in self._kept.items() if key[0] == place]
+        return Usage(sum(sizes), self.most, len(sizes))
 
     def hold(self, place: Place, megabytes: int) -> None:
         """Count a handle of a store. The budget of the handle that was opened last is in force."""

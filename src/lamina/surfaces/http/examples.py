@@ -149,6 +149,7 @@ STATUS: dict[str, Any] = {
     "events": 12,
     "head": "4be1",
     "bytes": {"memory.db": 221184},
+    "cache": {"bytes": 81920, "budget": 268435456, "scopes": 1},
     "jobs": [],
     "other_jobs": [],
 }
