@@ -96,12 +96,14 @@ def test_nothing_of_an_agent_stays_on_a_connection(tmp_path: Path, url: str) -> 
 def test_tables_are_made_through_the_proxy(
     tmp_path: Path, bouncer: PgBouncer, quick_postgres: Copied
 ) -> None:
-    """B3: an empty database behind the proxy gets its tables, its vectors and its index."""
-    settings = {"store.url": bouncer.url(quick_postgres.database())}
+    """B3: an empty database behind the proxy gets its tables, its vectors and the indexes of a large
+    store, and the server finds candidates."""
+    settings = {"store.url": bouncer.url(quick_postgres.database()), "store.search_above": 0}
     with lamina.operator("sky", home=tmp_path, settings=settings) as op:
         op.remember_many({"content": f"memory {number} of tea"} for number in range(40))
         assert op.index() > 0
-        assert op.search("memory 7 of tea")
+        assert contents(op.search("memory 7 of tea"))[0] == "memory 7 of tea"
+        assert "index" not in op._scope.store.__dict__  # no catalogue was read
         assert verified(op)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,7 +114,7 @@ def test_a_question_about_days(told: Pair, monkeypatch: pytest.MonkeyPatch) -> N
 def test_users_and_agents_see_their_own(
     quick_postgres: Copied,
     url: str,
-    tmp_path: Any,
+    tmp_path: Path,
     whole: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -145,7 +146,7 @@ def test_users_and_agents_see_their_own(
                     assert owners <= {user, "None"}, (agent, user, ranker)
 
 
-def test_without_its_indexes_the_store_answers(url: str, tmp_path: Any) -> None:
+def test_without_its_indexes_the_store_answers(url: str, tmp_path: Path) -> None:
     """B3: until `index` has made what the server needs, a search reads the store itself."""
     settings = {"store.url": url, **SERVED}
     with lamina.operator("sky", home=tmp_path, settings=settings) as op:
@@ -158,7 +159,21 @@ def test_without_its_indexes_the_store_answers(url: str, tmp_path: Any) -> None:
         assert not has_catalogue(op)
 
 
-def test_what_changes_is_seen_at_once(url: str, tmp_path: Any) -> None:
+def test_indexes_follow_the_embedders(quick_postgres: Copied, url: str, tmp_path: Path) -> None:
+    """B3: `index` makes what is missing, and drops the index of vectors that are gone."""
+    name = url.rpartition("/")[2]
+    listed = "SELECT indexname FROM pg_indexes WHERE starts_with(indexname, 'near_')"
+    with lamina.operator("sky", home=tmp_path, settings={"store.url": url, **SERVED}) as op:
+        op.remember("the boiler is from 2009")
+        op.index()
+        ((made,),) = quick_postgres.execute(listed, name)
+        old = made.replace("near_1_256", "near_9_64")
+        quick_postgres.execute(f"ALTER INDEX lamina.{made} RENAME TO {old}", name)
+        op.index()
+        assert quick_postgres.execute(listed, name) == [(made,)]
+
+
+def test_what_changes_is_seen_at_once(url: str, tmp_path: Path) -> None:
     """B3, Q2: a new memory is found before it has a vector, and a forgotten one no more."""
     settings = {"store.url": url, **SERVED}
     with lamina.operator("sky", home=tmp_path, settings=settings) as op:
@@ -170,7 +185,7 @@ def test_what_changes_is_seen_at_once(url: str, tmp_path: Any) -> None:
         assert "the kettle is from 2011" not in contents(op.search("kettle"))
 
 
-def test_a_role_that_may_not_make_indexes(quick_postgres: Copied, tmp_path: Any, url: str) -> None:
+def test_a_role_that_may_not_make_indexes(quick_postgres: Copied, tmp_path: Path, url: str) -> None:
     """B3: it is told who can, and the search goes on without them."""
     name = url.rpartition("/")[2]
     with lamina.operator("sky", home=tmp_path, settings={"store.url": url}) as op:

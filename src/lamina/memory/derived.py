@@ -100,6 +100,7 @@ class Derived:
         rules.progress(progress)
         count = self._scope.recall.index(progress)
         self._scope.recall.indexer.forget_others()
+        self._scope.recall.prepare_server()
         return count
 
     def search_problems(self) -> list[str]:

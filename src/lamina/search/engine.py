@@ -58,13 +58,15 @@ class SearchEngine:
 
     def index(self, progress: Progress | None = None) -> int:
         """Bring the index up to date now; return how many vectors were missing."""
-        number = self.indexer.run(self.worker.step, progress)
+        return self.indexer.run(self.worker.step, progress)
+
+    def prepare_server(self) -> None:
+        """Let a server make what it needs to search a large store, which may take minutes."""
         if self._settings["store.url"]:
             from lamina.store.index import sample  # needs the driver of PostgreSQL
 
             names = {embedder.name for embedder in self.embedders}
             sample.prepare(self._store, names, self._settings["store.search_above"])
-        return number
 
     @cached_property
     def mirror(self) -> MirrorSearch | None:

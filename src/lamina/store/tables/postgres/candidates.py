@@ -237,7 +237,11 @@ def prepare(database: PostgresDatabase, spaces: Iterable[Space]) -> None:
         if not _walks_on(session):
             return
         valid = {name for (name,) in rows(session, VALID)}
-        for name, what in (HELPERS | _indexes(database.agent, spaces, str(schema))).items():
+        needed = HELPERS | _indexes(database.agent, spaces, str(schema))
+        for name in sorted(valid - needed.keys()):
+            if name.startswith("near_") and name.endswith(_digest(database.agent)):
+                session.script(f"DROP INDEX CONCURRENTLY lamina.{name}")  # its space is gone
+        for name, what in needed.items():
             if name not in valid:
                 # One that was left half made is in the way.
                 session.script(f"DROP INDEX CONCURRENTLY IF EXISTS lamina.{name}")
@@ -273,8 +277,11 @@ def _indexes(agent: str, spaces: Iterable[Space], schema: str) -> dict[str, str]
 
 
 def _name(agent: str, space: Space) -> str:
-    digest = hashlib.sha256(f"{agent}/{space.dimensions}".encode()).hexdigest()[:24]
-    return f"near_{space.number}_{digest}"
+    return f"near_{space.number}_{space.dimensions}_{_digest(agent)}"
+
+
+def _digest(agent: str) -> str:
+    return hashlib.sha256(agent.encode()).hexdigest()[:24]
 
 
 def _literal(text: str) -> str:
