@@ -69,7 +69,7 @@ def test_grant_read_revoke(call: Call, boiler: dict[str, Any]) -> None:
     )
     assert call("--agent", "milton", "inspect", boiler["id"], *by_sky, "--json").json == boiler
     assert "The boiler is old" in call("--agent", "milton", "inspect", boiler["id"], *by_sky).out
-    assert call("--agent", "milton", "context", "boiler", *by_sky).code == 4
+    assert "The boiler is old" in call("--agent", "milton", "context", "boiler", *by_sky).out
     number = str(grant["number"])
     assert call("--agent", "sky", "revoke-grant", number, "--reason", "done").out.startswith(
         f"grant {number} has ended"

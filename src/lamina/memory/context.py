@@ -73,7 +73,7 @@ class Contexts:
         most: int | None = None,
     ) -> Context:
         """Build the whole context of a prompt."""
-        rules.query(goal)
+        goal = rules.query(goal)
         room, number = bounds.room(budget, "budget"), bounds.tokens(tokens)
         number_of_items = None if most is None else rules.limit(most)
         name = None if session is None else rules.label(session, "session")
@@ -91,7 +91,7 @@ class Contexts:
         self, goal: str, limits: Mapping[str, int] | None = None, max_chars: int = 2000
     ) -> Context:
         """Build a context of some layers, with so many memories of each at most (Q9)."""
-        rules.query(goal)
+        goal = rules.query(goal)
         wanted, room = bounds.limits(limits), bounds.room(max_chars)
         answers = {
             layer: self._searched(goal, number, (layer,))
