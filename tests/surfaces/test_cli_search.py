@@ -361,6 +361,19 @@ def test_an_unknown_model_is_not_fetched(call: Call, tmp_path: Path) -> None:
     assert not list((tmp_path / "home").rglob("*gpt-17*"))
 
 
+def test_a_model_may_be_given_by_hand(call: Call, tmp_path: Path) -> None:
+    """`model pull --from` exits with 2 where nothing is, and takes no other bytes than the pinned
+    ones (H1, Q4)."""
+    nowhere = call("model", "pull", "e5", "--from", str(tmp_path / "nowhere"))
+    assert nowhere.code == 2
+    assert "is not there" in nowhere.err
+    (tmp_path / "other.onnx").write_bytes(b"another model")
+    other = call("model", "pull", "e5", "--from", str(tmp_path / "other.onnx"))
+    assert other.code == 1
+    assert "other bytes are not used" in other.err
+    assert not list((tmp_path / "home").rglob("*.onnx"))
+
+
 # inspect
 
 

@@ -125,7 +125,7 @@ def test_codes_go_with_their_embedder(filled: Memory) -> None:
 def test_damaged_codes_count_nothing(filled: Memory) -> None:
     """B1: a search goes on when codes were cut off, and their record has no part of them."""
     with filled._scope.store.database.atomic() as transaction:
-        transaction.cursor.connection.execute("UPDATE tokens SET codes = x'0102'")
+        transaction.cursor.connection.execute("UPDATE tokens SET codes = ?", (b"\1\2",))
     hits = filled.search("who repaired the bicycle")
     assert contents(hits)[0] == TEXTS[2]
     assert "late" not in hits[0].parts
