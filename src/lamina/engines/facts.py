@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -564,39 +564,8 @@ def words(value: str) -> tuple[str, ...]:
     return tuple(word for word in WORD.findall(normalise(value)) if word not in ARTICLES)
 
 
-def chosen(records: Iterable[Record], subject: str | None, attribute: str | None) -> list[Fact]:
-    """Select facts by the subject's name or first name, in the order in which they began."""
-    wanted = None if subject is None else normalise(subject)
-    kept = [
-        fact
-        for fact in map(fact_of, filter(is_fact, records))
-        if attribute in (None, fact.attribute) and _is_about(fact, wanted)
-    ]
-    return sorted(kept, key=_reading_order)
-
-
-def _is_about(fact: Fact, name: str | None) -> bool:
-    subject = normalise(fact.subject)
-    return name is None or name in (subject, subject.split(" ")[0])
-
-
-def _reading_order(fact: Fact) -> tuple[str, str, datetime, bool, str]:
-    """Order facts as they began; what was over when another began comes before it."""
-    is_over = fact.valid_to == fact.valid_from
-    return normalise(fact.subject), fact.attribute, fact.valid_from, not is_over, fact.record
-
-
 def known_claim(fact: Fact) -> Claim:
     """Turn a fact back into a claim, as a reader of turns knows it."""
     about = fact.subject, fact.attribute, fact.value
     rest = "known", fact.negated
     return Claim(*about, 0, 0, fact.valid_from, fact.confidence, *rest, reason=fact.reason)
-
-
-def by_slot(records: Iterable[Record]) -> Mapping[Slot, list[Fact]]:
-    """Group facts by their slot, in the order in which they began."""
-    slots: dict[Slot, list[Fact]] = {}
-    facts = map(fact_of, filter(is_fact, records))
-    for fact in sorted(facts, key=lambda fact: (fact.valid_from, fact.record)):
-        slots.setdefault(fact.slot, []).append(fact)
-    return slots

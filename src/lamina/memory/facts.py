@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from lamina.engines import facts, timeline
+from lamina.engines import fact_lists, timeline
 from lamina.engines.facts import Fact
 from lamina.memory.scope import Times, optional_moment
 from lamina.model import rules
@@ -41,7 +41,7 @@ class Facts:
             records = [record for record in records if record.project == name]
         known = [
             fact
-            for fact in facts.chosen(records, about, attribute)
+            for fact in fact_lists.chosen(records, about, attribute)
             if moment is None or fact.holds(moment)
         ]
         known = self._judged(known, records)
@@ -52,7 +52,7 @@ class Facts:
         """List what holds and what held for a subject, in the order in which it began."""
         states = (State.ACTIVE, State.SUPERSEDED)
         records = self._scope.store.night.facts(states, self._scope.user)
-        known = facts.chosen(records, rules.label(subject, "subject"), None)
+        known = fact_lists.chosen(records, rules.label(subject, "subject"), None)
         known = self._judged(timeline.without_restated(known, records), records)
         self._scope.audit("timeline", tuple(fact.record for fact in known))
         return known

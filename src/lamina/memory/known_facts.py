@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lamina.engines import facts
+from lamina.engines import fact_lists, facts
 from lamina.engines.claims import Claim
 from lamina.engines.decision import Effect
 from lamina.engines.facts import Fact, Slot, Source, Step
@@ -21,7 +21,7 @@ class KnownFacts:
 
     def __init__(self, records: Sequence[Record]) -> None:
         told = [record for record in records if record.state in TOLD]
-        self._topics = {place: Topic(found) for place, found in facts.by_slot(told).items()}
+        self._topics = {place: Topic(found) for place, found in fact_lists.by_slot(told).items()}
         self._taken: dict[str, list[Fact]] = {}
         for fact in map(facts.fact_of, filter(facts.is_fact, records)):
             for turn in (fact.record, *fact.evidence):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.engines import facts
+from lamina.engines import fact_lists, facts
 from lamina.engines.claims import Claim, attributes
 from lamina.engines.decision import Effect
 from lamina.engines.facts import Fact, Source
@@ -502,10 +502,12 @@ def test_facts_are_chosen_by_name_first_name_or_not_at_all() -> None:
         _fact(2, "Ben", "likes"),
         _fact(3, "ana silva", "likes"),
     ]
-    assert [fact.record[-1] for fact in facts.chosen(records, None, None)] == ["3", "1", "2"]
-    assert [fact.record[-1] for fact in facts.chosen(records, "ANA", None)] == ["3", "1"]
-    assert [fact.record[-1] for fact in facts.chosen(records, "Ana Silva", "lives_in")] == ["1"]
-    assert facts.chosen(records, "Silva", None) == []
+    assert [fact.record[-1] for fact in fact_lists.chosen(records, None, None)] == ["3", "1", "2"]
+    assert [fact.record[-1] for fact in fact_lists.chosen(records, "ANA", None)] == ["3", "1"]
+    assert [fact.record[-1] for fact in fact_lists.chosen(records, "Ana Silva", "lives_in")] == [
+        "1"
+    ]
+    assert fact_lists.chosen(records, "Silva", None) == []
 
 
 def _fact(seq: int, subject: str, attribute: str) -> Any:

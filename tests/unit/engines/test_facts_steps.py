@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from lamina.engines import facts
+from lamina.engines import fact_lists, facts
 from lamina.engines.decision import Effect
 from lamina.engines.facts import Fact, Source, Step
 from lamina.model.record import Layer, State, Trust
@@ -521,12 +521,12 @@ def test_facts_by_their_places() -> None:
         ),
         record(5, {}, layer=Layer.SEMANTIC),
     ]
-    found = facts.by_slot(records)
+    found = fact_lists.by_slot(records)
     assert {place: [one.value for one in some] for place, some in found.items()} == {
         (None, "ana", "likes"): ["tea"],
         (None, "ana", "lives_in"): ["Faro", "Lisbon", "Porto"],
     }
-    chosen = facts.chosen(records, None, "lives_in")
+    chosen = fact_lists.chosen(records, None, "lives_in")
     assert [one.value for one in chosen] == ["Faro", "Lisbon", "Porto"]
 
 

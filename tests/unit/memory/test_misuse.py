@@ -22,7 +22,7 @@ Use = Callable[[Any], object]
         (lambda op: op.remember(), "remember needs content; it takes content, kind, "),
         (lambda op: op.get(), "get needs record_id"),
         (lambda op: op.search("x", limits=3), "has no argument limits; .*did you mean limit"),
-        (lambda op: op.facts(1, 2, 3, 4), "facts takes 3 arguments in order, and not 4"),
+        (lambda op: op.facts(1, 2, 3, 4, 5), "facts takes 4 arguments in order, and not 5"),
         (lambda op: op.remember("x", content="y"), "remember was given content twice"),
         (lambda op: op.correct("x"), "correct needs text and reason"),
         (lambda op: op.status(1), "status takes 0 arguments"),

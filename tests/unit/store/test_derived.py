@@ -21,6 +21,7 @@ DAMAGE = {
     "vectors": ["UPDATE vectors SET vector = x'00'", "DELETE FROM vectors WHERE record > 7"],
     "blocks": ["UPDATE blocks SET columns = x'00'", "UPDATE blocks SET block = block + 5"],
     "codes": ["UPDATE codes SET bits = x'00'", "UPDATE codes SET space = 99"],
+    "tokens": ["INSERT INTO tokens (space, record, codes) VALUES (1, 1, x'00')"],
     "days": ["INSERT INTO days VALUES (0, 99999, 1)", "UPDATE days SET since = 0"],
     "models": [f"INSERT INTO models (name, body, made_at) VALUES ('{NAME}', '{{', 0)"],
     "meta": ["DELETE FROM meta WHERE name IN ('analyser', 'blocks')"],
@@ -42,7 +43,7 @@ def test_reindex_mends_what_is_derived(desk: Desk) -> None:
     op.remember_many({"content": f"tea on {1 + n % 28} May 2026"} for n in range(600))
     op.index()
     path = desk.folder() / "memory.db"
-    tables = ("tags", "links", "facets", "blocks", "codes", "days", "vectors")
+    tables = ("tags", "links", "facets", "blocks", "codes", "days", "vectors", "tokens")
 
     def seen() -> list[object]:
         reader = op._scope.store.database.reader()
