@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from lamina.memory.handle import Handle
 from lamina.memory.refusals import recorded
-from lamina.memory.scope import Scope, Times
+from lamina.memory.scope import Times
 from lamina.model import rules
 from lamina.model.record import Event, Hits, Layer, Record, State
 
@@ -37,47 +37,8 @@ if TYPE_CHECKING:
 
 
 @recorded
-class Memory:
+class Memory(Handle):
     """An agent's handle: it remembers, reads and proposes within its own agent and user."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-        self._parts = scope.parts
-        self.home = scope.home
-        self.agent = scope.agent
-        self.user = scope.user
-        self.actor = scope.actor
-        self.settings = scope.settings
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    if not TYPE_CHECKING:  # to a type checker the verbs of operators do not exist here
-
-        def __getattr__(self, name: str) -> NoReturn:
-            if _is_for_operators(name):
-                self._scope.refused(name, "operator")
-                reason = f"{name} is for operators; lamina.operator() opens a handle that has it"
-            else:
-                reason = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(reason, name=name, obj=self)
-
-    def close(self) -> None:
-        """Write what is buffered, index and mirror what has piled up, and close every file."""
-        with ExitStack() as last_first:  # each is closed whatever becomes of the others
-            last_first.callback(self._scope.close)
-            if self._parts.made("derived"):
-                last_first.callback(self._parts.derived.close)
-            if self._parts.made("shared"):
-                last_first.callback(self._parts.shared.close)
 
     # Remember
 
@@ -610,12 +571,3 @@ class Memory:
     @wrote.setter
     def wrote(self, value: bool) -> None:
         self._parts.derived.wrote = value
-
-
-def _is_for_operators(name: str) -> bool:
-    """Say whether only an operator's handle has a verb."""
-    try:
-        from lamina.memory.operator import Operator
-    except OSError:  # the disk fails, and took our own files with it
-        return False
-    return not name.startswith("_") and hasattr(Operator, name)
