@@ -34,12 +34,12 @@ class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     promote_threshold: float = 0.70
     short_term_max_lines: int = 5000
     promote_tags: tuple[str, ...] = ()
+    promote_used: bool = True
     time_decay_per_day: float = 0.0
     time_decay_floor: float = 0.5
     deduplicate: float = 0.0
     expire_after_days: float = 0.0
     expire_below: float = 0.3
-    promote_used: bool = True
 
     def __post_init__(self) -> None:
         for name, (least, most) in BOUNDS.items():
