@@ -55,7 +55,7 @@ def test_every_rule_is_a_key(tmp_path: Path) -> None:
     have them (R8)."""
     write(tmp_path, ALL)
     assert RetentionFile(tmp_path).current() == Retention(
-        0.8, 200, ("critical", "user_goal"), 0.01, 0.4, 0.95, 90.0, 0.2, False
+        0.8, 200, ("critical", "user_goal"), False, 0.01, 0.4, 0.95, 90.0, 0.2
     )
 
 
