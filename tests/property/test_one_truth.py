@@ -27,7 +27,7 @@ from lamina.engines.feedback import Verdict
 from lamina.engines.review import Proposal
 from lamina.errors import Conflict, Refused
 from lamina.model import rejection
-from lamina.model.record import Record, State
+from lamina.model.record import Layer, Record, State
 from tests.conftest import FULL, START, Desk, verified
 from tests.property.sleep_model import DAY, every_saying
 
@@ -197,7 +197,8 @@ class Knowing(RuleBasedStateMachine):
                 can_follow = False  # what it rests on was forgotten meanwhile
             elif "profile_key" in one.record.metadata:
                 self.op.confirm(one.record.id)
-            elif asked is not None:
+            elif asked is not None and self.op.get(asked).layer is Layer.PROFILE:
+                # An agent may ask to forget a fact, too: sleep then has something new to say.
                 self.op.forget(asked, "the facts have changed")
         followed = can_follow and not self.has_declined
         assert not followed or self.op.user_profile().conflicts == []

@@ -150,7 +150,12 @@ class Attack(NamedTuple):
             ("states", "state", "status"): STATES,
             ("kinds", "kind", "tags", "all_tags", "tag", "all_tag", "names"): LISTS,
             ("since", "until", "as_of", "known_at", "at", "expires", "older_than"): TIMES,
-            ("limit", "top_k", "max_chars", "per_layer", "port"): [1, 50, 10_000, -1],
+            ("limit", "top_k", "max_chars", "per_layer", "port", "budget", "tokens", "most"): [
+                1,
+                50,
+                10_000,
+                -1,
+            ],
             ("hours", "cutoff_hours", "recency_bias", "importance", "score", "below", "timeout"): [
                 0,
                 0.5,
@@ -160,6 +165,7 @@ class Attack(NamedTuple):
             ("agent", "grantee", "shared_by"): NAMES[1:],
             ("user",): USERS,
             ("ranker",): RANKERS,
+            ("verdict",): ["helpful", "wrong", "outdated", "nonsense"],
             ("model",): [None, "", WORD],
             ("metadata", "patch", "fields", "more", "limits", "head"): METADATA,
             ("bounds",): [
