@@ -494,7 +494,7 @@ class Memory:
         stop: Callable[[], bool] | None = None,
         model: str | None = None,
     ) -> dict[str, Any]:
-        """Turn what was said into facts, tastes, summaries and workflows.
+        """Turn what was said into facts, preferences, summaries and workflows.
 
         With `dry_run` only plan it. `stop` is asked between texts; once it returns True, the
         night ends and the next one goes on from there. A dry run with the name of a `model`, or

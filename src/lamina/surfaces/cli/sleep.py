@@ -11,7 +11,12 @@ from lamina.surfaces.cli.invocation import Invocation, command
 from lamina.text.words import counted, one_line, reveal
 
 # What a night proposes beside facts, with the word for one of them.
-NOUNS = {"tastes": "taste", "summaries": "summary", "workflows": "workflow", "adjusted": "adjusted"}
+NOUNS = {
+    "preferences": "preference",
+    "summaries": "summary",
+    "workflows": "workflow",
+    "adjusted": "adjusted",
+}
 
 
 @command("sleep", "lamina sleep --dry-run")
@@ -25,7 +30,7 @@ NOUNS = {"tastes": "taste", "summaries": "summary", "workflows": "workflow", "ad
 )
 @options.lines_of_dry_run
 def sleep(invocation: Invocation, dry_run: bool, model: str | None, limit: int) -> None:
-    """Let what was said become what is known: facts, tastes, summaries, workflows.
+    """Let what was said become what is known: facts, preferences, summaries, workflows.
 
     Episodes are read, each once. What is in short-term memory is read once it is promoted; see
     `lamina promote`.
