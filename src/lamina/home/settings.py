@@ -127,7 +127,7 @@ SETTINGS = (
     Setting(
         "preset",
         "default",
-        "limits and places as a document has them; `retention_rules.yaml` goes over it",
+        "limits and folders as in another program; `retention_rules.yaml` overrides them",
         ("default", "sky", "milton", "sentinel", "skylattice"),
     ),
     Setting(
@@ -191,8 +191,8 @@ SETTINGS = (
     Setting(
         "secrets.capture",
         "warn",
-        "what happens to keys, tokens and passwords in new memories: warn (they are kept, and"
-        " told), redact, or off",
+        "what happens to keys, tokens and passwords in new memories: warn (they are kept and"
+        " reported), redact, or off",
         ("warn", "redact", "off"),
     ),
     Setting(

@@ -370,7 +370,7 @@ class Memory:
         return self._parts.facts.current(subject, attribute, as_of, project)
 
     def timeline(self, subject: str) -> builtins.list[Fact]:
-        """List what holds and what held for a subject, in the order in which it began."""
+        """List what is and was true about a subject, in the order in which it began."""
         return self._parts.facts.timeline(subject)
 
     # Profile, projects and proposals

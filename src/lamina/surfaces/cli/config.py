@@ -66,7 +66,7 @@ def config_set(invocation: Invocation, name: str, value: str) -> None:
 @command("unset", "lamina config unset sleep.sure", under=config)
 @click.argument("name", shell_complete=_complete)
 def config_unset(invocation: Invocation, name: str) -> None:
-    """Take NAME out of config.toml, so that its default holds again."""
+    """Remove NAME from config.toml, so that its default applies again."""
     invocation.check_operator("config unset")
     settings_file.change(invocation.home.path, {name: None})
     _show_changed(invocation, name)
@@ -82,7 +82,7 @@ def _show_changed(invocation: Invocation, name: str) -> None:
     else:
         click.echo(f"{name} = {settings.shown_value(now.value)}  (from {now.origin})")
         if now.origin == now.setting.variable:
-            output.attention(f"{now.origin} in the environment goes over the file", err=True)
+            output.attention(f"{now.origin} in the environment overrides the file", err=True)
 
 
 @command("completion", 'eval "$(lamina completion bash)"')

@@ -26,7 +26,7 @@ MONDAY = system_clock().replace(hour=7, minute=0, second=0, microsecond=0) - tim
 
 @command("demo", "lamina demo")
 def demo(invocation: Invocation) -> None:
-    """Show what Lamina does: a story in a home of its own, which is removed at the end."""
+    """Show what Lamina does: a story in a temporary home, which is removed at the end."""
     with new_home() as home:
         story(home)
 

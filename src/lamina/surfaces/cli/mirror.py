@@ -77,7 +77,7 @@ def mirror_sync(invocation: Invocation) -> int:
 @command("rebuild", "lamina mirror rebuild chroma", under=mirror)
 @click.argument("names", nargs=-1, metavar="[MIRROR]...")
 def mirror_rebuild(invocation: Invocation, names: tuple[str, ...]) -> int:
-    """Make mirrors anew from the store: those that are named, or all that are on."""
+    """Rebuild mirrors from the store: those that are named, or all that are on."""
     with output.progress("mirroring") as advance:
         outcomes = invocation.memory().rebuild_mirrors(names, advance)
     return _show_outcomes(invocation, outcomes)

@@ -30,13 +30,13 @@ NOUNS = {
 )
 @options.lines_of_dry_run
 def sleep(invocation: Invocation, dry_run: bool, model: str | None, limit: int) -> None:
-    """Let what was said become what is known: facts, preferences, summaries, workflows.
+    """Turn conversations into facts, preferences, summaries and workflows.
 
-    Episodes are read, each once. What is in short-term memory is read once it is promoted; see
+    Each episode is read once. Short-term memories are read after they have been promoted; see
     `lamina promote`.
     """
     if model is not None and not dry_run:
-        raise click.UsageError("--model goes with --dry-run; `sleep.model` is the one of the night")
+        raise click.UsageError("--model needs --dry-run; the setting sleep.model is for real runs")
     memory = invocation.memory()
     if dry_run:
         plan = memory.sleep(dry_run=True, model=model)

@@ -145,7 +145,7 @@ async def list_facts(
 async def get_timeline(
     caller: CurrentCaller, options: Annotated[params.TimelineParameters, Query()]
 ) -> Response:
-    """List what holds and what held for somebody, in the order in which it began."""
+    """List what is and was true about somebody, in the order in which it began."""
     return await caller.json(
         lambda memory: paging.of_items(
             memory.timeline(options.subject),
@@ -240,7 +240,7 @@ async def list_reads(
 
 @router.get("/audit/head", tags=["audit"], responses=answers(examples.HEAD))
 async def get_head(caller: CurrentCaller, _: Annotated[params.NoParameters, Query()]) -> Response:
-    """Show what fixes the whole history as it is now. It needs a token with `--trail`."""
+    """Show the fingerprint of the whole history as it is now. It needs a token with `--trail`."""
     return await caller.trail(lambda operator: operator.audit_head())
 
 
