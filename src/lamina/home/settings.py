@@ -82,7 +82,7 @@ SETTINGS = (
         (),
         "kinds of memory beside the built-in ones, separated by commas in the environment",
         pattern="[a-z][a-z0-9_-]{0,63}",
-        otherwise="no kind: that is a small letter, and then up to 63 small letters, digits,"
+        otherwise="not a kind: a lower-case letter, then up to 63 lower-case letters, digits,"
         " _ and -",
     ),
     Setting(
@@ -206,7 +206,7 @@ SETTINGS = (
     Setting(
         "sleep.model",
         "",
-        "the language model that reads conversations in the night; empty: rules alone",
+        "the language model that reads conversations at sleep; empty: only rules",
     ),
     Setting(
         "sleep.price_in",

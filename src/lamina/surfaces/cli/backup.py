@@ -83,7 +83,7 @@ def _begin_anew(invocation: Invocation, path: Path | None, known: list[Path], ye
     number = report["records"]
     memories = counted(number, "memory", "memories")
     click.echo(
-        "begun an empty store" + (f"; {memories} of the fail-safe came into it" if number else "")
+        "started an empty store" + (f"; {memories} of the fail-safe came into it" if number else "")
     )
     click.echo(f"what was there before is in {report['kept']}")
 

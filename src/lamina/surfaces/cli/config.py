@@ -76,7 +76,7 @@ def _show_changed(invocation: Invocation, name: str) -> None:
     """Show the value that holds now: the environment goes over the file."""
     now = settings.load(invocation.home.path).values.get(name)
     if now is None:  # the file had a name that is no setting
-        click.echo(f"{name} is no setting, and is not in the file any more")
+        click.echo(f"{name} is not a setting, and was removed from the file")
     elif invocation.json:
         output.show_json(_plain(now))
     else:

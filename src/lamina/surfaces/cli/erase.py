@@ -130,9 +130,7 @@ def _show(one: Certificate) -> None:
     }
     output.pairs([(name, value) for name, value in fields.items() if value])
     if not one.looked_for:
-        click.echo(
-            "its words are everybody's: nothing could be looked for afterwards, only its ids"
-        )
+        click.echo("its words are too common to look for; only its ids were looked for")
     elif one.is_complete:
         beside = " beside what is kept" if one.kept else ""
         click.echo(f"nothing of it was found in this home afterwards{beside}")

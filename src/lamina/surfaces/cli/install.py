@@ -135,7 +135,7 @@ def _agreed(invocation: Invocation, plans: list[Plan], yes: bool, question: str)
     if not changes or yes:
         return True
     if invocation.json:
-        raise InvalidInput("with --json nobody is asked; add --yes")
+        raise InvalidInput("--json cannot ask; add --yes")
     for line in changes.splitlines():
         colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
         click.secho(reveal(line), fg=colour)

@@ -121,12 +121,12 @@ def _show_verified(name: str, compared: Verified) -> None:
         return
     mark = f"{click.style('BAD  ', fg='red')}{name:<9}"
     if not compared.is_compared:
-        again = f"once that is mended, `lamina mirror verify {name}` compares it"
+        again = f"once that is fixed, `lamina mirror verify {name}` compares it"
         click.echo(f"{mark} not compared: {compared.problem}; {again}")
         return
     counts = {kind: getattr(compared, kind) for kind in DIFFERENCES}
     different = ", ".join(f"{number:,} {kind}" for kind, number in counts.items() if number)
     what = compared.problem or f"{different} of {compared.held:,} held{later}"
-    click.echo(f"{mark} {what}; `lamina mirror rebuild {name}` makes it anew")
+    click.echo(f"{mark} {what}; `lamina mirror rebuild {name}` rebuilds it")
     for kind, ids in compared.ids.items():
         click.echo(f"     {kind}: {', '.join(ids)}")

@@ -16,7 +16,7 @@ from lamina.text.words import shown
 
 STATUSES = {
     400: "what was asked is not acceptable",
-    401: "no token, or none that opens anything",
+    401: "no token, or an invalid one",
     403: "this token does not open that, or the request comes from elsewhere",
     404: "there is no such thing, or none that you may see",
     405: "anything but GET and HEAD",
