@@ -19,7 +19,7 @@ NAMES = ("agent", "user", "maintenance")
 
 @command("init", "lamina init")
 @click.option(
-    "--jobs/--no-jobs", default=None, help="whether jobs run by themselves in the background"
+    "--jobs/--no-jobs", default=None, help="whether jobs run automatically in the background"
 )
 def init(invocation: Invocation, jobs: bool | None) -> None:
     """Set up the agent, its user, and whether jobs run automatically.

@@ -167,7 +167,7 @@ def _advise(invocation: Invocation, note: str, has_mcp: bool) -> None:
         output.attention(f"this lamina lies in a cache that may be cleared; {remedy}", err=True)
     if settings.load(invocation.home.path)["maintenance"] == "off":
         output.attention(
-            "maintenance is off, so no job runs by itself; see docs/running.md", err=True
+            "maintenance is off, so no job runs automatically; see docs/running.md", err=True
         )
     if note:
         click.echo(note)
