@@ -483,7 +483,7 @@ def test_what_is_no_list_of_claims_is_a_typed_error(server: ModelServer, content
     """S6: prose, wrong types, truncated JSON and numbers that are none are not repaired; nothing of
     such an answer is used."""
     server.play = says(completion(content))
-    assert "answered with something else than claims" in failure(extractor(server))
+    assert "answered with something other than claims" in failure(extractor(server))
 
 
 @pytest.mark.parametrize(
