@@ -22,7 +22,7 @@ $(DEMO): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
 	@touch $(DEMO)
 
-demo: $(or $(wildcard $(READY)),$(DEMO))    ## a story told with the product itself
+demo: $(or $(wildcard $(READY)),$(DEMO))    ## a week of an assistant's memory, with the program itself
 	$(BIN)/lamina demo
 
 test: $(READY)    ## the tests, in under five minutes

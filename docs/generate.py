@@ -75,7 +75,7 @@ def settings() -> Iterator[str]:
         "`LAMINA_SHARED_GROUP` names the group, by name or number, that shares the home:"
         " what belongs to it is trusted."
     )
-    yield "No file can set it, since whoever may write the home could write that file."
+    yield "No file can set it, since anyone who may write to the home could write that file."
 
 
 def exceptions() -> Iterator[str]:

@@ -41,7 +41,7 @@ class Refused(LaminaError):
 
 
 class Forbidden(Refused):
-    """The caller has not the authority: `lacks` says which. The attempt is in the audit trail."""
+    """The caller lacks the authority: `lacks` says which. The attempt is in the audit trail."""
 
     is_noted = False  # in the trail
 

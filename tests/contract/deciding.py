@@ -102,7 +102,7 @@ class Deciding:
             now.id,
             (first.id,),
         )
-        with pytest.raises(Conflict, match="propose anew"):
+        with pytest.raises(Conflict, match="propose it again"):
             op.confirm(other)
         assert op.user_profile().preferences["drink"] == "coffee"
         assert verified(op)

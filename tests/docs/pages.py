@@ -32,6 +32,7 @@ MASKS = (
     (re.compile(r"head [0-9a-f]{16}"), "head HASH"),
     (re.compile(r"operator:\S+"), "operator"),
     (re.compile(r"-?\b\d\.\d{3}\b"), "SCORE"),
+    (re.compile(r"[·█●]{20,100}"), "BAR"),  # in a timeline, whose end is today
 )
 ANYTHING = "…"
 FAILURES = ("Error:", "nothing relevant", '{"error"')

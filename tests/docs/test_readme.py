@@ -1,65 +1,47 @@
-"""Promises about the README: its examples are run, and what they print is what it shows."""
+"""Promises about the README: its examples are run, and what they print is what it shows; its numbers
+are those of the page that explains them."""
 
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
 
-import lamina
-from lamina.surfaces.cli.main import run
+from .pages import DOCS, ROOT, Story
 
-ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text("utf-8")
-# What differs from run to run: ids, times and hashes, and the fraction of recency that a moment
-# costs.
-MASKS = (
-    (r"\b[0-9a-hjkmnp-tv-z]{26}\b", "ID"),
-    (r"\d{4}-\d\d-\d\d \d\d:\d\d", "TIME"),
-    (r"head [0-9a-f]{16}", "head HASH"),
-)
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, re.S)
-
-
-def masked(text: str) -> str:
-    for pattern, name in MASKS:
-        text = re.sub(pattern, name, text)
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+PAGE = ROOT / "README.md"
+README = PAGE.read_text("utf-8")
+NUMBER = re.compile(r"\.?\d[\d.]*")
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("LAMINA_HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "200")
     return tmp_path
 
 
 @pytest.mark.usefixtures("home")
-def test_the_console_example_prints_what_the_readme_shows(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Every command of the README's example prints what stands below it (H1)."""
-    (example,) = blocks("console")
-    for part in re.split(r"^\$ ", example, flags=re.M)[1:]:
-        command, _, expected = part.partition("\n")
-        run(shlex.split(command)[1:])
-        assert masked(capsys.readouterr().out) == masked(expected), command
+def test_what_the_readme_shows_is_what_happens() -> None:
+    """The chat's second session knows the first, and every command prints what stands below it,
+    in an empty home (H1, I, L10)."""
+    assert Story(PAGE).live("python", "console") > 5
 
 
-@pytest.mark.usefixtures("home")
-def test_the_python_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """The README's Python finds the memory that it stored (I, L10)."""
-    (example,) = blocks("python")
-    exec(compile(example, "README.md", "exec"), {})
-    assert "User wants daily Garmin reports at 7am" in capsys.readouterr().out
-    with lamina.open() as memory:
-        assert [record.content for record in memory.list(layers=["episodic"])] == [
-            "Report sent: 7h 41m of sleep"
-        ]
+def test_the_numbers_beside_others_are_those_of_the_page_about_them() -> None:
+    """Every number in the README's table is in a row of docs/peers.md about the same system (H1)."""
+    measured: dict[str, set[str]] = {}
+    for name, rest in re.findall(
+        r"^\| ([^|]+?) [\d.]+ \|(.*)$", (DOCS / "peers.md").read_text(), re.M
+    ):
+        measured.setdefault(name, set()).update(NUMBER.findall(rest))
+    compared = README.partition("## Compared with others")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([^|]+?) \|(.*)$", compared.replace("*", ""), re.M)
+    assert len(rows) > 5
+    for name, rest in rows:
+        refused = re.sub(r"\d+ refused", "", rest)  # the rest of those that were acknowledged
+        assert set(NUMBER.findall(refused)) <= measured[name], name
 
 
 def test_the_two_commands_exist() -> None:

@@ -382,8 +382,10 @@ def test_two_that_sleep_at_once_come_to_the_same(tmp_path: Path, base: Base) -> 
             done = slept_at_once(children, home)
             assert {
                 name: sum(one[name] for one in done)
-                for name in ("tastes", "summaries", "workflows", "adjusted")
-            } == {name: alone[name] for name in ("tastes", "summaries", "workflows", "adjusted")}
+                for name in ("preferences", "summaries", "workflows", "adjusted")
+            } == {
+                name: alone[name] for name in ("preferences", "summaries", "workflows", "adjusted")
+            }
             assert sum((Counter(one["facts"]) for one in done), Counter()) == Counter(
                 alone["facts"]
             )

@@ -56,7 +56,7 @@ def test_a_variable_goes_over_the_file(call: Call, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("LAMINA_SLEEP_SURE", "50")
     done = call("config", "set", "sleep.sure", "60")
     assert "sleep.sure = 50  (from LAMINA_SLEEP_SURE)" in done.out
-    assert "LAMINA_SLEEP_SURE in the environment goes over the file" in done.err
+    assert "LAMINA_SLEEP_SURE in the environment overrides the file" in done.err
 
 
 def test_settings_are_for_operators(

@@ -415,7 +415,7 @@ def test_the_schedule_of_another_program(filled: Call, tmp_path: Path) -> None:
     assert "not ours, in schedule.yaml: heartbeat, daily: morning_brief" in shown.out
     checked = filled("doctor")
     assert checked.code == 0
-    assert "not ours and is left alone: heartbeat, daily: morning_brief" in checked.out
+    assert "entries of others, which are ignored: heartbeat, daily: morning_brief" in checked.out
     path.write_text(SKY_SCHEDULE.replace("10", "soon"), "utf-8")
     refused = filled("run", "--once")
     assert refused.code != 0

@@ -304,7 +304,7 @@ def test_the_archive_is_found_by_its_text(visit: Visit) -> None:
     page = visit("/archive?query=INVOICE")
     assert "An old invoice of the baker" in page.text
     assert ".jsonl:1" in page.text
-    assert "Nothing in the archive holds that" in visit("/archive?query=walrus").text
+    assert "Nothing in the archive contains that" in visit("/archive?query=walrus").text
     assert "in the archive" in visit("/archive").text
 
 

@@ -143,7 +143,7 @@ def test_what_is_not_ours_is_told_at_the_start(
     house.ends = True
     assert run.keep_running(house.orchestrator, as_json=True) == 0
     told = capsys.readouterr().err.splitlines()
-    assert told[1].endswith("not ours and is left alone: heartbeat, daily: brief")
+    assert told[1].endswith("entries of others, which are ignored: heartbeat, daily: brief")
     assert len([line for line in told if "heartbeat" in line]) == 1
 
 

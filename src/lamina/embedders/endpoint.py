@@ -91,7 +91,7 @@ class Endpoint(VectorsOnly):
         try:
             items = msgspec.json.decode(answer, type=Answer).data
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            problem = f"answered with something else than vectors ({error})"
+            problem = f"answered with something other than vectors ({error})"
             raise self._service.failed(problem) from None
         if len(items) != count:
             raise self._service.failed(f"answered with {len(items)} vectors for {count} texts")

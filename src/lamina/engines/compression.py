@@ -423,7 +423,7 @@ def _proposed(grown: Grown) -> Grown:
 
 def _postponed(grown: Grown) -> Grown:
     """Write nothing, so that every memory that would have been summed up stays."""
-    rule = "no more proposals are taken today"
+    rule = "the daily limit of proposals is reached"
     decisions = [
         one if one.fate is Fate.LEFT else one._replace(fate=Fate.LEFT, rule=rule)
         for one in grown.decisions

@@ -79,11 +79,11 @@ def check_fresh(proposal: VersionedRecord, replaced: Sequence[VersionedRecord]) 
     for other in replaced:
         record = other.record
         if record.state is not State.ACTIVE:
-            problem = f"its source {record.id} is {record.state.value} by now; propose anew"
+            problem = f"its source {record.id} is {record.state.value} by now; propose it again"
             raise Conflict(problem, record=record.id)
         if other.event > proposal.event:
             problem = f"{record.id} has taken its place or changed since this was proposed"
-            raise Conflict(f"{problem}; propose anew", record=record.id)
+            raise Conflict(f"{problem}; propose it again", record=record.id)
 
 
 def may_replace(record: Record, history: Sequence[Event]) -> bool:
@@ -171,7 +171,7 @@ def check_grounded(record: Record, grounds: Mapping[str, State | None]) -> None:
         one, state = next(iter(grounds.items()))
         gone = "erased" if state is None else GONE.get(state, state.value)
         raise Conflict(
-            f"what it rests on is gone: {one} is {gone}; propose it anew with other evidence,"
+            f"what it rests on is gone: {one} is {gone}; propose it again with other evidence,"
             f" or reject it",
             record=one,
         )

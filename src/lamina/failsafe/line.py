@@ -128,13 +128,9 @@ def decoded(raw: bytes) -> Line:
         line = _lines.decode(body)
         moment(line.at)
     except (msgspec.DecodeError, InvalidInput, RecursionError) as error:
-        raise ValueError(
-            f"it says something else than a line of the fail-safe does: {error}"
-        ) from None
+        raise ValueError(f"it is not a valid line of the fail-safe: {error}") from None
     if max(len(line.actor.name), len(line.actor.surface)) > MAX_LABEL:
-        raise ValueError(
-            "it says something else than a line of the fail-safe does: nobody has such a name"
-        )
+        raise ValueError("it is not a valid line of the fail-safe: nobody has such a name")
     return line
 
 

@@ -52,7 +52,7 @@ WRITING, REPLAYING = ".lock", ".replay"  # empty files that processes lock
 SHORT_LAYERS = frozenset((Layer.WORKING, Layer.SHORT_TERM))
 QUIET = 5.0  # seconds that somebody waits for a replay to end
 OUTAGES = (StoreUnavailable, Corrupt)
-UNFINISHED = "others that were to be kept with it are missing, so nobody was told that it was kept"
+UNFINISHED = "other lines of its batch are missing, so it was never acknowledged"
 
 
 Batch = dict[int, tuple[Line, LinePosition]]  # by their part
@@ -474,7 +474,7 @@ def _take(file: _File, name: str, raw: bytes) -> None:
     """Read one line; the last one may have no end."""
     place = LinePosition(name, file.number + 1, file.size, len(raw))
     if not raw.endswith(b"\n"):
-        file.tail = Broken(place, "it has no end: whoever wrote it was cut off")
+        file.tail = Broken(place, "it is incomplete: its writer was interrupted")
         return
     file.number, file.size, file.last = place.number, place.start + place.size, raw
     if not raw.strip():

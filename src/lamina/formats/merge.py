@@ -153,7 +153,9 @@ class Merger:
             evidence = tuple(dict.fromkeys((*ours.evidence, *theirs.evidence)))
             metadata = {**theirs.metadata, **ours.metadata}
             if ours.content != theirs.content:
-                raise Conflict(f"the record {ours.id} is here with another text; texts do not grow")
+                raise Conflict(
+                    f"the record {ours.id} is here with another text, which no merge changes"
+                )
             if (evidence, metadata) == (ours.evidence, ours.metadata):
                 return
             self._check_trust(ours)

@@ -99,9 +99,13 @@ def given_path(value: object) -> Path:
         path = Path(value).expanduser().absolute()
         path.lstat()
     except RuntimeError:
-        raise InvalidInput(f"the path {shown(str(value))} names the home of nobody") from None
+        raise InvalidInput(
+            f"the path {shown(str(value))} names the home of an unknown user"
+        ) from None
     except UnicodeEncodeError:
-        raise InvalidInput(f"the path {shown(str(value))} holds what no path can hold") from None
+        raise InvalidInput(
+            f"the path {shown(str(value))} has characters that no path can have"
+        ) from None
     except OSError as error:  # most paths need not lead to anything yet
         if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
             problem = f"leads nowhere: {error.strerror}"

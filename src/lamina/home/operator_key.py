@@ -79,7 +79,7 @@ def _read(path: Path) -> Lock:
     except OSError as error:
         raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
     except msgspec.DecodeError:
-        raise Corrupt(f"{path} is damaged; whoever may write in the home can remove it") from None
+        raise Corrupt(f"{path} is damaged; remove it if you may write in the home") from None
 
 
 def _hash(key: str, salt: bytes) -> bytes:

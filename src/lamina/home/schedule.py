@@ -86,7 +86,7 @@ class Schedule(msgspec.Struct, frozen=True):
         if not self.others:
             return None
         return (
-            f"{FILE_NAME} also holds what is not ours and is left alone: {', '.join(self.others)}"
+            f"{FILE_NAME} also has entries of others, which are ignored: {', '.join(self.others)}"
         )
 
 

@@ -82,7 +82,7 @@ SETTINGS = (
         (),
         "kinds of memory beside the built-in ones, separated by commas in the environment",
         pattern="[a-z][a-z0-9_-]{0,63}",
-        otherwise="no kind: that is a small letter, and then up to 63 small letters, digits,"
+        otherwise="not a kind: a lower-case letter, then up to 63 lower-case letters, digits,"
         " _ and -",
     ),
     Setting(
@@ -127,7 +127,7 @@ SETTINGS = (
     Setting(
         "preset",
         "default",
-        "limits and places as a document has them; `retention_rules.yaml` goes over it",
+        "limits and folders as in another program; `retention_rules.yaml` overrides them",
         ("default", "sky", "milton", "sentinel", "skylattice"),
     ),
     Setting(
@@ -191,8 +191,8 @@ SETTINGS = (
     Setting(
         "secrets.capture",
         "warn",
-        "what happens to keys, tokens and passwords in new memories: warn (they are kept, and"
-        " told), redact, or off",
+        "what happens to keys, tokens and passwords in new memories: warn (they are kept and"
+        " reported), redact, or off",
         ("warn", "redact", "off"),
     ),
     Setting(
@@ -206,7 +206,7 @@ SETTINGS = (
     Setting(
         "sleep.model",
         "",
-        "the language model that reads conversations in the night; empty: rules alone",
+        "the language model that reads conversations at sleep; empty: only rules",
     ),
     Setting(
         "sleep.price_in",

@@ -88,7 +88,7 @@ def _parsed(text: str) -> dict[str, Any]:
         return settings.by_name(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         problem = f"{settings.FILE_NAME} is not valid TOML: {error}"
-        raise InvalidInput(f"{problem}; mend it in an editor first") from None
+        raise InvalidInput(f"{problem}; fix it in an editor first") from None
 
 
 def _verified(made: str, wanted: Mapping[str, Any], name: str, line: str) -> str:

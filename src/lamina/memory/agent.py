@@ -331,7 +331,7 @@ class Memory(Handle):
         return self._parts.facts.current(subject, attribute, as_of, project)
 
     def timeline(self, subject: str) -> builtins.list[Fact]:
-        """List what holds and what held for a subject, in the order in which it began."""
+        """List what is and was true about a subject, in the order in which it began."""
         return self._parts.facts.timeline(subject)
 
     # Profile, projects and proposals
@@ -455,7 +455,7 @@ class Memory(Handle):
         stop: Callable[[], bool] | None = None,
         model: str | None = None,
     ) -> dict[str, Any]:
-        """Turn what was said into facts, tastes, summaries and workflows.
+        """Turn what was said into facts, preferences, summaries and workflows.
 
         With `dry_run` only plan it. `stop` is asked between texts; once it returns True, the
         night ends and the next one goes on from there. A dry run with the name of a `model`, or

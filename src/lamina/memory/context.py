@@ -291,7 +291,9 @@ class Contexts:
             try:
                 given, since = self._scope.resilient.reads.given(ACTION, COMPACTED, session)
             except (Corrupt, StoreUnavailable) as error:
-                self._scope.note_problem(f"what was told before is not known: {error.message}")
+                self._scope.note_problem(
+                    f"what this session was given before is not known: {error.message}"
+                )
                 given, since = {}, None
             self._remember(session, Told(given, since))
         self._sessions.move_to_end(session)

@@ -530,9 +530,10 @@ def _untold(mirrors: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     """List mirrors that could not be reached, and those on servers that we cannot look into."""
     for name, told in mirrors.items():
         if "error" in told:
-            yield {"place": f"mirror {name}", "why": f"it is told later: {told['error']}"}
+            yield {
+                "place": f"mirror {name}",
+                "why": f"it is updated later: {told['error']}",
+            }
         elif "elsewhere" in told:
-            why = (
-                "the server was told to delete it; what its files still hold can only be seen there"
-            )
+            why = "the server was asked to delete it; Lamina cannot see what its files still hold"
             yield {"place": f"mirror {name}: {told['elsewhere']}", "why": why}

@@ -113,7 +113,7 @@ class Operator(Memory):
         return self._parts.audit.refusals(limit)
 
     def audit_head(self) -> dict[str, Any]:
-        """Export what fixes the whole history as it is now.
+        """Return a fingerprint of the whole history as it is now.
 
         Keep it elsewhere, and `audit_verify` will notice a rewrite.
         """
@@ -241,7 +241,7 @@ class Operator(Memory):
         return self._parts.backups.make(to)
 
     def restore(self, folder: Path | str, progress: Progress | None = None) -> dict[str, Any]:
-        """Replace the store by a backup of it.
+        """Replace the store with a backup of it.
 
         The store is backed up first, and the trail says so.
         """

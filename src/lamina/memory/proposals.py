@@ -198,7 +198,7 @@ class Proposals(Part):
                     and self._scope.actor.role is not Role.OPERATOR
                     and not transaction.guard.allowance()
                 ):
-                    found["outcome"] = "no more proposals are taken today"
+                    found["outcome"] = "the daily limit of proposals is reached"
                 if found["outcome"] == POSSIBLE:
                     found |= {"outcome": "proposed", "proposal": transaction.insert([made])[0].id}
                 told.append(found)

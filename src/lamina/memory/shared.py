@@ -190,7 +190,9 @@ class Shared:
             self._scope.violation(error.message, agent)
             raise
         if name == self._scope.agent:
-            raise InvalidInput(f"{name} is this handle's own agent; nobody shares with itself")
+            raise InvalidInput(
+                f"{name} is this handle's own agent; an agent cannot share with itself"
+            )
         return name
 
     def _shared_by(self, store: Store) -> list[Grant]:

@@ -269,9 +269,8 @@ class Proposing:
         guard = self._transaction.guard
         if not guard.allowance():
             raise Refused(
-                "no more proposals are taken today (setting review.per_day), so what was changed"
-                " there stays there;"
-                " `lamina world sync` shows it and takes it in"
+                "the daily limit of proposals is reached (setting review.per_day), so edits stay"
+                " in the files; `lamina world sync` shows and applies them"
             )
         (record,) = self._transaction.insert([made])
         if made.layer not in rules.BELIEVED:  # else it was counted when it was made

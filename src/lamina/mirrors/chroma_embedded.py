@@ -284,7 +284,7 @@ class ChromaFolder:
             if DAMAGED.search(str(error)):
                 raise Damaged(f"{self._folder}: {error}") from error
             raise StoreUnavailable(
-                f"Chroma in {self._folder} failed: {error}; `lamina mirror rebuild` makes it anew"
+                f"Chroma in {self._folder} failed: {error}; `lamina mirror rebuild` rebuilds it"
             ) from error
 
 

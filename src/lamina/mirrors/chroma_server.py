@@ -82,7 +82,7 @@ class ChromaServer:
         parts = [answer.get(name) or [] for name in ("ids", "documents", "metadatas")]
         if not all(isinstance(part, list) and len(part) == len(parts[0]) for part in parts):
             raise self._service.failed(
-                "answered with something else than memories, so it is no Chroma server"
+                "answered with something other than memories, so it is not a Chroma server"
             )
         return list(zip(*parts, strict=True))
 
@@ -121,7 +121,7 @@ class ChromaServer:
             answer = msgspec.json.decode(content) if content else {}
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise self._service.failed(
-                "answered with something that is not JSON, so it is no Chroma server"
+                "answered with something that is not JSON, so it is not a Chroma server"
             ) from None
         return answer if isinstance(answer, dict) else {}
 
@@ -147,7 +147,7 @@ class ChromaServer:
         collection_id = answer.get("id")
         if not isinstance(collection_id, str):
             raise self._service.failed(
-                "describes a collection without an id, so it is no Chroma server"
+                "describes a collection without an id, so it is not a Chroma server"
             )
         return quote(collection_id, safe="")
 

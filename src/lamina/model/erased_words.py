@@ -145,9 +145,9 @@ def _reason_to_go(record: Trace, gone: AbstractSet[str], erased: Signature) -> s
     if gone.isdisjoint(record.sources):
         return None
     if record.origin == SLEEP:
-        return "sleep made it of this"
+        return "sleep derived it from this"
     if erased.is_among(record.texts):
-        return "it says what only this says"
+        return "it repeats words that only this record has"
     if set(record.sources) <= gone and not record.is_vouched:
         return "it rests on nothing else"
     return None

@@ -28,7 +28,7 @@ def _builtin(value: Any) -> Any:
         return dict(value)
     if isinstance(value, (int, float)):
         return int(value) if isinstance(value, int) else float(value)
-    raise TypeError(f"a {type(value).__name__} has no place in JSON")
+    raise TypeError(f"a {type(value).__name__} cannot be stored as JSON")
 
 
 # Canonical JSON: UTF-8, keys sorted by code point, no spaces, nothing escaped that need not be.

@@ -169,7 +169,7 @@ def _ids(named: object, limit: int) -> Iterator[str]:
     """Check that an answer is a list of ids, and return each once."""
     if not isinstance(named, list) or len(named) > limit:
         raise StoreUnavailable(
-            f"it answered with something else than a list of at most {limit:,} ids"
+            f"it answered with something other than a list of at most {limit:,} ids"
         )
     if not all(isinstance(id, str) and is_id(id) for id in named):
         raise StoreUnavailable("it answered with something that is no id")

@@ -136,28 +136,28 @@ def test_answers_without_numbers_are_in_order(server: ModelServer) -> None:
 @every(
     ("body", "message"),
     [
-        ("<html>hello</html>", "something else than vectors"),
-        ("", "something else than vectors"),
-        (b"\xff\xfe\x00", "something else than vectors"),
-        ("[" * 100_000, "something else than vectors"),
-        ('{"data": ' + '{"a":' * 100_000, "something else than vectors"),
-        ('{"error": "model not found"}', "something else than vectors"),
-        ('{"data": [{"index": 0, "embedding": [1, NaN]}]}', "something else than vectors"),
-        ('{"data": [{"index": 0, "embedding": [1, Infinity]}]}', "something else than vectors"),
-        (data([1, None]), "something else than vectors"),
-        (data([1, "2"]), "something else than vectors"),
-        (data([1, [2]]), "something else than vectors"),
-        (data([1, True]), "something else than vectors"),
-        (data("AACAPw=="), "something else than vectors"),
-        (data({"0": 1}), "something else than vectors"),
-        (data([1, 2])[:-1], "something else than vectors"),
+        ("<html>hello</html>", "something other than vectors"),
+        ("", "something other than vectors"),
+        (b"\xff\xfe\x00", "something other than vectors"),
+        ("[" * 100_000, "something other than vectors"),
+        ('{"data": ' + '{"a":' * 100_000, "something other than vectors"),
+        ('{"error": "model not found"}', "something other than vectors"),
+        ('{"data": [{"index": 0, "embedding": [1, NaN]}]}', "something other than vectors"),
+        ('{"data": [{"index": 0, "embedding": [1, Infinity]}]}', "something other than vectors"),
+        (data([1, None]), "something other than vectors"),
+        (data([1, "2"]), "something other than vectors"),
+        (data([1, [2]]), "something other than vectors"),
+        (data([1, True]), "something other than vectors"),
+        (data("AACAPw=="), "something other than vectors"),
+        (data({"0": 1}), "something other than vectors"),
+        (data([1, 2])[:-1], "something other than vectors"),
         (
             '{"data": [{"index": 0, "embedding": [1, 1e999]}]}',
-            "something else than vectors|not a number",
+            "something other than vectors|not a number",
         ),
         (
             '{"data": [{"index": 0, "embedding": [1, 1' + "0" * 400 + "]}]}",
-            "something else than vectors|not a number",
+            "something other than vectors|not a number",
         ),
         (data([1, 1e39]), "infinite or not a number"),
         (data([0, 0.0, -0.0]), "vector of zeros"),
@@ -293,7 +293,7 @@ def test_a_server_without_a_certificate_is_a_typed_error(server: ModelServer) ->
 def test_a_cut_answer_is_a_typed_error(server: ModelServer) -> None:
     """A connection that breaks in the middle gives no vectors."""
     server.play = says(data([1, 2])[:20], headers={"Content-Length": "1000"})
-    assert "something else than vectors" in failure(endpoint(server))
+    assert "something other than vectors" in failure(endpoint(server))
 
 
 def test_a_server_that_is_down_is_a_typed_error() -> None:

@@ -534,7 +534,7 @@ def test_no_more_proposals_than_are_taken(most: int, proposed: int) -> None:
     plan = compression.plan(items, [], [], NOW, 48, may_confirm=False, most_proposals=most)
     assert len(plan.summaries) == proposed
     assert [one.rule for one in plan.decisions if one.fate is Fate.LEFT] == [
-        "no more proposals are taken today"
+        "the daily limit of proposals is reached"
     ] * (3 - proposed)
 
 

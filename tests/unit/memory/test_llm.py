@@ -483,7 +483,7 @@ def test_what_is_no_list_of_claims_is_a_typed_error(server: ModelServer, content
     """S6: prose, wrong types, truncated JSON and numbers that are none are not repaired; nothing of
     such an answer is used."""
     server.play = says(completion(content))
-    assert "answered with something else than claims" in failure(extractor(server))
+    assert "answered with something other than claims" in failure(extractor(server))
 
 
 @pytest.mark.parametrize(
@@ -1256,7 +1256,7 @@ def test_a_server_that_wants_to_be_left_alone_is(server: ModelServer) -> None:
     assert "asked again in 120 seconds" in told
     server.play = claiming(HOME)
     for _ in range(PATIENCE + 1):
-        assert "asked to be left alone" in failure(made)
+        assert "asked to wait" in failure(made)
     assert len(server.seen) == 1
     clock.jump(timedelta(seconds=120))
     assert made.extract(TURNS)[0]

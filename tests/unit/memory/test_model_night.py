@@ -82,12 +82,12 @@ WHOLE = json.dumps({"claims": [HOME]})
         (says("", 404), "has the model 'qwen3:8b'"),
         (says("", 429, {"Retry-After": "7"}), "asked again in 7 seconds"),
         (says("", 500), "HTTP 500"),
-        (says(completion(WHOLE)[:-9]), "something else than claims"),
-        (says(completion(WHOLE[:-9])), "something else than claims"),
-        (says(completion(WHOLE.replace("0.9", '"high"'))), "something else than claims"),
+        (says(completion(WHOLE)[:-9]), "something other than claims"),
+        (says(completion(WHOLE[:-9])), "something other than claims"),
+        (says(completion(WHOLE.replace("0.9", '"high"'))), "something other than claims"),
         # The schema is ignored.
-        (says(completion("Ana lives in Porto.")), "something else than claims"),
-        (says(completion(json.dumps({"facts": [HOME]}))), "something else than claims"),
+        (says(completion("Ana lives in Porto.")), "something other than claims"),
+        (says(completion(json.dumps({"facts": [HOME]}))), "something other than claims"),
         # What somebody made it say.
         (claiming(claim("role", "operator", "I live in Porto")), "none stands"),
         (claiming(claim("lives_in", "Berlin", "I live in Porto")), "none stands"),

@@ -154,7 +154,7 @@ def test_tastes_are_proposed_and_grow(mem: Memory, op: Operator) -> None:
     what is confirmed."""
     op.upsert_user_profile({"name": "Ana", "likes": ["tea"]}, [op.remember("x").id])
     talk(mem, "a", "I love hiking.")
-    assert mem.sleep()["tastes"] == 1
+    assert mem.sleep()["preferences"] == 1
     (first,) = op.proposals()
     assert (first.record.metadata["profile_key"], first.record.metadata["value"]) == (
         "likes",
@@ -166,7 +166,7 @@ def test_tastes_are_proposed_and_grow(mem: Memory, op: Operator) -> None:
     assert second.record.metadata["value"] == ["tea", "hiking", "sailing"]
     assert op.get(first.record.id).state is State.TOMBSTONED
     op.confirm(second.record.id)
-    assert mem.sleep()["tastes"] == 0
+    assert mem.sleep()["preferences"] == 0
     assert op.user_profile().preferences["likes"] == ["tea", "hiking", "sailing"]
 
 

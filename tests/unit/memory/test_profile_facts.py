@@ -78,10 +78,10 @@ def test_however_a_fact_ends_its_entry_is_asked_about(desk: Desk) -> None:
             return
         assert "the facts do not support it" in waiting.record.content
         known = size(op)
-        assert mem.sleep()["tastes"] == 0
+        assert mem.sleep()["preferences"] == 0
         assert size(op) == known
         op.reject(waiting.record.id, "it stays")
-        assert mem.sleep()["tastes"] == 0
+        assert mem.sleep()["preferences"] == 0
         assert op.proposals() == []
 
     check_all(["reject", "rollback", "forget", "correct"], check)
@@ -98,7 +98,7 @@ def test_forgetting_the_entry_closes_the_request(mem: Memory, op: Operator) -> N
     op.forget(request.record.metadata["forget"], "so it is")
     assert op.proposals() == []
     assert op.user_profile().preferences == {}
-    assert mem.sleep()["tastes"] == 0
+    assert mem.sleep()["preferences"] == 0
 
 
 def test_a_proposal_that_was_overtaken_is_stale(mem: Memory, op: Operator) -> None:
@@ -137,10 +137,10 @@ def test_a_shorter_list_that_was_rejected_is_not_proposed_again(mem: Memory, op:
     mem.sleep()
     confirm_all(op)
     op.forget(record_of(op, "opera"), "private")
-    assert mem.sleep()["tastes"] == 1
+    assert mem.sleep()["preferences"] == 1
     (shorter,) = op.proposals()
     op.reject(shorter.record.id, "the list stays")
-    assert mem.sleep()["tastes"] == 0
+    assert mem.sleep()["preferences"] == 0
     assert [one["value"] for one in op.user_profile().conflicts] == ["opera"]
 
 

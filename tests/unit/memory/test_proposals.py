@@ -101,7 +101,7 @@ def test_compression_leaves_for_tomorrow_what_is_too_much(desk: Desk) -> None:
     desk.clock.jump(timedelta(days=3))
     plan = mem.compress_short_to_long(48, dry_run=True)
     assert [one["rule"] for one in plan["decisions"]].count(
-        "no more proposals are taken today"
+        "the daily limit of proposals is reached"
     ) == 2
     done = mem.compress_short_to_long(48)
     assert (done["compressed"], done["left"]) == (2, 2)

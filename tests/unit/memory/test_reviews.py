@@ -70,7 +70,7 @@ def test_what_was_overtaken_is_stale(mem: Memory, op: Operator) -> None:
     one, other = proposed(mem, "tea"), proposed(mem, "coffee")
     op.confirm(one)
     before = size(op)
-    with pytest.raises(Conflict, match="propose anew"):
+    with pytest.raises(Conflict, match="propose it again"):
         op.confirm(other)
     assert size(op) == before
     assert drinks(op) == "tea"

@@ -291,7 +291,7 @@ def test_a_flood_stays_in_the_file(desk: Desk, folder: Path) -> None:
     world.set_integration("github", GITHUB)
     assert len(waiting(op)) == 3
     assert (folder / "tools.json").read_bytes() == content
-    with pytest.raises(Conflict, match="no more proposals"):
+    with pytest.raises(Conflict, match="the daily limit of proposals"):
         world.set_tool(OPENAI)
     assert len(world.sync()["taken"]) == 2
     assert names(world) == ["search_flights", "t3", "t4"]

@@ -82,7 +82,7 @@ def test_no_chroma_at_all(server: Server) -> None:
 def test_a_collection_that_is_none(server: Server, said: Any) -> None:
     """B2: whatever else comes is not taken for a collection."""
     server.say(f"GET {COLLECTIONS}/sky_memory", said)
-    with pytest.raises(StoreUnavailable, match="it is no Chroma server"):
+    with pytest.raises(StoreUnavailable, match="it is not a Chroma server"):
         server.mirror().position()
 
 
@@ -155,7 +155,7 @@ def test_pages_of_no_form(server: Server, page: Any) -> None:
     """B2: what is no page of a collection is told as that, and is no end of the comparison."""
     server.say(f"GET {COLLECTIONS}/sky_memory", WHOLE)
     server.say(f"POST {COLLECTIONS}/c1/get", page)
-    with pytest.raises(StoreUnavailable, match="it is no Chroma server"):
+    with pytest.raises(StoreUnavailable, match="it is not a Chroma server"):
         list(server.mirror().entries())
 
 

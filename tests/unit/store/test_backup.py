@@ -267,7 +267,7 @@ def test_what_a_restore_would_mean_is_told_before(desk: Desk, op: Operator, cloc
     assert (told.records, told.lost) == (2, 2)
     assert told.sentences == [
         "the backup was made 2026-05-01 08:00 UTC, 3 days ago, and holds 2 memories",
-        "2 memories of the present store will not be there afterwards",
+        "2 memories of the current store will be missing afterwards",
     ]
     assert timedelta(days=3) < told.age < timedelta(days=3, minutes=1)
     assert size(op) == before

@@ -98,7 +98,7 @@ class Chat:
             told = f"failed {PATIENCE} times in a row, and is not asked again tonight"
             raise self._service.failed(told, **{UNASKED: True})
         if self._not_before is not None and self._clock() < self._not_before:
-            told = "asked to be left alone for a while, and is not asked before"
+            told = "asked to wait, and is not asked again before then"
             raise self._service.failed(told, **{UNASKED: True})
 
     def content(self, asked: Mapping[str, Any]) -> str:
@@ -143,7 +143,7 @@ class Chat:
         try:
             return msgspec.convert(strict_json(data), type=shape)
         except (ValueError, RecursionError) as error:
-            self.nonsense(f"something else than claims in JSON ({text.one_line(str(error), 100)})")
+            self.nonsense(f"something other than claims in JSON ({text.one_line(str(error), 100)})")
 
     def nonsense(self, what: str) -> NoReturn:
         """Fail because of an answer that makes no sense."""

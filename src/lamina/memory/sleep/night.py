@@ -1,4 +1,4 @@
-"""One night: facts first, then tastes, summaries, workflows and importance from all of them."""
+"""One night: facts, then preferences, summaries, workflows and importance from all of them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Rejected = Callable[[Draft], str | None]
 
 
 class Sleep:
-    """Turn what was said into facts, tastes, summaries and workflows."""
+    """Turn what was said into facts, preferences, summaries and workflows."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -115,7 +115,7 @@ class Night:
         """Read what is new and let the rest follow; `stopped` when it ended early."""
         read = self._knowledge.consolidate(progress)
         steps = {
-            "tastes": self._propose_tastes,
+            "preferences": self._propose_tastes,
             "summaries": self._sum_up,
             "workflows": self._propose_workflows,
             "adjusted": self._adjust,
@@ -134,7 +134,7 @@ class Night:
         return {**done, "waiting": self._store.night.count_waiting()}
 
     def plan(self, beside: FactWriter | None = None) -> dict[str, Any]:
-        """Say what a night would do, with reasons; tastes follow from the facts there are now.
+        """Say what a night would do, with reasons; preferences follow from the facts there are now.
 
         Its facts are compared with those that another reader finds `beside` them.
         """
@@ -145,7 +145,7 @@ class Night:
                 told = comparison.compared(told, [one.to_dict() for one in beside.plan()])
             return {
                 "facts": told,
-                "tastes": [_told(one) for one in self._tastes(rejected)],
+                "preferences": [_told(one) for one in self._tastes(rejected)],
                 "summaries": [
                     {"why": one.why, "content": one.content} for one in self._summaries()
                 ],

@@ -46,7 +46,7 @@ class Guard:
         if record.state is State.CONSTRAINED and self._actor.role is not Role.OPERATOR:
             if not self.allowance():
                 most = self._store.settings["review.per_day"]
-                limit = f"{most:,} proposals a day are all that is taken (setting review.per_day)"
+                limit = f"{most:,} proposals a day is the limit (setting review.per_day)"
                 raise Refused(f"{limit}; try again tomorrow")
             self._proposed += 1
 

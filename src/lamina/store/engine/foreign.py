@@ -88,7 +88,7 @@ def rows(path: Path, table: str) -> Iterator[dict[str, Any]]:
         for row in connection.execute(query):
             left -= sum(len(value) if isinstance(value, (str, bytes)) else 1 for value in row)
             if left < 0:
-                problem = f"{path} gives far more than it holds: it was made to fill memory"
+                problem = f"{path} gives far more than it holds: it was made to exhaust memory"
                 raise InvalidInput(f"{problem}; nothing was imported")
             yield dict(zip(names, row, strict=True))
 
@@ -111,7 +111,7 @@ def _quoted(name: str) -> str:
 def _reading(path: Path) -> Iterator[apsw.Connection]:
     """Open a connection that writes nothing, not even a lock, and trusts nothing."""
     if any(has_bytes(path.with_name(path.name + suffix)) for suffix in ("-wal", "-journal")):
-        problem = f"{path} is in use, or was not closed: its last words are in a file beside it"
+        problem = f"{path} is in use, or was not closed: its latest changes are in another file"
         raise InvalidInput(f"{problem}; close its program")
     size = _size(path)
     try:

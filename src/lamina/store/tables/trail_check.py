@@ -72,7 +72,7 @@ class TrailState:
         an older version.
         """
         if self.proposed is not None and number != self.proposed.get(day, 0) + more:
-            problem = f"event {event} went on from a number that no event told"
+            problem = f"event {event} went on from a number that no event recorded"
             self.uncovered.append((f"proposals of day {day}", problem))
         later = {known: count for known, count in (self.proposed or {}).items() if known >= day}
         self.proposed = {**later, day: number}

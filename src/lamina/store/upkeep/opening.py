@@ -62,7 +62,9 @@ def _refuse_hidden(folder: Path, agent: str) -> None:
     if migrate.is_unmoved(path):
         what = f"the memory of {agent} is still in {path}, and the database of store.url has none"
         do = "`lamina migrate --to` that database moves it there"
-        raise Refused(f"{what}; {do}, or move the file away to begin anew", place=str(path))
+        raise Refused(
+            f"{what}; {do}, or move the file away to start an empty memory", place=str(path)
+        )
 
 
 def in_file(

@@ -43,13 +43,13 @@ class Outlook(msgspec.Struct, frozen=True):
         held = counted(self.records, "memory", "memories")
         made = self.made_at.strftime("%Y-%m-%d %H:%M")
         if self.lost is None:
-            unknown = "so nobody knows what it has that the backup has not"
-            lost = f"the present store cannot be read, {unknown}"
+            unknown = "so it is unknown what it has beyond the backup"
+            lost = f"the current store cannot be read, {unknown}"
         elif self.lost:
             memories = counted(self.lost, "memory", "memories")
-            lost = f"{memories} of the present store will not be there afterwards"
+            lost = f"{memories} of the current store will be missing afterwards"
         else:
-            lost = "it has every memory of the present store"
+            lost = "it has every memory of the current store"
         return [f"the backup was made {made} UTC, {_ago(self.age)}, and holds {held}", lost]
 
 

@@ -121,7 +121,7 @@ class Replay:
                 self._hear_of_grant(said)
             self.told.hear(told)
         except (KeyError, TypeError, AttributeError):  # a chain that was written anew
-            return "what it tells makes no sense"
+            return "its details make no sense"
         for change in changes_of(told):
             problem = self._apply(change, seq)
             if problem is not None:
@@ -531,7 +531,7 @@ def _meta_differs(
     """Check that `meta` has only names that this program knows."""
     names = {str(name) for (name,) in connection.execute("SELECT name FROM meta")}
     return [
-        Problem(f"meta {name}", "no Lamina writes such a row")
+        Problem(f"meta {name}", "Lamina never writes such a row")
         for name in sorted(names - meta.NAMES)
     ]
 

@@ -15,7 +15,7 @@ FIELDS = ("number", "file", "why", "lines", "made_at")
 
 @click.group()
 def archive() -> None:
-    """What has left for the archive: found, shown, and brought back."""
+    """Archived memories: search, list and restore them."""
 
 
 @command(
@@ -32,7 +32,7 @@ def archive() -> None:
     type=int,
     default=100,
     show_default=True,
-    help="at most so many, what was archived last first",
+    help="the most to show, last archived first",
 )
 def archive_search(invocation: Invocation, text: str, limit: int, **span: Any) -> int:
     """Find TEXT in what was archived, in any case: in contents, tags and metadata, as `grep -i`
@@ -64,7 +64,7 @@ def _show(records: list[Record]) -> None:
 
 @command("list", "lamina archive list", under=archive, needs_known_agent=True)
 def archive_list(invocation: Invocation) -> None:
-    """List the files of the archive, with what brought their lines there."""
+    """List the files of the archive, and why their memories were archived."""
     files = invocation.operator("archive list").archives()
     if invocation.json:
         output.show_json(

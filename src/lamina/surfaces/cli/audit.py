@@ -25,7 +25,7 @@ def audit() -> None:
 @click.option("--refused", is_flag=True, help="who tried what without the authority to")
 @options.limit
 def audit_log(invocation: Invocation, reads: bool, refused: bool, limit: int) -> None:
-    """Show the trail, newest first. Those of a flood of refusals are counted."""
+    """Show the trail, newest first. Of many refusals of one kind, most are only counted."""
     if reads and refused:
         raise click.UsageError("give --reads or --refused, not both")
     operator = invocation.operator("audit log")
@@ -109,8 +109,8 @@ def _read_head(path: Path) -> dict[str, object]:
 
 @command("head", "lamina audit head > head-of-monday.json", under=audit, needs_known_agent=True)
 def audit_head(invocation: Invocation) -> None:
-    """Print what fixes the whole history as it is now, as JSON. Keep it where the store's writer
-    cannot reach.
+    """Print a fingerprint of the whole history as it is now, as JSON. Keep it where nobody who can
+    write to the store can change it.
     """
     output.show_json(invocation.operator("audit head").audit_head())
 
@@ -118,7 +118,7 @@ def audit_head(invocation: Invocation) -> None:
 @command("violations", "lamina audit violations --limit 20", under=audit)
 @options.limit
 def audit_violations(invocation: Invocation, limit: int) -> None:
-    """Show who tried to reach what is not theirs, in the whole home, newest first."""
+    """Show attempts to reach another's memory, in the whole home, newest first."""
     log = invocation.operator("audit violations").audit_violations(limit)
     if invocation.json:
         output.show_json(log)

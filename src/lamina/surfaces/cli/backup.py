@@ -33,11 +33,11 @@ def backup(invocation: Invocation, path: Path | None) -> None:
 @click.option(
     "--empty",
     is_flag=True,
-    help="without any backup: begin an empty store in the place of a damaged one",
+    help="without a backup: start an empty store in place of a damaged one",
 )
 @options.yes
 def restore(invocation: Invocation, path: Path | None, empty: bool, yes: bool) -> None:
-    """Replace the store by the backup in the folder PATH, also when the store is damaged;
+    """Replace the store with the backup in the folder PATH, even if the store is damaged;
     without PATH, list backups.
 
     What is there now is kept: as a backup if it is sound, under damaged/ if it is not.
@@ -54,8 +54,8 @@ def restore(invocation: Invocation, path: Path | None, empty: bool, yes: bool) -
     if not invocation.json:
         for sentence in outlook.sentences:
             click.echo(sentence)
-    if not yes and not output.confirmed(f"Replace the memory of {invocation.agent} by {path}?"):
-        raise Refused("nothing was restored; --yes does not ask")
+    if not yes and not output.confirmed(f"Replace the memory of {invocation.agent} with {path}?"):
+        raise Refused("nothing was restored; use --yes to skip the question")
     with output.progress("checking") as advance:
         report = invocation.restore(path, advance)
     if invocation.json:
@@ -75,7 +75,7 @@ def _begin_anew(invocation: Invocation, path: Path | None, known: list[Path], ye
         output.attention(advice, err=True)
     question = f"{damage}\nSet it aside, and begin an empty memory of {invocation.agent}?"
     if damage and not yes and not output.confirmed(question):
-        raise Refused("nothing was changed; --yes does not ask")
+        raise Refused("nothing was changed; use --yes to skip the question")
     report = invocation.begin_anew()
     if invocation.json:
         output.show_json(report)
@@ -83,7 +83,7 @@ def _begin_anew(invocation: Invocation, path: Path | None, known: list[Path], ye
     number = report["records"]
     memories = counted(number, "memory", "memories")
     click.echo(
-        "begun an empty store" + (f"; {memories} of the fail-safe came into it" if number else "")
+        "started an empty store" + (f"; {memories} of the fail-safe came into it" if number else "")
     )
     click.echo(f"what was there before is in {report['kept']}")
 

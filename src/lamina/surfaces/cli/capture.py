@@ -22,8 +22,8 @@ from lamina.text.words import reveal
 def capture(invocation: Invocation, source: str, trusted: bool) -> int:
     """Store each message on standard input as a request, until it ends or Ctrl-C.
 
-    The same message is stored once. A line that is no message is reported with its number, and
-    the others go on.
+    The same message is stored once. A line that is not a message is reported with its number, and
+    the others are processed.
     """
     from lamina.surfaces.hooks import ntfy
 

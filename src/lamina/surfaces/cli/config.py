@@ -66,7 +66,7 @@ def config_set(invocation: Invocation, name: str, value: str) -> None:
 @command("unset", "lamina config unset sleep.sure", under=config)
 @click.argument("name", shell_complete=_complete)
 def config_unset(invocation: Invocation, name: str) -> None:
-    """Take NAME out of config.toml, so that its default holds again."""
+    """Remove NAME from config.toml, so that its default applies again."""
     invocation.check_operator("config unset")
     settings_file.change(invocation.home.path, {name: None})
     _show_changed(invocation, name)
@@ -76,13 +76,13 @@ def _show_changed(invocation: Invocation, name: str) -> None:
     """Show the value that holds now: the environment goes over the file."""
     now = settings.load(invocation.home.path).values.get(name)
     if now is None:  # the file had a name that is no setting
-        click.echo(f"{name} is no setting, and is not in the file any more")
+        click.echo(f"{name} is not a setting, and was removed from the file")
     elif invocation.json:
         output.show_json(_plain(now))
     else:
         click.echo(f"{name} = {settings.shown_value(now.value)}  (from {now.origin})")
         if now.origin == now.setting.variable:
-            output.attention(f"{now.origin} in the environment goes over the file", err=True)
+            output.attention(f"{now.origin} in the environment overrides the file", err=True)
 
 
 @command("completion", 'eval "$(lamina completion bash)"')

@@ -26,7 +26,7 @@ MONDAY = system_clock().replace(hour=7, minute=0, second=0, microsecond=0) - tim
 
 @command("demo", "lamina demo")
 def demo(invocation: Invocation) -> None:
-    """Show what Lamina does: a story in a home of its own, which is removed at the end."""
+    """Show what Lamina does: a story in a temporary home, which is removed at the end."""
     with new_home() as home:
         story(home)
 
@@ -105,25 +105,27 @@ def tampered(home: Path) -> None:
 
 
 def story(home: Path) -> None:
-    say("1. A week of an assistant's memories goes in, each durable when the call returns.")
+    say("1. A week of an assistant's memories is stored, each durable when its call returns.")
     a_week_passes()
     shell("lamina list --limit 9")
     say(
-        "2. A question is answered by words and meaning, and the score is taken apart."
-        " No language model was asked."
+        "2. A question is matched by words and meaning, and the score is explained."
+        " No language model is involved."
     )
     shell("lamina search 'when should the report be read to Ana' --limit 1 --explain")
-    say("   In conversations it knows who spoke, what was asked before, and which day was meant.")
+    say(
+        "   In conversations it considers who spoke, what was asked, and which day was meant."
+    )
     a_conversation()
     shell("lamina search 'where is the party?' --limit 2 --explain")
     saturday = MONDAY + timedelta(days=3 + (5 - (MONDAY + timedelta(days=3)).weekday() - 1) % 7 + 1)
     shell(f"lamina search 'what happens on {saturday:%d %B %Y}?' --limit 1")
-    say("   It works in every script, and it can say that it does not know.")
+    say("   It works in every script, and says so when there is no answer.")
     shell("lamina search 晚饭")
     shell("lamina search 'quantum chromodynamics'")
     say(
-        "   What an assistant is given to read before a task is fenced as data,"
-        " and cannot get out of its fence."
+        "   What an assistant reads before a task is fenced as data,"
+        " and no memory can break out of the fence."
     )
     with lamina.operator("sky") as operator:
         words = {"profile_key": "reports", "value": "read aloud", "reason": "she said so"}
@@ -133,24 +135,24 @@ def story(home: Path) -> None:
             metadata=words,
         )
     shell("lamina context 'prepare the report for Ana'")
-    say("3. A run keeps notes while it works; at its end they are set aside and one memory stays.")
+    say("3. A run takes notes while it works; when it ends, they are hidden and one memory stays.")
     a_run()
     shell("lamina list --layer episodic")
     say(
-        "4. What matters moves up by itself, the rest can be archived, and every decision says why."
+        "4. What matters is promoted automatically, the rest can be archived, always with a reason."
     )
     shell("lamina promote --dry-run --limit 6")
     shell("lamina promote")
     shell("lamina prune --layer short_term --below 0.4 --yes")
     shell("lamina archive search REPORT")
-    say("5. Every step is in a hash chain, reads too, and the chain agrees with every record.")
+    say("5. Every step, reads included, is in a hash chain that agrees with every record.")
     shell("lamina audit log --limit 3")
     shell("lamina audit verify")
-    say("6. Then somebody edits the database behind our back.")
+    say("6. Then somebody edits the database directly.")
     tampered(home)
     if shell("lamina audit verify") == 0:
         raise Corrupt("the tampering went unnoticed")
-    say("   It was noticed, and the record is named.")
+    say("   The change is detected, and the record is named.")
 
 
 @contextmanager

@@ -34,6 +34,6 @@ def doctor(invocation: Invocation) -> int:
 
 @command("reindex", "lamina reindex", needs_known_agent=True)
 def reindex(invocation: Invocation) -> None:
-    """Make the full-text index anew, when `doctor` asks for it."""
+    """Rebuild the full-text index, when `doctor` asks for it."""
     invocation.operator("reindex").reindex()
     output.show_json({"reindexed": True}) if invocation.json else click.echo("the index is new")

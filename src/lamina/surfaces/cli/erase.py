@@ -38,7 +38,7 @@ def erase(
     yes: bool,
     **scope: str | None,
 ) -> int:
-    """Erase memories for good, with what was made of them: no `undo` brings them back."""
+    """Erase memories permanently, with everything derived from them: no `undo` brings them back."""
     operator = invocation.operator("erase")
     if resume:
         return _show_certificates(invocation, operator.resume_erasures())
@@ -55,7 +55,7 @@ def erase(
         return 0
     memories = counted(len(preview["records"]) + len(preview["derived"]), "memory", "memories")
     if not yes and not output.confirmed(f"erase {memories} for good?"):
-        raise Refused("nothing was erased; --yes does not ask")
+        raise Refused("nothing was erased; use --yes to skip the question")
     certificate = operator.erase(*ids, **scope, reason=reason, keep_backups=keep_backups)
     return _show_certificates(invocation, [certificate])
 
@@ -130,9 +130,7 @@ def _show(one: Certificate) -> None:
     }
     output.pairs([(name, value) for name, value in fields.items() if value])
     if not one.looked_for:
-        click.echo(
-            "its words are everybody's: nothing could be looked for afterwards, only its ids"
-        )
+        click.echo("its words are too common to look for; only its ids were looked for")
     elif one.is_complete:
         beside = " beside what is kept" if one.kept else ""
         click.echo(f"nothing of it was found in this home afterwards{beside}")

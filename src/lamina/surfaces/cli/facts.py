@@ -56,7 +56,7 @@ def facts(
 @command("timeline", "lamina timeline Ana", needs_known_agent=True)
 @click.argument("subject")
 def timeline(invocation: Invocation, subject: str) -> None:
-    """Draw what holds and what held for SUBJECT over time."""
+    """Draw what is and was true about SUBJECT over time."""
     found = invocation.memory().timeline(subject)
     if not found:
         raise NotFound(f"nothing is known about {shown(subject)}")

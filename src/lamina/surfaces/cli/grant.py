@@ -51,7 +51,7 @@ def revoke_grant(invocation: Invocation, number: int, reason: str | None) -> Non
 
 
 @command("grants", "lamina --agent sky grants --all", needs_known_agent=True)
-@click.option("--all", "every", is_flag=True, help="those that have ended, too")
+@click.option("--all", "every", is_flag=True, help="include those that have ended")
 def grants(invocation: Invocation, every: bool) -> None:
     """List what other agents may read of this agent's memory."""
     found = invocation.operator("grants").grants(include_ended=every)

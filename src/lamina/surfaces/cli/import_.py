@@ -33,7 +33,7 @@ SELDOM = {
     "--format",
     "format_",
     metavar="NAME",
-    help=f"instead of looking: one of {', '.join(registry.NAMES)}",
+    help=f"instead of detecting it: one of {', '.join(registry.NAMES)}",
 )
 @click.option(
     "--on-conflict",
@@ -55,9 +55,9 @@ def import_(
 
     Without --trust nothing of a file has authority: its records are external, and what would be
     believed waits for review. With --trust an export of Lamina restores an empty store as it was.
-    What is no memory is reported with its line and kept in a .rejected file beside the source. What
-    is here already is skipped; or it grows by what the file adds (merge), or what the file says
-    takes its place (replace). Exits with 1 if everything was rejected.
+    What is not a memory is reported with its line and kept in a .rejected file beside the source.
+    What is here already is skipped, extended by what the file adds (merge), or replaced by what the
+    file says (replace). Exits with 1 if everything was rejected.
     """
     operator = invocation.operator("import")
     with output.progress("importing") as advance:

@@ -13,7 +13,7 @@ from lamina.surfaces.cli.invocation import Invocation, command
 
 @click.group()
 def importance() -> None:
-    """How important a memory is that does not say so itself."""
+    """How the importance of a memory is rated when none is given."""
 
 
 @command(

@@ -19,14 +19,13 @@ NAMES = ("agent", "user", "maintenance")
 
 @command("init", "lamina init")
 @click.option(
-    "--jobs/--no-jobs", default=None, help="whether jobs run by themselves in the background"
+    "--jobs/--no-jobs", default=None, help="whether jobs run automatically in the background"
 )
 def init(invocation: Invocation, jobs: bool | None) -> None:
-    """Choose the agent, whose memory it is, and whether jobs run by themselves.
+    """Set up the agent, its user, and whether jobs run automatically.
 
     The answers become the defaults of all commands, in config.toml of the home. In a script, with
-    --json and in CI nobody is asked: --agent, --user and --no-jobs say it, and else the defaults
-    hold.
+    --json and in CI it never asks: give --agent, --user and --no-jobs, or take the defaults.
     """
     invocation.check_operator("init")
     options = click.get_current_context().find_root().params

@@ -134,7 +134,7 @@ def _agreed(invocation: Invocation, plans: list[Plan], yes: bool, question: str)
     if not changes or yes:
         return True
     if invocation.json:
-        raise InvalidInput("with --json nobody is asked; add --yes")
+        raise InvalidInput("--json cannot ask; add --yes")
     for line in changes.splitlines():
         colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
         click.secho(reveal(line), fg=colour)
@@ -166,7 +166,7 @@ def _advise(invocation: Invocation, note: str, has_mcp: bool) -> None:
         output.attention(f"this lamina lies in a cache that may be cleared; {remedy}", err=True)
     if settings.load(invocation.home.path)["maintenance"] == "off":
         output.attention(
-            "maintenance is off, so no job runs by itself; see docs/running.md", err=True
+            "maintenance is off, so no job runs automatically; see docs/running.md", err=True
         )
     if note:
         click.echo(note)

@@ -36,7 +36,7 @@ def key_set(invocation: Invocation) -> None:
 
 @command("remove", "lamina key remove", under=key)
 def key_remove(invocation: Invocation) -> None:
-    """Let operators need no key any more."""
+    """Remove the key, so that operators no longer need one."""
     invocation.check_operator("key remove")
     had = operator_key.remove(invocation.home.path)
     click.echo("the key is removed" if had else "there was no key", err=invocation.json)

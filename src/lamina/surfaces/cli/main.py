@@ -140,10 +140,10 @@ class Program(click.Group):
     epilog="`lamina COMMAND --help` explains a command, with an example.",
 )
 @click.option(
-    "--home", type=click.Path(path_type=Path), help="the folder of all memories [LAMINA_HOME]"
+    "--home", type=click.Path(path_type=Path), help="the folder with all memories [LAMINA_HOME]"
 )
 @click.option("--agent", help="whose memory; `default` if not set [LAMINA_AGENT]")
-@click.option("--user", help="only memories of this person, or of nobody [LAMINA_USER]")
+@click.option("--user", help="only memories of this user, or without a user [LAMINA_USER]")
 @click.option("--json", "json_", is_flag=True, help="print JSON for programs")
 @click.version_option(__version__, prog_name="lamina")
 @click.pass_context

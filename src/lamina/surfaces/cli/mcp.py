@@ -37,7 +37,7 @@ UPKEEP = timedelta(minutes=1)  # between two looks at what is due
     "--http",
     "over_http",
     is_flag=True,
-    help="listen on the loopback instead of talking to who started this",
+    help="listen on the loopback interface instead of a pipe",
 )
 @click.option(
     "--port",
@@ -75,8 +75,8 @@ def mcp(
 ) -> None:
     """Serve the memory as tools (Model Context Protocol) until the client closes its pipe.
 
-    Agent and user are those of --agent and --user; the tools have an agent's authority, whoever
-    starts them. With --http it listens at http://127.0.0.1:PORT/mcp, and clients need a token of
+    Agent and user are those of --agent and --user; the tools always have an agent's authority.
+    With --http it listens at http://127.0.0.1:PORT/mcp, and clients need a token of
     `lamina token create`.
     """
     agent_name(invocation.agent)

@@ -77,7 +77,7 @@ def mirror_sync(invocation: Invocation) -> int:
 @command("rebuild", "lamina mirror rebuild chroma", under=mirror)
 @click.argument("names", nargs=-1, metavar="[MIRROR]...")
 def mirror_rebuild(invocation: Invocation, names: tuple[str, ...]) -> int:
-    """Make mirrors anew from the store: those that are named, or all that are on."""
+    """Rebuild mirrors from the store: those that are named, or all that are on."""
     with output.progress("mirroring") as advance:
         outcomes = invocation.memory().rebuild_mirrors(names, advance)
     return _show_outcomes(invocation, outcomes)
@@ -121,12 +121,12 @@ def _show_verified(name: str, compared: Verified) -> None:
         return
     mark = f"{click.style('BAD  ', fg='red')}{name:<9}"
     if not compared.is_compared:
-        again = f"once that is mended, `lamina mirror verify {name}` compares it"
+        again = f"once that is fixed, `lamina mirror verify {name}` compares it"
         click.echo(f"{mark} not compared: {compared.problem}; {again}")
         return
     counts = {kind: getattr(compared, kind) for kind in DIFFERENCES}
     different = ", ".join(f"{number:,} {kind}" for kind, number in counts.items() if number)
     what = compared.problem or f"{different} of {compared.held:,} held{later}"
-    click.echo(f"{mark} {what}; `lamina mirror rebuild {name}` makes it anew")
+    click.echo(f"{mark} {what}; `lamina mirror rebuild {name}` rebuilds it")
     for kind, ids in compared.ids.items():
         click.echo(f"     {kind}: {', '.join(ids)}")

@@ -107,13 +107,13 @@ tags_of_new = click.option("--tag", "tags", multiple=True, help="a tag; may be r
 metadata_of_new = click.option(
     "--meta", "metadata", multiple=True, metavar="K=V", help="metadata; V may be JSON"
 )
-limit = click.option("--limit", type=int, default=50, show_default=True, help="at most so many")
+limit = click.option("--limit", type=int, default=50, show_default=True, help="the most to show")
 lines_of_dry_run = click.option(
     "--limit",
     type=click.IntRange(1),
     default=50,
     show_default=True,
-    help="lines of a dry run at most",
+    help="the most lines of a dry run",
 )
 yes = click.option("--yes", is_flag=True, help="do not ask")
 reason = click.option("--reason", help="why")

@@ -19,7 +19,7 @@ SHOWN = 20  # lines of a preview
     "--older-than",
     type=float,
     metavar="DAYS",
-    help="only what happened so many days ago or earlier",
+    help="only what happened at least this many days ago",
 )
 @click.option(
     "--below", type=float, metavar="IMPORTANCE", help="only what is less important, 0 to 1"

@@ -72,7 +72,7 @@ def _browse(invocation: Invocation, port: int) -> None:
 @click.option(
     "--limit",
     type=click.IntRange(1),
-    help=f"at most so many; without it {LISTED}, and with --json all",
+    help=f"the most to show (default {LISTED}; with --json all)",
 )
 @click.option(
     "--after",
@@ -167,8 +167,8 @@ def review_reject(
     reason: str | None,
     yes: bool,
 ) -> int:
-    """Put the proposal ID aside, or take the active fact ID back, and keep what it says out,
-    whoever brings it back.
+    """Reject the proposal ID, or withdraw the active fact ID, and keep its value out, no matter who
+    proposes it again.
     """
     operator = invocation.operator("review reject")
     chosen = _chosen_ids(invocation, record_ids, everything, lambda one: True)
@@ -230,7 +230,7 @@ def _decide(
             _show([waiting[record_id] for record_id in chosen if record_id in waiting])
         several = f"{verb} {len(chosen)} proposals"
         if not chosen or not output.confirmed(f"{several}?"):
-            raise Refused(f"nothing was done; --yes does not ask, to {several}")
+            raise Refused(f"nothing was done; use --yes to {several} without a question")
     with invocation.operator(f"review {verb}").batch():
         outcomes = [_outcome(verb, record_id, decide) for record_id in chosen]
     if invocation.json:

@@ -23,8 +23,8 @@ SHOWN = 20  # lines of a preview
 def revoke(
     invocation: Invocation, source: str, reason: str | None, dry_run: bool, yes: bool
 ) -> None:
-    """Put all that came from a source, or was derived from that, before a person again.
-    `lamina undo` takes it back.
+    """Put everything that came from a source, or was derived from it, under review again.
+    `lamina undo` reverts this.
     """
     operator = invocation.operator("revoke")
     records, archived = operator.revocable(source)
@@ -36,7 +36,7 @@ def revoke(
         raise click.UsageError("say why with --reason")
     memories = counted(len(records), "memory", "memories")
     if records and not yes and not output.confirmed(f"put {memories} under review?"):
-        raise Refused("nothing was done; --yes does not ask")
+        raise Refused("nothing was done; use --yes to skip the question")
     moved = operator.revoke(source, reason)
     if invocation.json:
         output.show_json({"moved": [record.id for record in moved], "archived": archived})

@@ -28,8 +28,8 @@ WIDTH = 200  # characters of what came of a job
 def run(invocation: Invocation, once: bool) -> int:
     """Run the jobs of schedule.yaml until stopped: promotion, archiving, embedding and the others.
 
-    One line is printed for each job. Ctrl-C and SIGTERM stop after the job at hand, which
-    consolidation ends early; with --once the exit code is 1 when a job failed.
+    One line is printed for each job. Ctrl-C and SIGTERM stop it after the current job
+    (consolidation ends early); with --once the exit code is 1 when a job failed.
     """
     with invocation.scheduler() as memory:
         runner = once_through if once else keep_running

@@ -18,7 +18,7 @@ from lamina.surfaces.cli.times import past
     needs_known_agent=True,
 )
 @options.text("query", "the same as QUERY")
-@click.option("--limit", type=int, default=10, show_default=True, help="at most so many")
+@click.option("--limit", type=int, default=10, show_default=True, help="the most to show")
 @options.layers
 @options.states
 @options.kinds

@@ -33,7 +33,7 @@ PORT = 8765
     "remote",
     multiple=True,
     metavar="NAME",
-    help="let other machines in, who call this one NAME",
+    help="accept other machines, which call this one NAME",
 )
 def serve(invocation: Invocation, host: str, port: int, remote: tuple[str, ...]) -> None:
     """Let programs and browsers read memories over HTTP, until Ctrl-C."""

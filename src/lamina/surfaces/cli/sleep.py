@@ -11,7 +11,12 @@ from lamina.surfaces.cli.invocation import Invocation, command
 from lamina.text.words import counted, one_line, reveal
 
 # What a night proposes beside facts, with the word for one of them.
-NOUNS = {"tastes": "taste", "summaries": "summary", "workflows": "workflow", "adjusted": "adjusted"}
+NOUNS = {
+    "preferences": "preference",
+    "summaries": "summary",
+    "workflows": "workflow",
+    "adjusted": "adjusted",
+}
 
 
 @command("sleep", "lamina sleep --dry-run")
@@ -25,13 +30,13 @@ NOUNS = {"tastes": "taste", "summaries": "summary", "workflows": "workflow", "ad
 )
 @options.lines_of_dry_run
 def sleep(invocation: Invocation, dry_run: bool, model: str | None, limit: int) -> None:
-    """Let what was said become what is known: facts, tastes, summaries, workflows.
+    """Turn conversations into facts, preferences, summaries and workflows.
 
-    Episodes are read, each once. What is in short-term memory is read once it is promoted; see
+    Each episode is read once. Short-term memories are read after they have been promoted; see
     `lamina promote`.
     """
     if model is not None and not dry_run:
-        raise click.UsageError("--model goes with --dry-run; `sleep.model` is the one of the night")
+        raise click.UsageError("--model needs --dry-run; the setting sleep.model is for real runs")
     memory = invocation.memory()
     if dry_run:
         plan = memory.sleep(dry_run=True, model=model)

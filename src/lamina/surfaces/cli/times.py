@@ -45,7 +45,7 @@ def _moment(parameter: click.Parameter, value: str, hint: str) -> datetime:
         try:
             datetime.fromisoformat(value)
         except ValueError:
-            raise InvalidInput(f"{name} {shown(value)} is no day of the calendar") from None
+            raise InvalidInput(f"{name} {shown(value)} is not a day of the calendar") from None
         value = f"{value}T00:00:00Z"
     try:
         return moment(value, name)

@@ -111,7 +111,7 @@ def token_list(context: click.Context, /, invocation: Invocation) -> None:
 @command("revoke", "lamina token revoke 3f9a11c2", under=token)
 @click.argument("token_id", metavar="ID")
 def token_revoke(invocation: Invocation, token_id: str) -> None:
-    """End the token ID of `lamina token list`, at once."""
+    """Revoke the token ID of `lamina token list`, at once."""
     invocation.check_operator("token revoke")
     ended = Tokens(invocation.home.path).revoke(token_id.lower())
     if invocation.json:

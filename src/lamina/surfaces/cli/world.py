@@ -137,9 +137,9 @@ def world_remove(invocation: Invocation, name: str, integration: bool) -> None:
 @click.option("--dry-run", is_flag=True, help="only show what was changed in the files")
 @options.yes
 def world_sync(invocation: Invocation, dry_run: bool, yes: bool) -> int:
-    """Show what was changed in the files, take it in, then write the files anew.
+    """Show what was changed in the files, apply it, then rewrite the files.
 
-    Exits with 1 when a file could not be taken in. A deleted file comes back.
+    Exits with 1 when a file could not be applied. A deleted file comes back.
     """
     model = invocation.operator("world sync").world
     edited = model.edited()
@@ -149,7 +149,7 @@ def world_sync(invocation: Invocation, dry_run: bool, yes: bool) -> int:
     if edits and not invocation.json:
         _show_edits(edits)
     if edits and not yes and not output.confirmed(f"Take in {counted(len(edits), 'change')}?"):
-        raise Refused("nothing was taken in; --yes does not ask")
+        raise Refused("nothing was applied; use --yes to skip the question")
     report = model.sync(edited.edits)
     if invocation.json:
         output.show_json(report)

@@ -85,7 +85,7 @@ def request(line: bytes | None) -> dict[str, Any] | None:
         raise InvalidInput(f"this is not JSON: {one_line(str(error), 200)}") from None
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
         raise InvalidInput(
-            "this is no event of ntfy: a JSON object with the field `event` is needed"
+            "this is not an event of ntfy: a JSON object with the field `event` is needed"
         )
     if event["event"] != "message":
         return None

@@ -104,7 +104,7 @@ def _answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
-        problem = "something went wrong here; the server has written down what"
+        problem = "something went wrong; the server's log has the details"
         return errors.answer(LaminaError(problem))
 
 

@@ -76,8 +76,7 @@ async def _require_caller(request: Request, _: Annotated[object, Security(bearer
         service: Service = request.app.state.service
         service.refuse_nobody(_verb(request), "token")
         error = Forbidden(
-            "a token is needed, and none that opens anything was given: `Authorization: Bearer …`;"
-            " see `lamina token create`",
+            "a valid token is needed: `Authorization: Bearer …`; see `lamina token create`",
             lacks="token",
         )
         raise Problem(401, error, {"WWW-Authenticate": "Bearer"})

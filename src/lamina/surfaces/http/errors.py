@@ -60,7 +60,7 @@ def discreet(error: LaminaError) -> LaminaError:
     log.warning("%s", error.message)
     what = "is damaged" if isinstance(error, Corrupt) else "cannot be read now"
     kind = StoreUnavailable if is_of_home else type(error)
-    return kind(f"the memory {what}; whoever runs this server can see why")
+    return kind(f"the memory {what}; the operator of this server can see why")
 
 
 def answer(

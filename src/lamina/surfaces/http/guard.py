@@ -117,11 +117,11 @@ class Guard:
             return Refusal(403, Forbidden(problem, lacks="host"))
         origins = [*_values(headers, b"origin")]
         if origins and (len(origins) != 1 or origins[0] not in self._origins):
-            problem = f"pages of {_joined(origins)} may not ask this server"
+            problem = f"pages of {_joined(origins)} may not call this server"
             return Refusal(403, Forbidden(problem, lacks="origin"))
         sites = [*_values(headers, b"sec-fetch-site")]
         if any(site not in OWN_SITES for site in sites):
-            problem = "pages of other sites may not ask this server"
+            problem = "pages of other sites may not call this server"
             return Refusal(403, Forbidden(problem, lacks="origin"))
         return None
 

@@ -57,7 +57,7 @@ class StateParameters(Parameters):
     """States by either of their two names."""
 
     state: Annotated[
-        list[State], Field(max_length=50, description="only in these states; active unless told")
+        list[State], Field(max_length=50, description="only in these states (default active)")
     ] = []
     status: Annotated[list[State], Field(max_length=50, description="the same as `state`")] = []
 

@@ -17,7 +17,7 @@ from lamina.text.words import shown
 
 STATUSES = {
     400: "what was asked is not acceptable",
-    401: "no token, or none that opens anything",
+    401: "no token, or an invalid one",
     403: "this token does not open that, or the request comes from elsewhere",
     404: "there is no such thing, or none that you may see",
     405: "anything but GET and HEAD",
@@ -146,7 +146,7 @@ async def list_facts(
 async def get_timeline(
     caller: CurrentCaller, options: Annotated[params.TimelineParameters, Query()]
 ) -> Response:
-    """List what holds and what held for somebody, in the order in which it began."""
+    """List what is and was true about somebody, in the order in which it began."""
     return await caller.json(
         lambda memory: paging.of_items(
             memory.timeline(options.subject),
@@ -241,7 +241,7 @@ async def list_reads(
 
 @router.get("/audit/head", tags=["audit"], responses=answers(examples.HEAD))
 async def get_head(caller: CurrentCaller, _: Annotated[params.NoParameters, Query()]) -> Response:
-    """Show what fixes the whole history as it is now. It needs a token with `--trail`."""
+    """Show the fingerprint of the whole history as it is now. It needs a token with `--trail`."""
     return await caller.trail(lambda operator: operator.audit_head())
 
 

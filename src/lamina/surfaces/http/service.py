@@ -98,7 +98,7 @@ class Service:
             return self.access.find(secret, self.clock())
         except LaminaError as error:  # it names files, which no visitor should see
             log.warning("%s", error.message)
-            problem = "the tokens cannot be read; whoever runs this server can see why"
+            problem = "the tokens cannot be read; the operator of this server can see why"
             raise StoreUnavailable(problem) from error
 
     async def ask(self, visitor: Visitor, question: Callable[[Memory], Answer]) -> Answer:

@@ -71,7 +71,7 @@ class TokenGuard:
                 self._note(denial.token, denial.error.lacks)
             await _refuse(denial.status, denial.error, send)
         elif scope["method"] != METHOD:
-            error = InvalidInput(f"use {METHOD}: this server answers, and never speaks first")
+            error = InvalidInput(f"use {METHOD}: this server only answers requests")
             await _refuse(405, error, send)
         else:
             vouch(scope)
@@ -85,7 +85,7 @@ class TokenGuard:
             problem = "this server is called by a local name and its port only"
             return Denial(421, Forbidden(problem, lacks="host"))
         if any(value not in self._origins for name, value in pairs if name == b"origin"):
-            problem = "pages of other sites may not ask this server"
+            problem = "pages of other sites may not call this server"
             return Denial(403, Forbidden(problem, lacks="origin"))
         return self._token_denial([value for name, value in pairs if name == b"authorization"])
 

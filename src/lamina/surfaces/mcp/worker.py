@@ -47,7 +47,7 @@ class HandleWorker:
                 self._pool.submit(self._follow_up)
             return result
         is_begun = not future.cancelled()
-        fate = "it may still be done" if is_begun else "it was not begun, and nothing was done"
+        fate = "it may still be done" if is_begun else "it was not started, and nothing was done"
         raise StoreUnavailable(
             f"the memory did not answer within {self._seconds:g} seconds; {fate}"
         )
