@@ -199,6 +199,8 @@ WRITES: Mapping[str, tuple[str, ...]] = {
 PLAIN = (
     *(
         "archives",
+        "browse",
+        "conversations",
         "audit_head",
         "audit_log",
         "audit_reads",
@@ -252,6 +254,8 @@ READS: Mapping[str, Callable[[Operator, str], object]] = {
     "history": lambda operator, record: operator.history(record),
     "prunable": lambda operator, record: operator.prunable(older_than_days=0),
     "resting_on": lambda operator, record: operator.resting_on(record),
+    "learned_from": lambda operator, record: operator.learned_from([record]),
+    "replacements": lambda operator, record: operator.replacements([record]),
     "lost_evidence": lambda operator, record: operator.lost_evidence(record),
     "revocable": lambda operator, record: operator.revocable("radio"),
     "shared": lambda operator, record: operator.shared("milton").list(),
