@@ -183,7 +183,8 @@ class Store:
         """
         with self.index.snapshot(user=user) as look:
             rows = [look.speaking_of(since, until), *map(look.hinting, recurring)]
-            speaking = {number for some in rows for number in look.catalogue.numbers_of(some)}
+            numbers_of = look.catalogue.numbers_of
+            speaking = {number for some in rows for number in numbers_of(some).tolist()}
         with self.database.moment() as db:
             waiting = [self.record(row) for row in pending.candidates(db, user, speaking)]
             answers = pending.answering(db, user, [record.id for record in waiting])

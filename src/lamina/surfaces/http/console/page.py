@@ -30,11 +30,12 @@ THEMES = ("light", "dark")
 NAVIGATION = (
     ("/", "Overview"),
     ("/search", "Search"),
+    ("/conversations", "Conversations"),
     ("/records", "Memories"),
     ("/archive", "Archive"),
-    ("/facts", "Facts"),
+    ("/people", "People"),
+    ("/projects", "Projects"),
     ("/review", "Review"),
-    ("/profile", "Profile"),
     ("/audit", "Audit"),
 )
 

@@ -51,10 +51,11 @@ class ScoredHit(NamedTuple):
 
 
 class Successor(NamedTuple):
-    """What took the place of a saying, and when."""
+    """What took the place of a saying, and when; or of a part of it."""
 
     record: Record
     at: datetime
+    is_whole: bool = True
 
 
 @router.get("/search")
@@ -103,7 +104,7 @@ def successors(
 ) -> dict[str, Successor]:
     """Find what holds in the place of records that no longer do, or of what was drawn from them.
 
-    A saying from which something still follows is not out of date.
+    A saying from which something else still follows is out of date in part.
     """
     later: dict[str, Successor] = {}
     for record in records:
@@ -112,12 +113,12 @@ def successors(
             later[record.id] = Successor(now, record.valid_to or now.valid_from or now.occurred_at)
             continue
         facts = learned.get(record.id, ())
-        if any(one.record.state is State.ACTIVE for one in facts):
-            continue
+        holding = {one.record.id for one in facts if one.record.state is State.ACTIVE}
         for one in facts:
-            if one.replaced_by is not None and one.replaced_by.state is State.ACTIVE:
-                ended = one.record.valid_to or one.replaced_by.occurred_at
-                later[record.id] = Successor(one.replaced_by, ended)
+            now = one.replaced_by
+            if now is not None and now.state is State.ACTIVE and now.id not in holding:
+                ended = one.record.valid_to or now.occurred_at
+                later[record.id] = Successor(now, ended, not holding)
     return later
 
 
