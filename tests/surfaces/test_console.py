@@ -169,8 +169,8 @@ def test_the_overview_counts(visit: Visit, all_: Everything, desk: Desk) -> None
     active = sum(states.get("active", 0) for states in status["records"].values())
     numbers = [one.text for one in page.all("strong")]
     waiting = len(all_.mem.proposals())
-    assert numbers[:4:2] == [f"{active:,}", f"{waiting:,}"]
-    assert numbers[3] == str(status["archived"])
+    assert (numbers[0], numbers[3]) == (f"{active:,}", f"{waiting:,}")
+    assert numbers[4] == str(status["archived"])
     since = desk.clock.now - timedelta(days=overview.DAYS - 1)
     every = ["short_term", "episodic", "semantic", "procedural", "profile", "world"]
     listed = all_.mem.list(
@@ -183,6 +183,43 @@ def test_the_overview_counts(visit: Visit, all_: Everything, desk: Desk) -> None
     assert sum(int(one.text.split(": ")[1].split()[0]) for one in drawn) == sum(
         r.layer == "semantic" for r in listed
     )
+
+
+def test_the_overview_says_what_needs_a_person(visit: Visit, all_: Everything) -> None:
+    """H2: what waits and jobs that never ran come with the command that helps; the last recalls
+    say what they found, and that they found nothing."""
+    page = visit("/")
+    commands = [one.text for one in page.all("code")]
+    assert any(one.endswith(" review") for one in commands)
+    assert any(one.endswith(" run --once") for one in commands)
+    visit("/search?query=when+are+reports+due")
+    visit("/search?query=zzzzqqq")
+    asked = {one.text: one["href"] for one in visit("/").all("a") if "query=" in one["href"]}
+    assert asked["zzzzqqq"] == "/search?query=zzzzqqq"
+    assert "when are reports due" in asked
+    assert "nothing relevant" in [one.text for one in visit("/").all("span", class_="state")]
+    for one in all_.mem.proposals():
+        all_.op.reject(one.record.id, "no")
+    all_.op.orchestrator().tick()
+    assert "No job has ever run" not in visit("/").text
+
+
+def test_scales_have_whole_numbers() -> None:
+    """H2: of what is counted the middle of a scale is a whole number, too."""
+    for highest in range(1, 2000):
+        assert charts.ceiling(highest) % 2 == 0
+
+
+def test_a_page_that_is_not_there_looks_like_the_others(served: Served) -> None:
+    """H2: a browser that asks for nothing we have gets a page; a program gets the error."""
+    browser = [("Accept", "text/html,application/xhtml+xml")]
+    found = served.ask("/nowhere", served.token(), headers=browser)
+    assert found.status == 404
+    page = Page(found.body.decode())
+    assert page.one("h1").text == "There is nothing like that"
+    assert "/nowhere" in page.text
+    assert served.ask("/nowhere", headers=browser).status == 404
+    assert served.ask("/nowhere").code == "not_found"
 
 
 def test_recalls_are_timed(visit: Visit, served: Served) -> None:

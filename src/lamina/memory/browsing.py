@@ -62,7 +62,7 @@ class Browsing:
 
     def browse(self, limit: int, sort: str, chosen: Filter) -> Browsed:
         """List records in an order, and count the values by which they can be narrowed."""
-        if sort not in SORTS:
+        if not isinstance(sort, str) or sort not in SORTS:
             known = ", ".join(SORTS)
             raise InvalidInput(f"unknown order {shown(sort)}; known are {known}", known=[*SORTS])
         number = rules.limit(limit)

@@ -67,7 +67,8 @@ def find_caller(request: Request) -> Caller | None:
 
 
 def _verb(request: Request) -> str:
-    return f"{request.method} {request.scope['route'].path}"
+    route = request.scope.get("route")
+    return request.method if route is None else f"{request.method} {route.path}"
 
 
 async def _require_caller(request: Request, _: Annotated[object, Security(bearer)]) -> Caller:

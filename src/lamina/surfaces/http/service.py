@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
@@ -28,6 +29,7 @@ from lamina.surfaces.http.sessions import Sessions
 
 SURFACE = "http"
 BEARER = "bearer"
+BETWEEN_LOOKS = timedelta(seconds=2)
 Answer = TypeVar("Answer")
 
 log = logging.getLogger("lamina")
@@ -65,6 +67,7 @@ class Service:
         self._threads = ThreadPoolExecutor(self.limits.threads, thread_name_prefix="lamina-http")
         self._turns: WeakValueDictionary[Visitor, asyncio.Semaphore] = WeakValueDictionary()
         self._asked = 0
+        self._looked: tuple[datetime, bool] | None = None  # when the store was last looked at
 
     def visitor(self, authorization: list[str], session: str | None) -> Visitor | None:
         """Identify the sender of a request. A token decides, whatever else is there."""
@@ -127,6 +130,18 @@ class Service:
     async def ask_json(self, visitor: Visitor, question: Callable[[Memory], Any]) -> bytes:
         """Ask, and encode the answer as JSON on that thread."""
         return await self.ask(visitor, lambda memory: msgspec.json.encode(question(memory)))
+
+    async def is_well(self) -> bool:
+        """Tell whether the host's memory can be read; asked often, it is looked at now and then."""
+        now = self.clock()
+        if self._looked is None or now - self._looked[0] >= BETWEEN_LOOKS:
+            try:
+                await self.ask(self._host, lambda memory: memory.jobs())
+                self._looked = now, True
+            except LaminaError as error:  # whoever runs this server reads why
+                log.warning("%s", error.message)
+                self._looked = now, False
+        return self._looked[1]
 
     def violation(self, visitor: Visitor, attempt: str, value: object) -> None:
         """Note an attempt to see what is not the visitor's."""

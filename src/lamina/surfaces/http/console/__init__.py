@@ -45,3 +45,4 @@ def mount(app: FastAPI) -> None:
     for module in PAGES:
         app.include_router(module.router)
     app.include_router(static)
+    app.state.failure = page.failure

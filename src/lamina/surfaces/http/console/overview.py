@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from lamina.memory.agent import Memory
+from lamina.memory.browsing import Browsed
 from lamina.memory.operator import Operator
 from lamina.model.record import LONG_TERM, Event, Layer, State
 from lamina.model.rules import LIMITS
-from lamina.surfaces.http.console import charts, page, timings
+from lamina.surfaces.http.console import charts, formatting, page, timings
 from lamina.surfaces.http.console.charts import Chart, Series
 from lamina.surfaces.http.console.formatting import spoken
 from lamina.surfaces.http.console.page import Form, PageRoute
@@ -24,7 +25,19 @@ from lamina.text.words import counted
 DAYS = 30
 _, MOST = LIMITS
 SHOWN = 8
+LOOKED_THROUGH = 200  # reads, among which the last recalls are
+WEEK = timedelta(days=7)
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+class Recall(NamedTuple):
+    """A recall: who asked what, and how much was found."""
+
+    at: datetime
+    actor: str
+    action: str
+    query: str
+    found: int
 
 
 @router.get("/")
@@ -33,25 +46,66 @@ async def overview(
 ) -> Response:
     now, latest = caller.service.clock(), page.console_of(request).timings.latest
 
+    home, (agent, user, *_) = caller.service.home.path, caller.visitor
+
+    def typed(*verb: str) -> str:
+        return formatting.command(home, agent, user, *verb)
+
     def values(memory: Memory) -> dict[str, Any]:
         plots = [*_memories(memory, now)]
+        recalls: list[Recall] = []
         if isinstance(memory, Operator):
             plots += [*_trail(memory, now), *_latency(latest)]
+            recalls = _recalls(memory)
         status = memory.status()
         pending = memory.pending()
+        newest = memory.browse(since=now - WEEK, limit=SHOWN)
         return {
             "status": status,
-            "tiles": _tiles(status),
+            "tiles": _tiles(status, newest),
             "layers": _table(status["records"]),
             "plots": plots,
             "pending": pending[-SHOWN:][::-1],
             "waiting": len(pending),
+            "newest": newest.records,
+            "recalls": recalls,
+            "refused": status.get("refused"),
+            "steps": [*_steps(status, typed)],
+            "idle": [job["job"] for job in status.get("jobs", []) if job["last_run"] is None],
+            "run": typed("run", "--once"),
         }
 
     return await page.show(request, caller, "overview.html", values)
 
 
-def _tiles(status: Mapping[str, Any]) -> list[tuple[str, int, str, dict[str, Any]]]:
+def _steps(status: Mapping[str, Any], typed: Callable[..., str]) -> Iterator[tuple[str, str]]:
+    """Say what needs a person, each with the command that does it."""
+    if waiting := _waiting(status["records"]):
+        waits = counted(waiting, "proposal waits", "proposals wait")
+        yield f"{waits} for a decision", typed("review")
+    jobs = status.get("jobs", [])
+    if jobs and not any(job["last_run"] for job in jobs):
+        yield "No job has ever run: nothing is promoted, indexed or expired", typed("run", "--once")
+    for job in jobs:
+        if job["failures"]:
+            failed = f"{spoken(job['job'])} failed: {job['outcome']}"
+            yield failed, typed("run", "--once")
+
+
+def _recalls(operator: Operator) -> list[Recall]:
+    """List the last recalls and what each found. The trail is about all users."""
+    if operator.user is not None:
+        return []
+    asked = [read for read in operator.audit_reads(LOOKED_THROUGH) if read.note.get("query")]
+    return [
+        Recall(read.at, str(read.actor), read.action, str(read.note["query"]), len(read.records))
+        for read in asked[:SHOWN]
+    ]
+
+
+def _tiles(
+    status: Mapping[str, Any], newest: Browsed
+) -> list[tuple[str, int, str, dict[str, Any]]]:
     """Sum up the numbers that matter, each with a link to what it counts."""
     records: Mapping[str, Mapping[str, int]] = status["records"]
     active = {layer: states.get(State.ACTIVE, 0) for layer, states in records.items()}
@@ -60,6 +114,7 @@ def _tiles(status: Mapping[str, Any]) -> list[tuple[str, int, str, dict[str, Any
     return [
         ("active memories", sum(active.values()), "/records", {}),
         ("of them long-term", long_term, "/records", layers),
+        (f"new in {WEEK.days} days", newest.total, "/records", {}),
         ("wait for review", _waiting(records), "/review", {}),
         ("archived", status["archived"], "/archive", {}),
     ]
@@ -141,7 +196,11 @@ def backlog(now_waiting: int, events: Iterable[Event], days: Sequence[date]) -> 
 
 def _latency(latest: tuple[float, ...]) -> Iterator[Chart]:
     """Plot how long the latest recalls took, as this server has seen them."""
-    columns = [f"{len(latest) - index} ago" for index in range(len(latest))]
+    columns = [
+        counted(len(latest) - 1 - index, "recall before", "recalls before")
+        for index in range(len(latest))
+    ]
+    columns[-1:] = ["the newest"] if latest else []
     about = "nobody has searched since the server was started"
     if times := timings.summary(latest):
         about = (

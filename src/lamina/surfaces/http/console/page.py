@@ -110,12 +110,12 @@ class PageRoute(APIRoute):
             try:
                 return await answer(request)
             except Problem as problem:
-                return _failure(request, problem.error, problem.status)
+                return failure(request, problem.error, problem.status)
             except LaminaError as error:
-                return _failure(request, error, errors.status_of(error))
+                return failure(request, error, errors.status_of(error))
             except RequestValidationError as error:
                 invalid = InvalidInput(_parameter_problem(error.errors()[0]))
-                return _failure(request, invalid, 400)
+                return failure(request, invalid, 400)
 
         return answer_or_explain
 
@@ -157,7 +157,8 @@ def _frame(request: Request, visitor: Visitor | None) -> Frame:
     return Frame(request.url.path, asked, chosen if chosen in THEMES else None, visitor)
 
 
-def _failure(request: Request, error: LaminaError, status: int) -> Response:
+def failure(request: Request, error: LaminaError, status: int) -> Response:
+    """Tell on a page why there is none."""
     service = request.app.state.service
     frame = _frame(request, _visitor(request))
     body = console_of(request).render(
