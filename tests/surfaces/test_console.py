@@ -361,7 +361,10 @@ def test_a_record_tells_where_it_comes_from(visit: Visit, all_: Everything) -> N
     assert "because she said so" in page.text
     before = all_.corrected.supersedes[0]
     drawn = page.one("svg", role="group")
-    assert "Reports are due at seven" in drawn.text
+    assert "Reports are due at seven" in [
+        one["aria-label"][:24] for one in page.all("a") if "aria-label" in one.attributes
+    ]
+    assert "superseded" in drawn.text
     assert {f"/records/{before}", f"/records/{all_.told.id}"} <= {*page.links("/records/")}
     outside = page.all("a", href="https://example.org/note")
     assert outside
@@ -709,6 +712,17 @@ def test_a_comparison_loses_no_word(before: list[str], after: list[str]) -> None
     hidden = difference.pieces(texts.safe("a\u200bb"))
     assert hidden is not None
     assert [piece.kind for piece in hidden] == [None, "hidden", None]
+
+
+@given(st.text(max_size=200), st.integers(4, 30))
+def test_two_lines_hold_the_beginning_of_a_text(text: str, room: int) -> None:
+    """H2: a box has at most two lines, each within its columns; a short text is there as it is."""
+    lines = formatting.wrapped(text, room)
+    assert len(lines) <= 2
+    assert all(len(line) <= room for line in lines)
+    assert formatting.wrapped("Reports are due at eight", 20) == ("Reports are due at", "eight")
+    assert formatting.wrapped("short", 20) == ("short",)
+    assert formatting.wrapped("x" * 30, 20) == ("x" * 19, "x" * 11)
 
 
 @given(st.text(max_size=60), st.integers(2, 30))
