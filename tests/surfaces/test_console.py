@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.engines.facts import Fact
-from lamina.model.record import Change, Event, Hit, Hits, State
+from lamina.model.record import Change, Event, Hit, Hits, Role, State
 from lamina.surfaces.cli.main import run
 from lamina.surfaces.cli.reviewer import comparison, texts
 from lamina.surfaces.cli.reviewer.wording import because
@@ -30,6 +30,7 @@ from lamina.surfaces.http.console import (
 )
 from lamina.surfaces.http.console.charts import HEIGHT, WIDTH, Series
 from lamina.surfaces.http.console.timings import MOST, Timings, summary
+from lamina.surfaces.http.service import Visitor
 from tests.conftest import START, Desk, quietly
 from tests.surfaces.looked_at import Page
 from tests.surfaces.served import ID, Everything, Served, filled
@@ -128,6 +129,36 @@ def test_a_link_signs_a_browser_in(served: Served) -> None:
     stranger = Page(served.ask("/", headers=cookie).body.decode())
     assert stranger.one("h1").text == "Sign in"
     assert "lamina serve" in stranger.text
+
+
+def test_a_browser_switches_between_agents(desk: Desk) -> None:
+    """H2, V6: where the operator allowed it, a signed-in browser sees the agents of the home, each
+    by itself; a token never does, and without that nobody."""
+    desk.agent("sky").remember("sky drinks tea")
+    desk.agent("milton").remember("milton drinks cocoa")
+
+    def signed_in(served: Served) -> list[tuple[str, str]]:
+        answer = served.ask(f"/sign-in?link={served.service.sessions.link()}")
+        return [("Cookie", answer.headers["set-cookie"].partition(";")[0])]
+
+    with Served(desk, all_agents=True) as served:
+        cookie = signed_in(served)
+        page = Page(served.ask("/records", headers=cookie).body.decode())
+        assert "sky drinks tea" in page.text
+        assert {"/?agent=milton", "/?agent=sky"} <= {*page.links("/?")}
+        other = Page(served.ask("/records?agent=milton", headers=cookie).body.decode())
+        assert "milton drinks cocoa" in other.text
+        assert "sky drinks tea" not in other.text
+        assert "The memory of milton" in other.text
+        assert all("agent=milton" in one for one in other.links("/records/"))
+        assert served.ask("/records?agent=nobody", headers=cookie).status == 403
+        for one in (served.token("sky"), served.token("sky", name="tester", trail=True)):
+            assert served.ask("/records?agent=milton", one).status == 403
+    with Served(desk) as served:
+        assert served.ask("/records?agent=milton", headers=signed_in(served)).status == 403
+    ana = Visitor("sky", "ana", Role.OPERATOR, "tester")
+    with Served(desk, host=ana, all_agents=True) as served:
+        assert served.ask("/records?agent=milton", headers=signed_in(served)).status == 403
 
 
 def test_a_theme_that_was_chosen_stays(visit: Visit) -> None:

@@ -82,6 +82,9 @@ async def _require_caller(request: Request, _: Annotated[object, Security(bearer
             lacks="token",
         )
         raise Problem(401, error, {"WWW-Authenticate": "Bearer"})
+    for value in request.query_params.getlist("agent"):
+        if value in caller.service.agents(caller.visitor):
+            caller = caller._replace(visitor=caller.visitor._replace(agent=value))
     for name in BOUND_NAMES:
         for value in request.query_params.getlist(name):
             if value != getattr(caller.visitor, name):

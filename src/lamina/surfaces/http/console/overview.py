@@ -52,12 +52,12 @@ async def overview(
         return formatting.command(home, agent, user, *verb)
 
     def values(memory: Memory) -> dict[str, Any]:
+        status = memory.status()
         plots = [*_memories(memory, now)]
         recalls: list[Recall] = []
         if isinstance(memory, Operator):
-            plots += [*_trail(memory, now), *_latency(latest)]
+            plots += [*_trail(memory, now, _waiting(status["records"])), *_latency(latest)]
             recalls = _recalls(memory)
-        status = memory.status()
         pending = memory.pending()
         newest = memory.browse(since=now - WEEK, limit=SHOWN)
         return {
@@ -152,7 +152,7 @@ def _memories(memory: Memory, now: datetime) -> Iterator[Chart]:
     yield charts.bars("memories", "Memories per layer and day", about, _labels(days), series)
 
 
-def _trail(operator: Operator, now: datetime) -> Iterator[Chart]:
+def _trail(operator: Operator, now: datetime, waiting: int) -> Iterator[Chart]:
     """Plot what moved to long-term memory, and how much waited for a person."""
     if operator.user is not None:  # the trail is about all users
         return
@@ -170,7 +170,6 @@ def _trail(operator: Operator, now: datetime) -> Iterator[Chart]:
     about = f"{moved} moved from short-term to long-term memory in {DAYS} days"
     series = [Series("promoted", "promoted", values)]
     yield charts.bars("promotions", "Promotions per day", about, labels, series)
-    waiting = _waiting(operator.status()["records"])
     numbers = backlog(waiting, events, days)
     proposals = counted(waiting, "proposal waits", "proposals wait")
     about = f"{proposals} now; at most {max(numbers):,} did at the end of a day"

@@ -44,6 +44,7 @@ class Form(params.Parameters):
     """The parameters of every page; a field that was left empty was not asked."""
 
     theme: Literal["light", "dark"] | None = None
+    agent: str | None = None  # whose memory; who may see it is decided before
 
     @model_validator(mode="before")
     @classmethod
@@ -62,10 +63,13 @@ class Frame(NamedTuple):
     asked: tuple[tuple[str, str], ...]
     theme: str | None
     visitor: Visitor | None
+    agents: tuple[str, ...] = ()  # whose memory this visitor may see
+    agent: str | None = None  # the one that the address names
 
     def url(self, path: str, **query: Any) -> str:
-        """Make an address of the console that keeps the theme."""
-        return _address(path, [*query.items(), ("theme", self.theme)])
+        """Make an address of the console that keeps the agent and the theme."""
+        kept = {"agent": self.agent, "theme": self.theme}
+        return _address(path, [*{**kept, **query}.items()])
 
     def again(self, **changed: Any) -> str:
         """Make the address of this page with some of its query changed."""
@@ -152,9 +156,12 @@ def console_of(request: Request) -> Console:
 
 
 def _frame(request: Request, visitor: Visitor | None) -> Frame:
-    chosen = request.query_params.get("theme")
+    chosen, agent = (request.query_params.get(name) for name in ("theme", "agent"))
     asked = tuple(request.query_params.multi_items())
-    return Frame(request.url.path, asked, chosen if chosen in THEMES else None, visitor)
+    agents = () if visitor is None else tuple(request.app.state.service.agents(visitor))
+    theme = chosen if chosen in THEMES else None
+    named = agent if agent in agents else None
+    return Frame(request.url.path, asked, theme, visitor, agents, named)
 
 
 def failure(request: Request, error: LaminaError, status: int) -> Response:
