@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lamina.model.record import State
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
-Sample = tuple[Mapping[str, str], float]
+Sample = tuple[dict[str, str], float]
 
 
 class Recalls(NamedTuple):
@@ -27,7 +27,7 @@ class Metric(NamedTuple):
     name: str
     kind: str
     about: str
-    samples: list[Sample]
+    samples: Sequence[Sample]
 
 
 def text(status: Mapping[str, Any], recalls: Recalls | None = None) -> str:
