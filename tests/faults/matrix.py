@@ -15,6 +15,7 @@ from lamina.home import operator_key, settings_file
 from lamina.home.tokens import Tokens
 from lamina.memory import migrate, opening
 from lamina.memory.agent import Memory
+from lamina.memory.browsing import Browsing
 from lamina.memory.jobs import Orchestrator
 from lamina.memory.operator import Operator
 from lamina.memory.runs import Run
@@ -27,7 +28,18 @@ from lamina.surfaces.hooks import Hooks
 
 # Whose verbs are the program. Who may decide has all verbs of who may not.
 OWNERS: tuple[type | ModuleType, ...] = (
-    *(Operator, Run, Guest, WorldModel, Hooks, Tokens, Orchestrator, LaminaStore, LaminaSession),
+    *(
+        Operator,
+        Run,
+        Guest,
+        Browsing,
+        WorldModel,
+        Hooks,
+        Tokens,
+        Orchestrator,
+        LaminaStore,
+        LaminaSession,
+    ),
     *(operator_key, settings_file, migrate, models, opening),
 )
 # What is broken in other folders than this one, or is no part of a home.
@@ -199,8 +211,6 @@ WRITES: Mapping[str, tuple[str, ...]] = {
 PLAIN = (
     *(
         "archives",
-        "browse",
-        "conversations",
         "audit_head",
         "audit_log",
         "audit_reads",
@@ -254,8 +264,6 @@ READS: Mapping[str, Callable[[Operator, str], object]] = {
     "history": lambda operator, record: operator.history(record),
     "prunable": lambda operator, record: operator.prunable(older_than_days=0),
     "resting_on": lambda operator, record: operator.resting_on(record),
-    "learned_from": lambda operator, record: operator.learned_from([record]),
-    "replacements": lambda operator, record: operator.replacements([record]),
     "lost_evidence": lambda operator, record: operator.lost_evidence(record),
     "revocable": lambda operator, record: operator.revocable("radio"),
     "shared": lambda operator, record: operator.shared("milton").list(),
@@ -278,6 +286,7 @@ LOOKS = (
             "search",
         )
     ),
+    *(f"Browsing.{verb}" for verb in ("browse", "conversations", "learned_from", "replacements")),
     *(f"WorldModel.{verb}" for verb in ("edited", "integrations", "records", "tools")),
     *(f"Hooks.{verb}" for verb in ("before_message", "on_spawn", "on_start")),
     *(f"Tokens.{verb}" for verb in ("find", "tokens")),

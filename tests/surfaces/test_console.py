@@ -628,7 +628,7 @@ def test_what_is_shown_can_be_exported(visit: Visit, served: Served, all_: Every
     token = served.token()
     asked = served.ask("/records?sort=importance&limit=3&format=json", token)
     assert asked.headers["content-disposition"] == 'attachment; filename="memories.json"'
-    best = all_.mem.browse(sort="importance", limit=3).records
+    best = all_.mem.browsing.browse(sort="importance", limit=3).records
     assert [one["id"] for one in asked.json] == [record.id for record in best]
     table = served.ask("/records?tag=sum&format=csv", token)
     assert table.headers["content-type"] == "text/csv; charset=utf-8"

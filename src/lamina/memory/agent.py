@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lamina.engines.promotion import Decision
     from lamina.engines.recap import Recap
     from lamina.failsafe.outage import Outage
-    from lamina.memory.browsing import Browsed, Learned
+    from lamina.memory.browsing import Browsing
     from lamina.memory.conversations import Conversation
     from lamina.memory.failsafe import Progress
     from lamina.memory.jobs import Orchestrator, Outlook
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from lamina.mirrors.upkeep import MirrorStatus
     from lamina.mirrors.verify import Verified
     from lamina.search.context import Context
-    from lamina.store.tables.conversations import Session
     from lamina.store.tables.grants import Grant
 
 
@@ -328,48 +327,6 @@ class Memory:
         """
         return self._parts.inspect.contents(record_ids)
 
-    def browse(
-        self,
-        layers: Collection[str] | None = None,
-        states: Collection[str] | None = (State.ACTIVE,),
-        kinds: Collection[str] | None = None,
-        tags: Collection[str] | None = None,
-        since: Times = None,
-        until: Times = None,
-        limit: int = 50,
-        session: str | None = None,
-        project: str | None = None,
-        speaker: str | None = None,
-        source: str | None = None,
-        sort: str = "newest",
-    ) -> Browsed:
-        """List records as a person leafs through them: sorted, with counts to narrow them by.
-
-        At most the newest 5,000 that match are sorted and counted.
-        """
-        names = {"session": session, "project": project, "speaker": speaker, "source": source}
-        chosen = self._scope.filter(layers, states, kinds, tags, since, until, **names)
-        return self._parts.browsing.browse(limit, sort, chosen)
-
-    def conversations(
-        self,
-        limit: int = 50,
-        since: Times = None,
-        until: Times = None,
-        speaker: str | None = None,
-        project: str | None = None,
-    ) -> builtins.list[Session]:
-        """List conversations, the newest first: their names, times, speakers and lengths."""
-        return self._parts.browsing.conversations(limit, since, until, speaker, project)
-
-    def learned_from(self, record_ids: Sequence[str]) -> dict[str, builtins.list[Learned]]:
-        """List by record what rests on it, each with what has taken its place since."""
-        return self._parts.browsing.learned_from(record_ids)
-
-    def replacements(self, record_ids: Sequence[str]) -> dict[str, Record]:
-        """Map superseded records to what stands in their place now."""
-        return self._parts.browsing.replacements(record_ids)
-
     def history(self, record_id: str) -> builtins.list[Event]:
         """List everything that happened to a record, oldest first."""
         return self._parts.inspect.history(record_id)
@@ -612,6 +569,11 @@ class Memory:
     def sharing(self) -> builtins.list[Grant]:
         """List what other agents share now; `status()` names those that could not be asked."""
         return self._parts.shared.offers()
+
+    @property
+    def browsing(self) -> Browsing:
+        """Lists, conversations and what came of them, for people who leaf through the memory."""
+        return self._parts.browsing
 
     @property
     def world(self) -> WorldModel:

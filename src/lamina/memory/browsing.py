@@ -6,20 +6,21 @@ They are for display, and count as no sign that the records were wanted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from lamina.errors import InvalidInput
+from lamina.memory.refusals import recorded
 from lamina.memory.scope import Times, optional_moment
 from lamina.model import clock as clocks
 from lamina.model import hashing, rules
 from lamina.model.record import Layer, Record, State
 from lamina.store.tables import conversations, facets, lineage, records
 from lamina.store.tables.conversations import Session
-from lamina.store.tables.records import OUTLINE, Filter, Row
+from lamina.store.tables.records import OUTLINE, Row
 from lamina.text.words import shown
 
 if TYPE_CHECKING:
@@ -54,14 +55,34 @@ class Learned(msgspec.Struct, frozen=True):
     replaced_by: Record | None = None
 
 
+@recorded
 class Browsing:
     """Leaf through what a scope may see."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
-    def browse(self, limit: int, sort: str, chosen: Filter) -> Browsed:
-        """List records in an order, and count the values by which they can be narrowed."""
+    def browse(
+        self,
+        layers: Collection[str] | None = None,
+        states: Collection[str] | None = (State.ACTIVE,),
+        kinds: Collection[str] | None = None,
+        tags: Collection[str] | None = None,
+        since: Times = None,
+        until: Times = None,
+        limit: int = 50,
+        session: str | None = None,
+        project: str | None = None,
+        speaker: str | None = None,
+        source: str | None = None,
+        sort: str = "newest",
+    ) -> Browsed:
+        """List records in an order, and count the values by which they can be narrowed.
+
+        At most the newest 5,000 that match are sorted and counted.
+        """
+        names = {"session": session, "project": project, "speaker": speaker, "source": source}
+        chosen = self._scope.filter(layers, states, kinds, tags, since, until, **names)
         if not isinstance(sort, str) or sort not in SORTS:
             known = ", ".join(SORTS)
             raise InvalidInput(f"unknown order {shown(sort)}; known are {known}", known=[*SORTS])
@@ -75,9 +96,14 @@ class Browsing:
         return Browsed(listed, _counts(counted), len(counted), len(outlined) <= MOST)
 
     def conversations(
-        self, limit: int, since: Times, until: Times, speaker: str | None, project: str | None
+        self,
+        limit: int = 50,
+        since: Times = None,
+        until: Times = None,
+        speaker: str | None = None,
+        project: str | None = None,
     ) -> list[Session]:
-        """List conversations, the newest first."""
+        """List conversations, the newest first: their names, times, speakers and lengths."""
         number = rules.limit(limit)
         chosen = self._scope.filter(
             (Layer.EPISODIC, Layer.SHORT_TERM),

@@ -16,7 +16,7 @@ def test_a_list_is_sorted_and_counted(desk: Desk) -> None:
     one = mem.remember("tea", importance=0.2, tags=["drink"], speaker="Ana", project="house")
     desk.clock.jump(timedelta(days=40))
     two = mem.remember("bread", importance=0.9, tags=["food", "drink"], source="shop", session="s1")
-    newest = mem.browse()
+    newest = mem.browsing.browse()
     assert [record.id for record in newest.records] == [two.id, one.id]
     assert (newest.total, newest.is_whole) == (2, True)
     assert newest.counts["tag"] == {"drink": 2, "food": 1}
@@ -25,14 +25,14 @@ def test_a_list_is_sorted_and_counted(desk: Desk) -> None:
     assert newest.counts["session"] == {"s1": 1}
     assert newest.counts["project"] == {"house": 1}
     assert [*newest.counts["month"].values()] == [1, 1]
-    assert [r.id for r in mem.browse(sort="oldest").records] == [one.id, two.id]
-    assert [r.id for r in mem.browse(sort="importance", limit=1).records] == [two.id]
-    assert [r.id for r in mem.browse(speaker="Ana").records] == [one.id]
+    assert [r.id for r in mem.browsing.browse(sort="oldest").records] == [one.id, two.id]
+    assert [r.id for r in mem.browsing.browse(sort="importance", limit=1).records] == [two.id]
+    assert [r.id for r in mem.browsing.browse(speaker="Ana").records] == [one.id]
     assert [r.id for r in mem.list(source="shop")] == [two.id]
     assert [hit.record.id for hit in mem.search("tea bread", speaker="Ana")] == [one.id]
-    assert not mem.browse(tags=["nothing"]).records
+    assert not mem.browsing.browse(tags=["nothing"]).records
     with pytest.raises(InvalidInput, match="unknown order"):
-        mem.browse(sort="colour")
+        mem.browsing.browse(sort="colour")
 
 
 def test_conversations_are_listed_by_time(desk: Desk) -> None:
@@ -46,13 +46,15 @@ def test_conversations_are_listed_by_time(desk: Desk) -> None:
             {"speaker": "Ana", "text": "Bye.", "at": at + timedelta(minutes=2)},
         ]
         mem.remember_conversation(turns[: 3 - day], session=name)
-    second, first = mem.conversations()
+    second, first = mem.browsing.conversations()
     assert (first.name, first.turns, first.speakers) == ("first", 3, ("Ana", "Ben"))
     assert (second.name, second.turns, second.begin) == ("second", 2, START + timedelta(days=1))
-    assert [one.name for one in mem.conversations(limit=1)] == ["second"]
-    assert [one.name for one in mem.conversations(until=START + timedelta(hours=1))] == ["first"]
-    assert mem.conversations(speaker="Carl") == []
-    assert len(mem.conversations(speaker="Ben")) == 2
+    assert [one.name for one in mem.browsing.conversations(limit=1)] == ["second"]
+    assert [one.name for one in mem.browsing.conversations(until=START + timedelta(hours=1))] == [
+        "first"
+    ]
+    assert mem.browsing.conversations(speaker="Carl") == []
+    assert len(mem.browsing.conversations(speaker="Ben")) == 2
 
 
 def test_what_was_learned_says_what_replaced_it(desk: Desk) -> None:
@@ -64,12 +66,12 @@ def test_what_was_learned_says_what_replaced_it(desk: Desk) -> None:
     ]
     old, new = mem.remember_conversation(turns, session="s1")
     mem.sleep()
-    learned = mem.learned_from([old.id, new.id, "nonsense"])
+    learned = mem.browsing.learned_from([old.id, new.id, "nonsense"])
     (lisbon,) = [one for one in learned[old.id] if "Lisbon" in one.record.content]
     assert lisbon.replaced_by is not None
     assert "Porto" in lisbon.replaced_by.content
-    assert mem.replacements([lisbon.record.id]) == {lisbon.record.id: lisbon.replaced_by}
-    assert mem.replacements([lisbon.replaced_by.id]) == {}
+    assert mem.browsing.replacements([lisbon.record.id]) == {lisbon.record.id: lisbon.replaced_by}
+    assert mem.browsing.replacements([lisbon.replaced_by.id]) == {}
 
 
 def test_users_see_only_what_is_theirs(desk: Desk) -> None:
@@ -80,7 +82,7 @@ def test_users_see_only_what_is_theirs(desk: Desk) -> None:
         "rests", layer="semantic", metadata=CONTRACTS["semantic"], evidence=[source.id]
     )
     ben = desk.agent(user="ben")
-    assert "hush" not in ben.browse().counts["tag"]
-    assert [one.name for one in ben.conversations()] == ["s2"]
-    assert ben.learned_from([source.id]) == {}
-    assert desk.agent(user="ana").learned_from([source.id])[source.id]
+    assert "hush" not in ben.browsing.browse().counts["tag"]
+    assert [one.name for one in ben.browsing.conversations()] == ["s2"]
+    assert ben.browsing.learned_from([source.id]) == {}
+    assert desk.agent(user="ana").browsing.learned_from([source.id])[source.id]

@@ -56,7 +56,7 @@ async def conversations(
         )
 
     def values(memory: Memory) -> dict[str, Any]:
-        found = memory.conversations(
+        found = memory.browsing.conversations(
             given.limit + 1, given.since, given.until, given.speaker, given.project
         )
         more = len(found) > given.limit
@@ -79,7 +79,7 @@ def _chat(memory: Memory, session: str) -> dict[str, Any]:
         raise NotFound(f"there is no conversation {shown(session, 80)}")
     records = sorted(listed, key=lambda record: (record.occurred_at, record.seq))
     said = [record for record in records if record.speaker != SYSTEM]
-    learned = memory.learned_from([record.id for record in said])
+    learned = memory.browsing.learned_from([record.id for record in said])
     voices = [*dict.fromkeys(record.speaker for record in said)]
     return {
         "session": session,

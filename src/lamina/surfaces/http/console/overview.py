@@ -59,7 +59,7 @@ async def overview(
             plots += [*_trail(memory, now, _waiting(status["records"])), *_latency(latest)]
             recalls = _recalls(memory)
         pending = memory.pending()
-        newest = memory.browse(since=now - WEEK, limit=SHOWN)
+        newest = memory.browsing.browse(since=now - WEEK, limit=SHOWN)
         return {
             "status": status,
             "tiles": _tiles(status, newest),

@@ -43,7 +43,7 @@ async def people(
         if subject is not None:
             said = {record.id for record in memory.list(speaker=subject, limit=MOST)}
             found["open"] = [item for item in memory.pending() if item["id"] in said]
-            found["sessions"] = memory.conversations(SHOWN, speaker=subject)
+            found["sessions"] = memory.browsing.conversations(SHOWN, speaker=subject)
         return found
 
     return await page.show(request, caller, "people.html", values)

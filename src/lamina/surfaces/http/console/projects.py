@@ -36,7 +36,7 @@ async def projects(
 
     def values(memory: Memory) -> dict[str, Any]:
         states = {state.project_name: state for state in memory.projects()}
-        numbers = memory.browse(limit=1).counts["project"]
+        numbers = memory.browsing.browse(limit=1).counts["project"]
         names = sorted({*states, *numbers})
         common = {"sections": SECTIONS, "states": states, "numbers": numbers, "names": names}
         if given.project is None:
@@ -54,7 +54,7 @@ async def projects(
             "recap": memory.recap(project=name),
             "line": line(memory.facts(project=name), now),
             "open": [item for item in memory.pending() if item["id"] in ids],
-            "sessions": memory.conversations(SHOWN, project=name),
+            "sessions": memory.browsing.conversations(SHOWN, project=name),
             "newest": listed[:SHOWN],
         }
 

@@ -62,7 +62,7 @@ def _listed(memory: Memory, given: RecordsForm) -> dict[str, Any]:
     """List a page of what was asked for; other orders than by time have one page."""
     sort = NEWEST if given.cursor else given.sort
     number = 1 if sort == NEWEST else given.limit
-    browsed = memory.browse(**given.filters(), until=given.until, sort=sort, limit=number)
+    browsed = memory.browsing.browse(**given.filters(), until=given.until, sort=sort, limit=number)
     if sort == NEWEST:
         listed = paging.of_records(
             lambda until, limit: memory.list(**given.filters(), until=until, limit=limit),

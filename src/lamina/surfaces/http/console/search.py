@@ -81,8 +81,8 @@ async def search(
 def _ordered(memory: Memory, hits: Hits) -> dict[str, Any]:
     """Put what holds now above what was said, and beside a saying what has replaced it."""
     ids = [hit.record.id for hit in hits]
-    learned = memory.learned_from(ids) if ids else {}
-    replaced = memory.replacements(ids) if ids else {}
+    learned = memory.browsing.learned_from(ids) if ids else {}
+    replaced = memory.browsing.replacements(ids) if ids else {}
     scored = drawn(hits)
     current = [hit for hit in scored if is_current(hit.record)]
     later = successors([hit.record for hit in hits], learned, replaced)
