@@ -286,7 +286,10 @@ LOOKS = (
             "search",
         )
     ),
-    *(f"Browsing.{verb}" for verb in ("browse", "conversations", "learned_from", "replacements")),
+    *(
+        f"Browsing.{verb}"
+        for verb in ("browse", "conversations", "growth", "learned_from", "replacements")
+    ),
     *(f"WorldModel.{verb}" for verb in ("edited", "integrations", "records", "tools")),
     *(f"Hooks.{verb}" for verb in ("before_message", "on_spawn", "on_start")),
     *(f"Tokens.{verb}" for verb in ("find", "tokens")),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -26,6 +26,7 @@ from lamina.text.words import shown
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
 
+EPOCH = date(1970, 1, 1)
 MOST = 5_000  # records that are sorted and counted
 LONGEST = 100  # replacements that are followed
 PLACE = {name: index for index, name in enumerate(OUTLINE)}
@@ -94,6 +95,16 @@ class Browsing:
         listed = self._scope.store.numbered([row[PLACE["seq"]] for row in wanted])
         self._scope.audit("browse", tuple(record.id for record in listed))
         return Browsed(listed, _counts(counted), len(counted), len(outlined) <= MOST)
+
+    def growth(self, since: Times) -> dict[tuple[Layer, date], int]:
+        """Count the memories in every state since a time, by layer and the day they happened."""
+        chosen = self._scope.filter(since=since)
+        with self._scope.store.read() as db:
+            counted = records.by_day(db, chosen)
+        self._scope.audit("growth", ())
+        return {
+            (Layer(layer), EPOCH + timedelta(days=day)): number for layer, day, number in counted
+        }
 
     def conversations(
         self,

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from lamina.errors import InvalidInput
+from lamina.model.record import Layer
 from tests.conftest import CONTRACTS, START, Desk
 
 
@@ -33,6 +34,20 @@ def test_a_list_is_sorted_and_counted(desk: Desk) -> None:
     assert not mem.browsing.browse(tags=["nothing"]).records
     with pytest.raises(InvalidInput, match="unknown order"):
         mem.browsing.browse(sort="colour")
+
+
+def test_growth_is_counted_by_day(desk: Desk) -> None:
+    """H2: memories in every state are counted by layer and day, from a time on."""
+    op = desk.operator()
+    for days in (0, 0, 1, 40):
+        op.remember(f"tea {days} days ago", at=START - timedelta(days=days))
+    op.forget(op.remember("gone", at=START).id)
+    grown = op.browsing.growth(START - timedelta(days=30))
+    today = START.date()
+    assert grown == {
+        (Layer.SHORT_TERM, today): 3,
+        (Layer.SHORT_TERM, today - timedelta(days=1)): 1,
+    }
 
 
 def test_conversations_are_listed_by_time(desk: Desk) -> None:

@@ -50,6 +50,7 @@ TRUSTS = {trust.value: trust for trust in Trust}
 # The tables in which a record that was ever stored has a row.
 EVERYWHERE = ("records", "archived", "erased")
 AT_ONCE = 500  # ids in one query
+A_DAY = 86_400_000_000  # in microseconds
 EVER = (1 << 63) - 1
 Row = tuple[Any, ...]
 
@@ -359,6 +360,16 @@ def outlined(connection: Connection, chosen: Filter, limit: int) -> list[Row]:
     return rows(
         connection, f"{query} ORDER BY occurred_at DESC, seq DESC LIMIT ?", (*parameters, limit)
     )
+
+
+def by_day(connection: Connection, chosen: Filter) -> list[tuple[str, int, int]]:
+    """Count the rows that match by layer and by the day on which they happened, since 1970."""
+    where, parameters = chosen.where()
+    query = (
+        f"SELECT layer, occurred_at / {A_DAY} AS day, count(*) FROM records WHERE {where}"
+        f" GROUP BY layer, occurred_at / {A_DAY}"
+    )
+    return rows(connection, query, parameters)
 
 
 def matching(connection: Connection, chosen: Filter, below: float | None) -> list[tuple[int, int]]:

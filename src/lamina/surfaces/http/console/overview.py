@@ -14,7 +14,6 @@ from lamina.memory.agent import Memory
 from lamina.memory.browsing import Browsed
 from lamina.memory.operator import Operator
 from lamina.model.record import LONG_TERM, Event, Layer, State
-from lamina.model.rules import LIMITS
 from lamina.surfaces.http.console import charts, formatting, page, timings
 from lamina.surfaces.http.console.charts import Chart, Series
 from lamina.surfaces.http.console.formatting import spoken
@@ -23,7 +22,7 @@ from lamina.surfaces.http.dependencies import CurrentCaller
 from lamina.text.words import counted
 
 DAYS = 30
-_, MOST = LIMITS
+CHANGES = 3_000  # that plots look back through
 SHOWN = 8
 LOOKED_THROUGH = 200  # reads, among which the last recalls are
 WEEK = timedelta(days=7)
@@ -137,18 +136,13 @@ def _memories(memory: Memory, now: datetime) -> Iterator[Chart]:
     days = _days(now)
     layers = [layer for layer in Layer if layer is not Layer.WORKING]
     since = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=DAYS - 1)
-    records = memory.list(layers=layers, states=None, since=since, limit=MOST)
-    number = Counter((record.layer, record.occurred_at.date()) for record in records)
+    number = memory.browsing.growth(since)
     series = [
-        Series(spoken(layer.value), f"layer-{layer}", [number[layer, day] for day in days])
+        Series(spoken(layer.value), f"layer-{layer}", [number.get((layer, day), 0) for day in days])
         for layer in layers
     ]
-    about = (
-        f"{counted(len(records), 'memory', 'memories')} in {DAYS} days, by when it happened,"
-        " in every state"
-    )
-    if len(records) == MOST:
-        about = f"the newest {about}"
+    total = counted(sum(sum(each.values) for each in series), "memory", "memories")
+    about = f"{total} in {DAYS} days, by when it happened, in every state"
     yield charts.bars("memories", "Memories per layer and day", about, _labels(days), series)
 
 
@@ -158,7 +152,7 @@ def _trail(operator: Operator, now: datetime, waiting: int) -> Iterator[Chart]:
         return
     days = _days(now)
     labels = _labels(days)
-    events = operator.audit_log(MOST)
+    events = operator.audit_log(CHANGES)
     promoted = Counter(
         event.at.date()
         for event in events
@@ -168,6 +162,8 @@ def _trail(operator: Operator, now: datetime, waiting: int) -> Iterator[Chart]:
     values = [promoted[day] for day in days]
     moved = counted(sum(values), "memory", "memories")
     about = f"{moved} moved from short-term to long-term memory in {DAYS} days"
+    if len(events) == CHANGES:
+        about = f"among the newest {CHANGES:,} changes, {about}"
     series = [Series("promoted", "promoted", values)]
     yield charts.bars("promotions", "Promotions per day", about, labels, series)
     numbers = backlog(waiting, events, days)
