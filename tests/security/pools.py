@@ -160,6 +160,7 @@ class Attack(NamedTuple):
             ("agent", "grantee", "shared_by"): NAMES[1:],
             ("user",): USERS,
             ("ranker",): RANKERS,
+            ("sort",): ["newest", "oldest", "importance", "speaker", "nonsense"],
             ("model",): [None, "", WORD],
             ("metadata", "patch", "fields", "more", "limits", "head"): METADATA,
             ("bounds",): [

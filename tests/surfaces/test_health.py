@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from lamina.model.record import Role
@@ -63,7 +64,7 @@ def test_metrics_are_the_numbers_of_the_store(desk: Desk) -> None:
 def test_labels_cannot_break_a_line() -> None:
     """H2: whatever a name holds, each sample stays one line."""
     job = {"job": 'a"b\\c\nd', "overdue": True, "failures": 0}
-    status = {
+    status: dict[str, Any] = {
         "store": None,
         "records": {},
         "archived": 0,

@@ -84,7 +84,8 @@ class Browsing:
         """
         names = {"session": session, "project": project, "speaker": speaker, "source": source}
         chosen = self._scope.filter(layers, states, kinds, tags, since, until, **names)
-        if not isinstance(sort, str) or sort not in SORTS:
+        order: object = sort
+        if not isinstance(order, str) or order not in SORTS:
             known = ", ".join(SORTS)
             raise InvalidInput(f"unknown order {shown(sort)}; known are {known}", known=[*SORTS])
         number = rules.limit(limit)
@@ -172,9 +173,9 @@ class Browsing:
 
 def _end(record: Record, known: Mapping[str, Record]) -> Record:
     seen = {record.id}
-    while (later := record.superseded_by) in known and later not in seen:
-        record = known[later]
-        seen.add(later)
+    while (later := known.get(record.superseded_by or "")) is not None and later.id not in seen:
+        record = later
+        seen.add(later.id)
     return record
 
 

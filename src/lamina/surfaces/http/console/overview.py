@@ -141,7 +141,7 @@ def _memories(memory: Memory, now: datetime) -> Iterator[Chart]:
         Series(spoken(layer.value), f"layer-{layer}", [number.get((layer, day), 0) for day in days])
         for layer in layers
     ]
-    total = counted(sum(sum(each.values) for each in series), "memory", "memories")
+    total = counted(sum(number.values()), "memory", "memories")
     about = f"{total} in {DAYS} days, by when it happened, in every state"
     yield charts.bars("memories", "Memories per layer and day", about, _labels(days), series)
 

@@ -39,7 +39,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 class RecordsForm(Form, params.ListParameters):
     """Filters of the list, its order, and the form of an export."""
 
-    sort: Literal["newest", "oldest", "importance", "changed", "speaker", "kind"] = NEWEST
+    sort: Literal["newest", "oldest", "importance", "changed", "speaker", "kind"] = "newest"
     format: Literal["html", "json", "csv"] = "html"
 
 
