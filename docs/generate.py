@@ -16,6 +16,7 @@ import lamina
 from lamina import errors
 from lamina.home import settings as config
 from lamina.memory.agent import Memory
+from lamina.memory.browsing import Browsing
 from lamina.memory.operator import Operator
 from lamina.memory.pool import Pool
 from lamina.memory.runs import Run
@@ -102,6 +103,7 @@ def verbs() -> Iterator[str]:
         ("A pool, from `lamina.pool()`", Pool, ()),
         ("A run, from `memory.run(task)`", Run, ()),
         ("Another agent's memory, from `memory.shared(agent)`", Guest, ()),
+        ("Leafing through, `memory.browsing`", Browsing, ()),
         ("The world model, `memory.world`", WorldModel, ()),
         ("Hooks, from `lamina.surfaces.hooks`", Hooks, ()),
     ):

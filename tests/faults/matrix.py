@@ -15,6 +15,7 @@ from lamina.home import operator_key, settings_file
 from lamina.home.tokens import Tokens
 from lamina.memory import migrate, opening
 from lamina.memory.agent import Memory
+from lamina.memory.browsing import Browsing
 from lamina.memory.jobs import Orchestrator
 from lamina.memory.operator import Operator
 from lamina.memory.runs import Run
@@ -27,7 +28,18 @@ from lamina.surfaces.hooks import Hooks
 
 # Whose verbs are the program. Who may decide has all verbs of who may not.
 OWNERS: tuple[type | ModuleType, ...] = (
-    *(Operator, Run, Guest, WorldModel, Hooks, Tokens, Orchestrator, LaminaStore, LaminaSession),
+    *(
+        Operator,
+        Run,
+        Guest,
+        Browsing,
+        WorldModel,
+        Hooks,
+        Tokens,
+        Orchestrator,
+        LaminaStore,
+        LaminaSession,
+    ),
     *(operator_key, settings_file, migrate, models, opening),
 )
 # What is broken in other folders than this one, or is no part of a home.
@@ -273,6 +285,10 @@ LOOKS = (
             "recall_similar",
             "search",
         )
+    ),
+    *(
+        f"Browsing.{verb}"
+        for verb in ("browse", "conversations", "growth", "learned_from", "replacements")
     ),
     *(f"WorldModel.{verb}" for verb in ("edited", "integrations", "records", "tools")),
     *(f"Hooks.{verb}" for verb in ("before_message", "on_spawn", "on_start")),

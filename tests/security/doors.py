@@ -19,6 +19,7 @@ from fastapi.routing import APIRoute
 from mcp import Client
 
 from lamina import Memory, Operator
+from lamina.memory.browsing import Browsing
 from lamina.memory.runs import Run
 from lamina.memory.shared import Guest
 from lamina.memory.world import WorldModel
@@ -113,6 +114,7 @@ def python(keys: Keys, attack: Attack, chance: random.Random, most: int) -> Iter
         ("run", Run, keys.run),
     ]
     held += [("world", WorldModel, keys.op.world), ("hooks", Hooks, keys.hooks)]
+    held += [("browsing", Browsing, keys.mem.browsing)]
     held += [("guest", Guest, keys.guest)] if keys.guest else []
     for title, kind, handle in held:
         for name, function in methods(kind):

@@ -20,12 +20,12 @@ TAGS = frozenset(
 )
 ATTRIBUTES = frozenset(
     "action aria-current aria-hidden aria-label aria-labelledby autocomplete charset class "
-    "content d data-theme datetime dir"
+    "aria-sort content d data-theme datetime dir"
     " focusable height href id lang max method min name open preserveaspectratio "
     "referrerpolicy rel role rx scope selected"
     " tabindex type value viewbox width x x1 x2 y y1 y2".split()
 )
-ACTIONS = ("/search", "/records", "/archive")
+ACTIONS = ("/search", "/records", "/archive", "/conversations")
 
 
 def poisoned(desk: Desk) -> list[str]:

@@ -166,6 +166,7 @@ class Attack(NamedTuple):
             ("user",): USERS,
             ("ranker",): RANKERS,
             ("verdict",): ["helpful", "wrong", "outdated", "nonsense"],
+            ("sort",): ["newest", "oldest", "importance", "speaker", "nonsense"],
             ("model",): [None, "", WORD],
             ("metadata", "patch", "fields", "more", "limits", "head"): METADATA,
             ("bounds",): [

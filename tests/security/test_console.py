@@ -25,9 +25,10 @@ PAGES = (
     "/search",
     "/records",
     "/archive",
-    "/facts",
+    "/conversations",
+    "/people",
     "/review",
-    "/profile",
+    "/projects",
     "/audit",
     "/audit/verify",
 )
@@ -56,7 +57,7 @@ def test_hostile_text_stays_text(served: Served, records: list[str]) -> None:
         "/audit?limit=500",
     ]
     asked += [
-        f"/facts?subject={quote(TEXTS[0])}",
+        f"/people?subject={quote(TEXTS[0])}",
         "/archive?since=2020-01-01",
         "/records?state=superseded",
     ]
@@ -65,7 +66,7 @@ def test_hostile_text_stays_text(served: Served, records: list[str]) -> None:
         found = served.ask(path, token)
         assert found.status == 200, (path, found.body)
         harmless(found.body)
-    assert "pwned" in harmless(served.ask("/profile", token).body).text
+    assert "pwned" in harmless(served.ask("/people", token).body).text
     assert len(harmless(served.ask("/review", token).body).all("dl", class_="commands")) == 20
     page = harmless(served.ask("/records?limit=500", token).body)
     for text in TEXTS[7:]:
@@ -78,7 +79,7 @@ def test_hostile_questions_stay_text(served: Served) -> None:
     token = served.token(trail=True)
     for text in TEXTS if FULL else TEXTS[::3]:
         asked = quote(text, safe="")
-        others = (f"/facts?subject={asked}", f"/archive?query={asked}", f"/records?tag={asked}")
+        others = (f"/people?subject={asked}", f"/archive?query={asked}", f"/records?tag={asked}")
         for path in (f"/search?query={asked}", *(others if text in TEXTS[::7] else ())):
             found = served.ask(path, token)
             assert found.status in (200, 400), path

@@ -55,9 +55,10 @@ class Served:
         remote: Sequence[str] = (),
         host: Visitor = HOST,
         at: str = "127.0.0.1",
+        all_agents: bool = False,
     ) -> None:
         self.desk = desk
-        self.service = Service(desk.home, host, desk.clock, limits)
+        self.service = Service(desk.home, host, desk.clock, limits, all_agents=all_agents)
         self._listening = server.listen(at, 0)
         self.host = at
         self.port: int = self._listening.getsockname()[1]

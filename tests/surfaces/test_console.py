@@ -3,6 +3,8 @@ a script."""
 
 from __future__ import annotations
 
+import csv
+import io
 import shlex
 from collections.abc import Iterator
 from datetime import timedelta
@@ -13,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.engines.facts import Fact
-from lamina.model.record import Change, Event, Hit, Hits, State
+from lamina.model.record import Change, Event, Hit, Hits, Role, State
 from lamina.surfaces.cli.main import run
 from lamina.surfaces.cli.reviewer import comparison, texts
 from lamina.surfaces.cli.reviewer.wording import because
@@ -28,6 +30,7 @@ from lamina.surfaces.http.console import (
 )
 from lamina.surfaces.http.console.charts import HEIGHT, WIDTH, Series
 from lamina.surfaces.http.console.timings import MOST, Timings, summary
+from lamina.surfaces.http.service import Visitor
 from tests.conftest import START, Desk, quietly
 from tests.surfaces.looked_at import Page
 from tests.surfaces.served import ID, Everything, Served, filled
@@ -37,9 +40,10 @@ PATHS = (
     "/search",
     "/records",
     "/archive",
-    "/facts",
+    "/conversations",
+    "/people",
     "/review",
-    "/profile",
+    "/projects",
     "/audit",
     "/audit/verify",
 )
@@ -81,7 +85,11 @@ def test_every_page_is_well_made(visit: Visit, all_: Everything) -> None:
     for path in (
         *PATHS,
         f"/records/{all_.corrected.id}",
-        "/search?query=reports",
+        "/search?query=where+does+Ana+live",
+        "/conversations?session=s1",
+        "/people?subject=Ana",
+        "/projects?project=garden",
+        "/records?sort=importance",
         "/audit?of=reads",
         "/audit?of=violations",
     ):
@@ -123,6 +131,36 @@ def test_a_link_signs_a_browser_in(served: Served) -> None:
     assert "lamina serve" in stranger.text
 
 
+def test_a_browser_switches_between_agents(desk: Desk) -> None:
+    """H2, V6: where the operator allowed it, a signed-in browser sees the agents of the home, each
+    by itself; a token never does, and without that nobody."""
+    desk.agent("sky").remember("sky drinks tea")
+    desk.agent("milton").remember("milton drinks cocoa")
+
+    def signed_in(served: Served) -> list[tuple[str, str]]:
+        answer = served.ask(f"/sign-in?link={served.service.sessions.link()}")
+        return [("Cookie", answer.headers["set-cookie"].partition(";")[0])]
+
+    with Served(desk, all_agents=True) as served:
+        cookie = signed_in(served)
+        page = Page(served.ask("/records", headers=cookie).body.decode())
+        assert "sky drinks tea" in page.text
+        assert {"/?agent=milton", "/?agent=sky"} <= {*page.links("/?")}
+        other = Page(served.ask("/records?agent=milton", headers=cookie).body.decode())
+        assert "milton drinks cocoa" in other.text
+        assert "sky drinks tea" not in other.text
+        assert "The memory of milton" in other.text
+        assert all("agent=milton" in one for one in other.links("/records/"))
+        assert served.ask("/records?agent=nobody", headers=cookie).status == 403
+        for one in (served.token("sky"), served.token("sky", name="tester", trail=True)):
+            assert served.ask("/records?agent=milton", one).status == 403
+    with Served(desk) as served:
+        assert served.ask("/records?agent=milton", headers=signed_in(served)).status == 403
+    ana = Visitor("sky", "ana", Role.OPERATOR, "tester")
+    with Served(desk, host=ana, all_agents=True) as served:
+        assert served.ask("/records?agent=milton", headers=signed_in(served)).status == 403
+
+
 def test_a_theme_that_was_chosen_stays(visit: Visit) -> None:
     """H2: dark or light by what the system says, or by a choice that every link and form carries
     on, without a script."""
@@ -162,8 +200,8 @@ def test_the_overview_counts(visit: Visit, all_: Everything, desk: Desk) -> None
     active = sum(states.get("active", 0) for states in status["records"].values())
     numbers = [one.text for one in page.all("strong")]
     waiting = len(all_.mem.proposals())
-    assert numbers[:4:2] == [f"{active:,}", f"{waiting:,}"]
-    assert numbers[3] == str(status["archived"])
+    assert (numbers[0], numbers[3]) == (f"{active:,}", f"{waiting:,}")
+    assert numbers[4] == str(status["archived"])
     since = desk.clock.now - timedelta(days=overview.DAYS - 1)
     every = ["short_term", "episodic", "semantic", "procedural", "profile", "world"]
     listed = all_.mem.list(
@@ -176,6 +214,43 @@ def test_the_overview_counts(visit: Visit, all_: Everything, desk: Desk) -> None
     assert sum(int(one.text.split(": ")[1].split()[0]) for one in drawn) == sum(
         r.layer == "semantic" for r in listed
     )
+
+
+def test_the_overview_says_what_needs_a_person(visit: Visit, all_: Everything) -> None:
+    """H2: what waits and jobs that never ran come with the command that helps; the last recalls
+    say what they found, and that they found nothing."""
+    page = visit("/")
+    commands = [one.text for one in page.all("code")]
+    assert any(one.endswith(" review") for one in commands)
+    assert any(one.endswith(" run --once") for one in commands)
+    visit("/search?query=when+are+reports+due")
+    visit("/search?query=zzzzqqq")
+    asked = {one.text: one["href"] for one in visit("/").all("a") if "query=" in one["href"]}
+    assert asked["zzzzqqq"] == "/search?query=zzzzqqq"
+    assert "when are reports due" in asked
+    assert "nothing relevant" in [one.text for one in visit("/").all("span", class_="state")]
+    for one in all_.mem.proposals():
+        all_.op.reject(one.record.id, "no")
+    all_.op.orchestrator().tick()
+    assert "No job has ever run" not in visit("/").text
+
+
+def test_scales_have_whole_numbers() -> None:
+    """H2: of what is counted the middle of a scale is a whole number, too."""
+    for highest in range(1, 2000):
+        assert charts.ceiling(highest) % 2 == 0
+
+
+def test_a_page_that_is_not_there_looks_like_the_others(served: Served) -> None:
+    """H2: a browser that asks for nothing we have gets a page; a program gets the error."""
+    browser = [("Accept", "text/html,application/xhtml+xml")]
+    found = served.ask("/nowhere", served.token(), headers=browser)
+    assert found.status == 404
+    page = Page(found.body.decode())
+    assert page.one("h1").text == "There is nothing like that"
+    assert "/nowhere" in page.text
+    assert served.ask("/nowhere", headers=browser).status == 404
+    assert served.ask("/nowhere").code == "not_found"
 
 
 def test_recalls_are_timed(visit: Visit, served: Served) -> None:
@@ -232,7 +307,8 @@ def test_hits_show_what_their_scores_are_made_of(visit: Visit, all_: Everything)
     assert [
         one for one in page.links("/records/") if one[9:] in {hit.record.id for hit in hits}
     ] == [f"/records/{hit.record.id}" for hit in hits]
-    assert [one.text for one in page.all("strong")][:-1] == [f"{hit.score:.3f}" for hit in hits]
+    whys = [one.text for one in page.all("summary") if one.text.startswith("Why")]
+    assert whys == [f"Why: score {hit.score:.3f}" for hit in hits]
     parts = [float(one.text) for one in page.all("dd")]
     assert abs(sum(parts) - sum(hit.score for hit in hits)) < 0.05
     assert {*hits[0].parts} <= {one.text for one in page.all("dt")}
@@ -316,7 +392,10 @@ def test_a_record_tells_where_it_comes_from(visit: Visit, all_: Everything) -> N
     assert "because she said so" in page.text
     before = all_.corrected.supersedes[0]
     drawn = page.one("svg", role="group")
-    assert "Reports are due at seven" in drawn.text
+    assert "Reports are due at seven" in [
+        one["aria-label"][:24] for one in page.all("a") if "aria-label" in one.attributes
+    ]
+    assert "superseded" in drawn.text
     assert {f"/records/{before}", f"/records/{all_.told.id}"} <= {*page.links("/records/")}
     outside = page.all("a", href="https://example.org/note")
     assert outside
@@ -348,14 +427,14 @@ def test_what_is_not_there_is_told(visit: Visit, all_: Everything) -> None:
 def test_facts_are_intervals(visit: Visit, all_: Everything) -> None:
     """H2, S2: what held and what holds about somebody lies on one line of time, with a table
     of the same."""
-    page = visit("/facts?subject=Ana")
+    page = visit("/people?subject=Ana")
     known = all_.mem.timeline("Ana")
     assert len(page.all("li", class_="lane")) == len(known)
     bars = {one["aria-label"] for one in page.all("svg", role="img")}
     assert bars == {"holds", "held once"}
     assert [fact.value for fact in known if fact.attribute == "lives_in"] == ["Lisbon", "Porto"]
     assert "Lisbon" in page.one("table").text
-    assert "Nothing is known about them" in visit("/facts?subject=Nobody").text
+    assert "Nothing is known about them" in visit("/people?subject=Nobody").text
 
 
 @given(
@@ -452,12 +531,110 @@ def test_the_queue_goes_on_from_page_to_page(visit: Visit, all_: Everything) -> 
 
 def test_profile_and_projects_are_shown(visit: Visit, all_: Everything) -> None:
     """H2, R10: the profile and where each project stands, with what they rest on."""
-    page = visit("/profile")
-    assert "Ana" in [one.text for one in page.all("h2")]
-    assert "garden" in [one.text for one in page.all("h3")]
+    page = visit("/people")
+    assert page.one("h1").text == "Ana"
+    assert "Profile of Ana" in [one.text for one in page.all("h2")]
+    known = all_.mem.user_profile().evidence_ids
+    assert {f"/records/{one}" for one in known} <= {*page.links("/records/")}
+    page = visit("/projects")
+    assert "garden" in [one.text for one in page.all("h2")]
     assert "grow tomatoes" in page.text
-    evidence = {*all_.mem.user_profile().evidence_ids, *all_.mem.projects()[0].evidence_ids}
-    assert {f"/records/{one}" for one in evidence} <= {*page.links("/records/")}
+    known = all_.mem.projects()[0].evidence_ids
+    assert {f"/records/{one}" for one in known} <= {*page.links("/records/")}
+
+
+def test_former_addresses_lead_on(served: Served) -> None:
+    """H2: links to pages that have moved still arrive, with what they asked for."""
+    for path, target in (
+        ("/facts?subject=Ana", "/people?subject=Ana"),
+        ("/facts", "/people"),
+        ("/profile?theme=dark", "/people?theme=dark"),
+    ):
+        answer = served.ask(path)
+        assert (answer.status, answer.headers["location"]) == (303, target)
+
+
+def test_a_person_has_a_page(visit: Visit, all_: Everything) -> None:
+    """H2: of somebody it shows what holds and held, what is open, and their conversations."""
+    page = visit("/people?subject=Ana")
+    assert "Lisbon" in page.text
+    assert f"/records/{all_.told.id}" in page.links("/records/")  # a request without a result
+    assert "/conversations?session=s1" in page.links("/conversations")
+
+
+def test_a_project_has_a_page(visit: Visit, all_: Everything) -> None:
+    """H2: of a project it shows where it stands, its memories and conversations."""
+    made = all_.mem.remember("The beds need water", project="garden")
+    turns = [{"speaker": "Ana", "text": "The tomatoes are red."}]
+    all_.mem.remember_conversation(turns, session="beds", project="garden")
+    page = visit("/projects?project=garden")
+    assert "grow tomatoes" in page.text
+    assert f"/records/{made.id}" in page.links("/records/")
+    assert "/conversations?session=beds" in page.links("/conversations")
+    assert visit("/projects?project=nothing", 404).one("h1").text == "There is nothing like that"
+
+
+def test_what_holds_stands_above_what_was_said(visit: Visit, all_: Everything) -> None:
+    """H2, Q2: a search shows the current fact first; the saying that it replaced names it, and
+    since when."""
+    page = visit("/search?query=where+does+Ana+live")
+    titles = [one.text for one in page.all("h3")]
+    assert titles.index("Ana lives in Porto") < titles.index("I live in Lisbon.")
+    assert page.one("h2", id="current").text == "What holds now"
+    (notice,) = [one.text for one in page.all("p", class_="notice") if "Out of date" in one.text]
+    assert notice.endswith("Ana lives in Porto")
+    alone = visit("/search?query=where+does+Ana+live&layer=episodic")
+    assert "Ana lives in Porto" in [one.text for one in alone.all("h3")]
+
+
+def test_facets_narrow_a_list(visit: Visit, all_: Everything) -> None:
+    """H2: beside hits and lists stand their values with numbers; a link narrows to one, and the same
+    link takes it back."""
+    page = visit("/records?state=active")
+    mine = [one for one in page.all("a") if one["href"] == "/records?state=active&speaker=Ana"]
+    assert mine[0].text.split() == ["Ana", str(len(all_.mem.list(speaker="Ana", limit=100)))]
+    narrowed = visit(mine[0]["href"])
+    assert {one[9:] for one in narrowed.links("/records/")} == {
+        record.id for record in all_.mem.list(speaker="Ana", limit=100)
+    }
+    chosen = [one for one in narrowed.all("a", aria_current="true") if "Ana" in one.text]
+    assert chosen[0]["href"] == "/records?state=active"
+    found = visit("/search?query=Ana")
+    assert [one for one in found.links("/search?") if "layer=semantic" in one]
+    month = next(one for one in found.links("/search?") if "since=" in one)
+    assert visit(month).one("h1").text == "Search"
+
+
+def test_a_conversation_is_read_as_a_chat(visit: Visit, all_: Everything) -> None:
+    """H2, P1: conversations by day; each turn has beside it what was learned from it, and a fact
+    leads back to its words."""
+    assert "/conversations?session=s1" in visit("/conversations").links("/conversations")
+    page = visit("/conversations?session=s1")
+    words = [one.text for one in page.all("p", class_="words")]
+    assert words == ["I live in Lisbon.", "I moved to Porto last week."]
+    beside = page.all("ul", class_="learned")
+    assert "Ana lives in Lisbon" in beside[0].text
+    assert "now: Ana lives in Porto" in " ".join(beside[0].text.split())
+    fact = next(fact for fact in all_.mem.facts("Ana") if fact.value == "Porto")
+    back = visit(f"/records/{fact.record}").links("/conversations")
+    assert f"/conversations?session=s1#turn-{fact.evidence[0]}" in back
+    assert visit("/conversations?session=none", 404).one("h1").text == "There is nothing like that"
+
+
+def test_what_is_shown_can_be_exported(visit: Visit, served: Served, all_: Everything) -> None:
+    """H2: the list is there as JSON and as CSV, in its order and as narrow as it is; no cell is a
+    formula."""
+    all_.mem.remember("=1+2", tags=["sum"], importance=1.0)
+    token = served.token()
+    asked = served.ask("/records?sort=importance&limit=3&format=json", token)
+    assert asked.headers["content-disposition"] == 'attachment; filename="memories.json"'
+    best = all_.mem.browsing.browse(sort="importance", limit=3).records
+    assert [one["id"] for one in asked.json] == [record.id for record in best]
+    table = served.ask("/records?tag=sum&format=csv", token)
+    assert table.headers["content-type"] == "text/csv; charset=utf-8"
+    head, row = csv.reader(io.StringIO(table.body.decode()))
+    assert dict(zip(head, row, strict=True))["content"] == "'=1+2"
+    assert "/records?tag=sum&format=csv" in visit("/records?tag=sum").links("/records?")
 
 
 def test_the_trail_can_be_read_and_checked(visit: Visit, all_: Everything, desk: Desk) -> None:
@@ -566,6 +743,17 @@ def test_a_comparison_loses_no_word(before: list[str], after: list[str]) -> None
     hidden = difference.pieces(texts.safe("a\u200bb"))
     assert hidden is not None
     assert [piece.kind for piece in hidden] == [None, "hidden", None]
+
+
+@given(st.text(max_size=200), st.integers(4, 30))
+def test_two_lines_hold_the_beginning_of_a_text(text: str, room: int) -> None:
+    """H2: a box has at most two lines, each within its columns; a short text is there as it is."""
+    lines = formatting.wrapped(text, room)
+    assert len(lines) <= 2
+    assert all(len(line) <= room for line in lines)
+    assert formatting.wrapped("Reports are due at eight", 20) == ("Reports are due at", "eight")
+    assert formatting.wrapped("short", 20) == ("short",)
+    assert formatting.wrapped("x" * 30, 20) == ("x" * 19, "x" * 11)
 
 
 @given(st.text(max_size=60), st.integers(2, 30))

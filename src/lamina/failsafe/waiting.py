@@ -110,7 +110,12 @@ def _matches(one: Record, wanted: Filter) -> bool:
     )
     if any(values and value not in values for values, value in given):
         return False
-    if wanted.session is not None and one.session != wanted.session:
+    names = (
+        (wanted.session, one.session),
+        (wanted.speaker, one.speaker),
+        (wanted.source, one.source),
+    )
+    if any(asked is not None and asked != name for asked, name in names):
         return False
     if not _is_in_project(one, wanted):
         return False

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lamina.engines.promotion import Decision
     from lamina.engines.recap import Recap
     from lamina.failsafe.outage import Outage
+    from lamina.memory.browsing import Browsing
     from lamina.memory.conversations import Conversation
     from lamina.memory.failsafe import Progress
     from lamina.memory.jobs import Orchestrator, Outlook
@@ -169,14 +170,16 @@ class Memory(Handle):
         limit: int = 50,
         session: str | None = None,
         project: str | None = None,
+        speaker: str | None = None,
+        source: str | None = None,
     ) -> builtins.list[Record]:
         """List records, newest first; in all states when `states` is None.
 
         Working memory is listed only when its layer is named. `session` is one conversation,
-        `project` what belongs to a project.
+        `project` what belongs to a project, `speaker` who said it.
         """
         return self._parts.read.list(
-            layers, states, kinds, tags, since, until, limit, session, project
+            layers, states, kinds, tags, since, until, limit, session, project, speaker, source
         )
 
     def search(
@@ -198,6 +201,8 @@ class Memory(Handle):
         session: str | None = None,
         following: Sequence[str] = (),
         project: str | None = None,
+        speaker: str | None = None,
+        source: str | None = None,
     ) -> Hits:
         """Find the best matches with the parts of their scores, or nothing at all.
 
@@ -224,6 +229,8 @@ class Memory(Handle):
             session,
             following,
             project,
+            speaker,
+            source,
         )
 
     def query_relevant(self, text: str, limit: int = 10, recency_bias: float = 0.35) -> Hits:
@@ -523,6 +530,11 @@ class Memory(Handle):
     def sharing(self) -> builtins.list[Grant]:
         """List what other agents share now; `status()` names those that could not be asked."""
         return self._parts.shared.offers()
+
+    @property
+    def browsing(self) -> Browsing:
+        """Lists, conversations and what came of them, for people who leaf through the memory."""
+        return self._parts.browsing
 
     @property
     def world(self) -> WorldModel:

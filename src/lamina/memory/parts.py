@@ -11,6 +11,7 @@ from lamina.errors import StoreUnavailable
 if TYPE_CHECKING:
     from lamina.memory.audit import Audit
     from lamina.memory.backups import Backups
+    from lamina.memory.browsing import Browsing
     from lamina.memory.context import Contexts
     from lamina.memory.derived import Derived
     from lamina.memory.drafting import Drafting
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 ORIGINS = {
     "audit": "audit.Audit",
     "backups": "backups.Backups",
+    "browsing": "browsing.Browsing",
     "context": "context.Contexts",
     "derived": "derived.Derived",
     "drafting": "drafting.Drafting",
@@ -78,6 +80,7 @@ class Parts:
 
     audit: Audit
     backups: Backups
+    browsing: Browsing
     context: Contexts
     derived: Derived
     drafting: Drafting

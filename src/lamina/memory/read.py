@@ -73,15 +73,16 @@ class Read:
         limit: int = 50,
         session: str | None = None,
         project: str | None = None,
+        speaker: str | None = None,
+        source: str | None = None,
     ) -> builtins.list[Record]:
         """List records, newest first; in all states when `states` is None.
 
         Working memory is listed only when its layer is named. `session` is one conversation,
-        `project` what belongs to a project.
+        `project` what belongs to a project, `speaker` who said it.
         """
-        chosen = self._scope.filter(
-            layers, states, kinds, tags, since, until, session=session, project=project
-        )
+        named = {"session": session, "project": project, "speaker": speaker, "source": source}
+        chosen = self._scope.filter(layers, states, kinds, tags, since, until, **named)
         return self._listed("list", chosen, limit)
 
     def search(
@@ -103,6 +104,8 @@ class Read:
         session: str | None = None,
         following: Sequence[str] = (),
         project: str | None = None,
+        speaker: str | None = None,
+        source: str | None = None,
     ) -> Hits:
         """Find the best matches with the parts of their scores, or nothing at all.
 
@@ -121,7 +124,9 @@ class Read:
         if states is None:
             states = (State.ACTIVE,) if as_of is None else (State.ACTIVE, State.SUPERSEDED)
         chosen = structs.replace(
-            self._scope.filter(layers, states, kinds, tags, since, until, run_id, session, project),
+            self._scope.filter(
+                layers, states, kinds, tags, since, until, run_id, session, project, speaker, source
+            ),
             all_tags=rules.tags_to_find(all_tags, "all_tags"),
             metadata=rules.facets(metadata),
             as_of=optional_moment(as_of, "as_of"),

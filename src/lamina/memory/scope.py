@@ -194,6 +194,8 @@ class Scope:
         run_id: object = None,
         session: str | None = None,
         project: str | None = None,
+        speaker: str | None = None,
+        source: str | None = None,
     ) -> Filter:
         """Make a filter of what a caller gives, within this scope."""
         if run_id is not None and not (isinstance(run_id, str) and clocks.is_id(run_id)):
@@ -212,6 +214,8 @@ class Scope:
             run_id,
             session=None if session is None else rules.label(session, "session"),
             project=None if project is None else rules.label(project, "project"),
+            speaker=None if speaker is None else rules.label(speaker, "speaker"),
+            source=None if source is None else rules.label(source, "source"),
         )
 
     @cached_property

@@ -180,7 +180,7 @@ def _can_answer(chosen: Filter) -> bool:
     """Tell whether mirrors hold all that a filter needs: some fields of active records."""
     missing = (
         *(chosen.run_id, chosen.session, chosen.project, chosen.beside),
-        *(chosen.as_of, chosen.id, chosen.part, chosen.guest),
+        *(chosen.as_of, chosen.id, chosen.part, chosen.guest, chosen.speaker, chosen.source),
     )
     return (
         chosen.states == (State.ACTIVE,)

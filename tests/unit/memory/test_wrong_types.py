@@ -13,6 +13,7 @@ from typing import Any
 from docs.generate import methods
 
 from lamina import LaminaError, Memory, Operator
+from lamina.memory.browsing import Browsing
 from lamina.memory.runs import Run
 from lamina.memory.shared import Guest
 from lamina.memory.world import WorldModel
@@ -33,7 +34,14 @@ WRONG = [
     {1: object()},
     object(),
 ]
-HANDLES = {"memory": Memory, "operator": Operator, "guest": Guest, "run": Run, "world": WorldModel}
+HANDLES = {
+    "memory": Memory,
+    "operator": Operator,
+    "guest": Guest,
+    "run": Run,
+    "world": WorldModel,
+    "browsing": Browsing,
+}
 ENDS_THE_HANDLE = ("close",)
 # By what names a verb takes what its signature sums up as more, fields, filters or bounds.
 MORE = {
@@ -93,7 +101,9 @@ def handle(desk: Desk, op: Operator, title: str) -> Any:
         return desk.agent("milton").shared("sky")
     if title == "run":
         return op.run("make tea")
-    return {"memory": desk.agent(), "operator": op, "world": op.world}[title]
+    return {"memory": desk.agent(), "operator": op, "world": op.world, "browsing": op.browsing}[
+        title
+    ]
 
 
 def attempts(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from lamina.model import hashing
 from lamina.model.clock import is_id
 from lamina.model.record import Record, State, Trust
 from lamina.store.engine.sql import Connection, rows
@@ -79,6 +80,18 @@ def resting(connection: Connection, target: str, user: str | None) -> list[str]:
         f" AND l.relation = 'evidence' AND {records.visible('?2')} ORDER BY r.seq"
     )
     return [record_id for (record_id,) in rows(connection, query, (target, user))]
+
+
+def resting_on_any(
+    connection: Connection, targets: Sequence[str], user: str | None
+) -> list[tuple[str, str]]:
+    """List pairs of a record and one that rests on it and that this user may see, oldest first."""
+    query = (
+        "SELECT l.target, r.id FROM links l JOIN records r ON r.seq = l.record"
+        " WHERE l.relation = 'evidence' AND l.target IN (SELECT value FROM json_each(?1))"
+        f" AND {records.visible('?2')} ORDER BY r.seq"
+    )
+    return rows(connection, query, (hashing.encode(list(targets)).decode(), user))
 
 
 def replaced(connection: Connection, targets: Sequence[str], user: str | None) -> dict[str, str]:

@@ -27,6 +27,12 @@ COLUMN = {name: position for position, name in enumerate(COLUMNS)}
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM records"
 INSERT = f"INSERT INTO records ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
+# The columns by which people narrow and sort a list.
+OUTLINE = (
+    "seq", "layer", "kind", "state", "speaker", "tags", "metadata", "session", "source",
+    "occurred_at", "importance", "updated_at",
+)  # fmt: skip
+
 # Fields that hold no text of the memory; events carry them openly, before and after.
 TRACKED = (
     "layer", "state", "importance", "confidence", "promoted_at",
@@ -44,6 +50,7 @@ TRUSTS = {trust.value: trust for trust in Trust}
 # The tables in which a record that was ever stored has a row.
 EVERYWHERE = ("records", "archived", "erased")
 AT_ONCE = 500  # ids in one query
+A_DAY = 86_400_000_000  # in microseconds
 EVER = (1 << 63) - 1
 Row = tuple[Any, ...]
 
@@ -213,6 +220,8 @@ class Filter(msgspec.Struct, frozen=True):
     session: str | None = None
     project: str | None = None  # what belongs to this project alone
     beside: str | None = None  # what belongs to no other project: to this one, or to none
+    speaker: str | None = None
+    source: str | None = None
 
     def where(self) -> tuple[str, list[Any]]:
         """Write the condition in SQL, with its parameters.
@@ -270,6 +279,10 @@ class Filter(msgspec.Struct, frozen=True):
             yield "SELECT record FROM facets WHERE name = ? AND value = ?", facet
         if self.project is not None:
             yield OF_PROJECT, (self.project,)
+        if self.speaker is not None:
+            yield "SELECT seq AS record FROM records WHERE speaker = ?", (self.speaker,)
+        if self.source is not None:
+            yield "SELECT seq AS record FROM records WHERE source = ?", (self.source,)
 
 
 def projects(connection: Connection) -> list[str]:
@@ -338,6 +351,25 @@ def listed(connection: Connection, chosen: Filter, limit: int) -> list[Row]:
     where, parameters = chosen.where()
     order = "ORDER BY occurred_at DESC, seq DESC LIMIT ?"
     return rows(connection, f"{SELECT} WHERE {where} {order}", (*parameters, limit))
+
+
+def outlined(connection: Connection, chosen: Filter, limit: int) -> list[Row]:
+    """Read what lists are sorted and counted by, of the newest rows that match: OUTLINE."""
+    where, parameters = chosen.where()
+    query = f"SELECT {', '.join(OUTLINE)} FROM records WHERE {where}"
+    return rows(
+        connection, f"{query} ORDER BY occurred_at DESC, seq DESC LIMIT ?", (*parameters, limit)
+    )
+
+
+def by_day(connection: Connection, chosen: Filter) -> list[tuple[str, int, int]]:
+    """Count the rows that match by layer and by the day on which they happened, since 1970."""
+    where, parameters = chosen.where()
+    query = (
+        f"SELECT layer, occurred_at / {A_DAY} AS day, count(*) FROM records WHERE {where}"
+        f" GROUP BY layer, occurred_at / {A_DAY}"
+    )
+    return rows(connection, query, parameters)
 
 
 def matching(connection: Connection, chosen: Filter, below: float | None) -> list[tuple[int, int]]:

@@ -141,7 +141,8 @@ def _listen(
         host, number = listening.getsockname()
         url = f"http://{host}:{number}{http.PATH}"
         click.echo(f"serving the memory of {memory.agent} at {url}", err=True)
-        http.run(server, listening, seconds, (memory.agent, user_name(memory.user)), check, note)
+        whose = memory.agent, user_name(memory.user)
+        http.run(server, listening, seconds, whose, check, note, keeper)
 
 
 def _upkeep(invocation: Invocation) -> Callable[[Memory], None]:

@@ -35,13 +35,18 @@ PORT = 8765
     metavar="NAME",
     help="accept other machines, which call this one NAME",
 )
-def serve(invocation: Invocation, host: str, port: int, remote: tuple[str, ...]) -> None:
+@click.option(
+    "--all-agents", is_flag=True, help="let a signed-in browser switch between the agents here"
+)
+def serve(
+    invocation: Invocation, host: str, port: int, remote: tuple[str, ...], all_agents: bool
+) -> None:
     """Let programs and browsers read memories over HTTP, until Ctrl-C."""
     server, app, service_type = _surface()
     visitor = _visitor(invocation)
     listening = server.listen(host, port, remote)
     number = listening.getsockname()[1]
-    service = service_type(invocation.home.path, visitor, system_clock)
+    service = service_type(invocation.home.path, visitor, system_clock, all_agents=all_agents)
     made = server.server(app.create(service, number, remote), service.limits)
     url = f"http://{f'[{host}]' if ':' in host else host}:{number}"
     _greet(invocation, service, url)

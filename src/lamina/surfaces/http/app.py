@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 
 from lamina import __version__
 from lamina.errors import InvalidInput, LaminaError, NotFound
-from lamina.surfaces.http import errors, pages, routes
+from lamina.surfaces.http import errors, health, pages, routes
 from lamina.surfaces.http.errors import Problem
 from lamina.surfaces.http.guard import Guard, own_names
 from lamina.surfaces.http.service import Service
@@ -48,6 +48,7 @@ def create(service: Service, port: int, remote: Iterable[str] = ()) -> ASGIApp:
     _answer_errors(app)
     app.include_router(routes.router)
     app.include_router(pages.router)
+    app.include_router(health.router)
     _mount_console(app)
     hosts, origins = own_names(port, remote)
     return Guard(app, hosts, origins, service.limits, service.refuse_nobody)
@@ -100,12 +101,21 @@ def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def unrouted(request: Request, error: HTTPException) -> Response:
         problem = NotFound(f"there is nothing at {shown(request.url.path, 80)}; see /docs")
-        return errors.answer(problem, error.status_code)
+        return _told(request, problem, error.status_code)
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
-        problem = "something went wrong; the server's log has the details"
-        return errors.answer(LaminaError(problem))
+        problem = LaminaError("something went wrong; the server's log has the details")
+        return _told(request, problem, errors.status_of(problem))
+
+
+def _told(request: Request, error: LaminaError, status: int) -> Response:
+    """Answer a browser with a page, where there is a console, and programs in the one shape."""
+    page = getattr(request.app.state, "failure", None)
+    if page is None or "text/html" not in request.headers.get("accept", ""):
+        return errors.answer(error, status)
+    answer: Response = page(request, error, status)
+    return answer
 
 
 def _parameter_problem(problem: Any) -> str:

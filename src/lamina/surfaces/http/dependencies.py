@@ -67,7 +67,8 @@ def find_caller(request: Request) -> Caller | None:
 
 
 def _verb(request: Request) -> str:
-    return f"{request.method} {request.scope['route'].path}"
+    route = request.scope.get("route")
+    return request.method if route is None else f"{request.method} {route.path}"
 
 
 async def _require_caller(request: Request, _: Annotated[object, Security(bearer)]) -> Caller:
@@ -80,6 +81,9 @@ async def _require_caller(request: Request, _: Annotated[object, Security(bearer
             lacks="token",
         )
         raise Problem(401, error, {"WWW-Authenticate": "Bearer"})
+    for value in request.query_params.getlist("agent"):
+        if value in caller.service.agents(caller.visitor):
+            caller = caller._replace(visitor=caller.visitor._replace(agent=value))
     for name in BOUND_NAMES:
         for value in request.query_params.getlist(name):
             if value != getattr(caller.visitor, name):

@@ -14,15 +14,15 @@ from lamina.surfaces.http.guard import IS_HEAD, is_loopback
 from lamina.surfaces.http.service import Service
 from lamina.surfaces.http.sessions import LIFE
 
+# Beside the style of the console.
 STYLE = """
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+main { max-width: 62rem; }
+main > p { margin-block: .6rem; max-width: 70ch; }
 h2 { font-family: ui-monospace, monospace; font-size: 1.05rem; margin-top: 2.5rem;\
  overflow-wrap: anywhere; }
-table { border-collapse: collapse; display: block; overflow-x: auto; }
-th, td { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top; }
-pre { overflow-x: auto; padding: .8rem;\
- border: 1px solid color-mix(in srgb, currentColor 25%, transparent); }
+table { display: block; overflow-x: auto; }
+pre { overflow-x: auto; padding: .8rem 1rem; font-size: .84rem; background: var(--card);\
+ border: 1px solid var(--line); border-radius: var(--round); max-height: 24rem; }
 """
 USED_UP = (
     "This link was used already, or is too old. Press Enter where <code>lamina serve</code> runs,"
@@ -35,9 +35,12 @@ PAGE = """\
 <meta charset="utf-8">
 <title>{title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="/console/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/console/console.css">
 <link rel="stylesheet" href="/docs.css">
 </head>
 <body>
+<header class="top"><a class="brand" href="/">Lamina</a></header>
 <main>
 <h1>{title}</h1>
 {body}

@@ -36,6 +36,10 @@ Session = Annotated[str | None, Field(description="only of this conversation")]
 Project = Annotated[str | None, Field(description="only of this project", examples=["importer"])]
 
 
+Speaker = Annotated[str | None, Field(description="only what this person said")]
+Source = Annotated[str | None, Field(description="only from this source")]
+
+
 class Parameters(BaseModel):
     """Parameters of an address. Unknown names are refused: they may be meant to narrow it."""
 
@@ -79,6 +83,8 @@ class ListParameters(PageParameters, StateParameters):
     tag: Annotated[Names, Field(description="with any of these tags", examples=[["reports"]])] = []
     session: Session = None
     project: Project = None
+    speaker: Speaker = None
+    source: Source = None
     since: Time = None
     until: Time = None
 
@@ -90,6 +96,8 @@ class ListParameters(PageParameters, StateParameters):
             "tags": self.tag or None,
             "session": self.session,
             "project": self.project,
+            "speaker": self.speaker,
+            "source": self.source,
             "since": self.since,
         }
 
@@ -111,6 +119,8 @@ class SearchParameters(StateParameters):
     ] = []
     session: Session = None
     project: Project = None
+    speaker: Speaker = None
+    source: Source = None
     since: Time = None
     until: Time = None
     as_of: Annotated[Time, Field(description="what was true at this time")] = None
@@ -128,6 +138,8 @@ class SearchParameters(StateParameters):
             "metadata": dict(map(_pair, self.meta)) or None,
             "session": self.session,
             "project": self.project,
+            "speaker": self.speaker,
+            "source": self.source,
             "since": self.since,
             "until": self.until,
             "as_of": self.as_of,

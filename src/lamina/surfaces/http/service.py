@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
@@ -28,6 +29,7 @@ from lamina.surfaces.http.sessions import Sessions
 
 SURFACE = "http"
 BEARER = "bearer"
+BETWEEN_LOOKS = timedelta(seconds=2)
 Answer = TypeVar("Answer")
 
 log = logging.getLogger("lamina")
@@ -40,6 +42,7 @@ class Visitor(NamedTuple):
     user: str | None
     role: Role
     name: str
+    is_host: bool = False  # it is a browser that was signed in, and no token
 
     @property
     def actor(self) -> Actor:
@@ -50,14 +53,22 @@ class Service:
     """The memories of a home, for visitors to read; browser sessions stand for the host."""
 
     def __init__(
-        self, home: Path, host: Visitor, clock: Clock, limits: Limits | None = None
+        self,
+        home: Path,
+        host: Visitor,
+        clock: Clock,
+        limits: Limits | None = None,
+        *,
+        all_agents: bool = False,
     ) -> None:
+        """`all_agents` lets signed-in browsers switch between the agents of the home."""
         self.home = Home(home)
         self.limits = limits or Limits()
         self.access = Tokens(self.home.path)
         self.sessions = Sessions(clock)
         self.clock = clock
-        self._host = host
+        self._host = host._replace(is_host=True)
+        self._all_agents = all_agents and host.user is None
         # One handle for each visitor, since the trail of reads names tokens.
         self._pool: HandlePool[Visitor] = HandlePool(self._open_handle)
         self._trails = Trails(self.home)
@@ -65,6 +76,7 @@ class Service:
         self._threads = ThreadPoolExecutor(self.limits.threads, thread_name_prefix="lamina-http")
         self._turns: WeakValueDictionary[Visitor, asyncio.Semaphore] = WeakValueDictionary()
         self._asked = 0
+        self._looked: tuple[datetime, bool] | None = None  # when the store was last looked at
 
     def visitor(self, authorization: list[str], session: str | None) -> Visitor | None:
         """Identify the sender of a request. A token decides, whatever else is there."""
@@ -79,6 +91,12 @@ class Service:
         role = Role.OPERATOR if token.trail else Role.AGENT
         return Visitor(token.agent, token.user, role, token.label)
 
+    def agents(self, visitor: Visitor) -> list[str]:
+        """List the agents whose memory a visitor may open: a token opens that of one."""
+        if self._all_agents and visitor.is_host:
+            return [*self.home.agents()]
+        return [visitor.agent]
+
     def _end_handles(self) -> None:
         """Close, on a thread, the handles whose tokens were revoked or have expired."""
         now = self.clock()
@@ -86,7 +104,7 @@ class Service:
         over = {
             visitor
             for visitor in self._pool.keys
-            if visitor != self._host and visitor.name not in live
+            if not visitor.is_host and visitor.name not in live
         }
         if over - self._over:
             self._threads.submit(self._pool.end, over)
@@ -128,6 +146,18 @@ class Service:
         """Ask, and encode the answer as JSON on that thread."""
         return await self.ask(visitor, lambda memory: msgspec.json.encode(question(memory)))
 
+    async def is_well(self) -> bool:
+        """Tell whether the host's memory can be read; asked often, it is looked at now and then."""
+        now = self.clock()
+        if self._looked is None or now - self._looked[0] >= BETWEEN_LOOKS:
+            try:
+                await self.ask(self._host, lambda memory: memory.jobs())
+                self._looked = now, True
+            except LaminaError as error:  # whoever runs this server reads why
+                log.warning("%s", error.message)
+                self._looked = now, False
+        return self._looked[1]
+
     def violation(self, visitor: Visitor, attempt: str, value: object) -> None:
         """Note an attempt to see what is not the visitor's."""
         self.home.log_violation(self.clock(), visitor.actor, attempt, value)
@@ -157,7 +187,7 @@ class Service:
             raise shown from error
 
     def _open_handle(self, visitor: Visitor) -> Memory:
-        agent, user, role, name = visitor
+        agent, user, role, name, _ = visitor
         return opening.look(
             agent, user, self.home.path, SURFACE, role=role, actor=name, clock=self.clock
         )

@@ -14,6 +14,7 @@ from lamina.surfaces.http.guard import vouch
 METHOD = "POST"  # we never speak first, and keep no sessions that could be ended
 BEARER = b"bearer "
 LONGEST_TOKEN = 256
+HEALTH, METRICS = "/health", "/metrics"  # what may be asked by GET, the first without a token
 EXTRA_HEADERS = {
     401: (b"www-authenticate", b'Bearer realm="lamina"'),
     405: (b"allow", METHOD.encode()),
@@ -66,11 +67,13 @@ class TokenGuard:
             await self._app(scope, receive, send)
         elif scope["type"] != "http":  # nothing here speaks another protocol
             await send({"type": "websocket.close", "code": 1008})
+        elif scope["path"] == HEALTH and self._foreign([*scope["headers"]]) is None:
+            await self._app(scope, receive, send)
         elif (denial := self.denial(scope["headers"])) is not None:
             if isinstance(denial.error, Forbidden):
                 self._note(denial.token, denial.error.lacks)
             await _refuse(denial.status, denial.error, send)
-        elif scope["method"] != METHOD:
+        elif scope["method"] != METHOD and scope["path"] != METRICS:
             error = InvalidInput(f"use {METHOD}: this server only answers requests")
             await _refuse(405, error, send)
         else:
@@ -80,6 +83,13 @@ class TokenGuard:
     def denial(self, headers: Iterable[tuple[bytes, bytes]]) -> Denial | None:
         """Find a reason to turn a request away; None when it may pass."""
         pairs = list(headers)
+        foreign = self._foreign(pairs)
+        if foreign is not None:
+            return foreign
+        return self._token_denial([value for name, value in pairs if name == b"authorization"])
+
+    def _foreign(self, pairs: list[tuple[bytes, bytes]]) -> Denial | None:
+        """Refuse other names of this server, and pages of others."""
         hosts = [value for name, value in pairs if name == b"host"]
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             problem = "this server is called by a local name and its port only"
@@ -87,7 +97,7 @@ class TokenGuard:
         if any(value not in self._origins for name, value in pairs if name == b"origin"):
             problem = "pages of other sites may not call this server"
             return Denial(403, Forbidden(problem, lacks="origin"))
-        return self._token_denial([value for name, value in pairs if name == b"authorization"])
+        return None
 
     def _token_denial(self, values: list[bytes]) -> Denial | None:
         problem = (

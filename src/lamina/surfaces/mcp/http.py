@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from typing import Any
 
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
+from lamina.errors import LaminaError
+from lamina.surfaces.http import errors, health, metrics
 from lamina.surfaces.http import server as serving
 from lamina.surfaces.http.guard import Limits, own_names
-from lamina.surfaces.mcp.auth import Check, Note, TokenGuard
+from lamina.surfaces.mcp.auth import HEALTH, METRICS, Check, Note, TokenGuard
 from lamina.surfaces.mcp.frames import LONGEST
+from lamina.surfaces.mcp.worker import HandleWorker
 
 PATH = "/mcp"
 ADDRESS = "127.0.0.1"
 CONNECTIONS = 64
 DELIVERY = 10.0  # seconds to send a request and to read its answer, beside the memory's own
+
+log = logging.getLogger("lamina")
 
 
 def listen(port: int) -> socket.socket:
@@ -25,7 +34,12 @@ def listen(port: int) -> socket.socket:
 
 
 def app(
-    server: Server[Any], port: int, whose: tuple[str, str | None], check: Check, note: Note
+    server: Server[Any],
+    port: int,
+    whose: tuple[str, str | None],
+    check: Check,
+    note: Note,
+    keeper: HandleWorker,
 ) -> TokenGuard:
     """Make the app behind its door. It keeps no sessions: every request stands alone."""
     hosts, origins = own_names(port)
@@ -39,6 +53,7 @@ def app(
             allowed_origins=sorted(origin.decode() for origin in origins),
         ),
     )
+    inside.router.routes += _told(keeper)
     return TokenGuard(inside, hosts, origins, whose, check, note)
 
 
@@ -49,8 +64,30 @@ def run(
     whose: tuple[str, str | None],
     check: Check,
     note: Note,
+    keeper: HandleWorker,
 ) -> None:
     """Serve until SIGINT or SIGTERM; a call may take so many seconds."""
     limits = Limits(request_seconds=seconds + DELIVERY, connections=CONNECTIONS)
-    guarded = app(server, listening.getsockname()[1], whose, check, note)
+    guarded = app(server, listening.getsockname()[1], whose, check, note, keeper)
     serving.run(serving.server(guarded, limits), listening)
+
+
+def _told(keeper: HandleWorker) -> list[Route]:
+    """Make the routes that say whether the memory can be read, and its numbers."""
+
+    async def tell_health(_: Request) -> Response:
+        try:
+            await keeper.do(lambda memory: memory.jobs())
+        except LaminaError as error:  # whoever runs this server reads why
+            log.warning("%s", error.message)
+            return health.answer(False)
+        return health.answer(True)
+
+    async def tell_numbers(_: Request) -> Response:
+        try:
+            status = await keeper.do(lambda memory: memory.status())
+        except LaminaError as error:
+            return errors.answer(error)
+        return Response(metrics.text(status), media_type=metrics.CONTENT_TYPE)
+
+    return [Route(HEALTH, tell_health), Route(METRICS, tell_numbers)]

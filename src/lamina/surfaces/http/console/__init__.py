@@ -10,10 +10,11 @@ from starlette.responses import Response
 from lamina.surfaces.http.console import (
     archive,
     audit,
-    facts,
+    conversations,
     overview,
     page,
-    profile,
+    people,
+    projects,
     record,
     records,
     review,
@@ -21,7 +22,7 @@ from lamina.surfaces.http.console import (
 )
 from lamina.surfaces.http.console.timings import TimingMiddleware, Timings
 
-PAGES = (overview, search, records, archive, record, facts, review, profile, audit)
+PAGES = (overview, search, conversations, records, archive, record, people, projects, review, audit)
 STATIC = resources.files(__package__) / "static"
 static = APIRouter(include_in_schema=False)
 
@@ -44,3 +45,4 @@ def mount(app: FastAPI) -> None:
     for module in PAGES:
         app.include_router(module.router)
     app.include_router(static)
+    app.state.failure = page.failure

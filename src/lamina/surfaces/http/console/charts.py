@@ -8,7 +8,7 @@ from math import floor, log10
 from typing import NamedTuple
 
 WIDTH, HEIGHT = 1000.0, 100.0
-STEPS = (1, 2, 4, 5, 10)
+STEPS = (1, 2, 4, 6, 8, 10)  # their halves are whole numbers from the lowest top on
 LEAST = 2.0  # the lowest top of a scale
 LABELS = 4
 WIDEST = 60.0  # so that a few columns stay columns

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
-from fastapi import APIRouter, Query, Request
 from pydantic import Field
-from starlette.responses import Response
 
 from lamina.engines.facts import Fact
-from lamina.memory.agent import Memory
 from lamina.model.record import State
-from lamina.surfaces.http.console import page
 from lamina.surfaces.http.console.charts import WIDTH
-from lamina.surfaces.http.console.page import Form, PageRoute
-from lamina.surfaces.http.dependencies import CurrentCaller
+from lamina.surfaces.http.console.page import Form
 
 MARKS = 4
 LEAST = 6.0  # the width of a moment, so that it is still seen
 DAY = timedelta(days=1)
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 class FactsForm(Form):
@@ -45,26 +38,6 @@ class TimeLine(NamedTuple):
 
     groups: Sequence[tuple[str, list[Interval]]]
     marks: Sequence[str]
-
-
-@router.get("/facts")
-async def facts(
-    request: Request, caller: CurrentCaller, given: Annotated[FactsForm, Query()]
-) -> Response:
-    now = caller.service.clock()
-
-    def values(memory: Memory) -> dict[str, Any]:
-        number = Counter(fact.subject for fact in memory.facts())
-        subject = given.subject or next((name for name, _ in number.most_common(1)), None)
-        known = memory.timeline(subject) if subject is not None else []
-        return {
-            "subjects": sorted(number.items()),
-            "subject": subject,
-            "line": line(known, now),
-            "number": len(known),
-        }
-
-    return await page.show(request, caller, "facts.html", values)
 
 
 def line(known: Sequence[Fact], now: datetime) -> TimeLine:

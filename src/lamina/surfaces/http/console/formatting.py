@@ -71,6 +71,18 @@ def fitted(value: str, room: int) -> str:
     return line
 
 
+def wrapped(value: str, room: int) -> tuple[str, ...]:
+    """Write a text on two lines of so many columns, broken between words where that is possible."""
+    line = brief(value, room * 4)
+    first = fitted(line, room)
+    if first == line:
+        return (line,)
+    head, space, _ = first[:-1].rpartition(" ")
+    if space:
+        return head, fitted(line[len(head) :].strip(), room)
+    return first[:-1], fitted(line[len(first) - 1 :], room)
+
+
 def link_of(reference: str) -> str | None:
     """Link a piece of evidence: to a record here, or to a web address that hides nothing."""
     if is_id(reference):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from lamina.memory.agent import Memory
+from lamina.memory.browsing import Browsed
 from lamina.memory.operator import Operator
 from lamina.model.record import LONG_TERM, Event, Layer, State
-from lamina.model.rules import LIMITS
-from lamina.surfaces.http.console import charts, page, timings
+from lamina.surfaces.http.console import charts, formatting, page, timings
 from lamina.surfaces.http.console.charts import Chart, Series
 from lamina.surfaces.http.console.formatting import spoken
 from lamina.surfaces.http.console.page import Form, PageRoute
@@ -22,9 +22,21 @@ from lamina.surfaces.http.dependencies import CurrentCaller
 from lamina.text.words import counted
 
 DAYS = 30
-_, MOST = LIMITS
+CHANGES = 3_000  # that plots look back through
 SHOWN = 8
+LOOKED_THROUGH = 200  # reads, among which the last recalls are
+WEEK = timedelta(days=7)
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+class Recall(NamedTuple):
+    """A recall: who asked what, and how much was found."""
+
+    at: datetime
+    actor: str
+    action: str
+    query: str
+    found: int
 
 
 @router.get("/")
@@ -33,25 +45,66 @@ async def overview(
 ) -> Response:
     now, latest = caller.service.clock(), page.console_of(request).timings.latest
 
+    home, (agent, user, *_) = caller.service.home.path, caller.visitor
+
+    def typed(*verb: str) -> str:
+        return formatting.command(home, agent, user, *verb)
+
     def values(memory: Memory) -> dict[str, Any]:
-        plots = [*_memories(memory, now)]
-        if isinstance(memory, Operator):
-            plots += [*_trail(memory, now), *_latency(latest)]
         status = memory.status()
+        plots = [*_memories(memory, now)]
+        recalls: list[Recall] = []
+        if isinstance(memory, Operator):
+            plots += [*_trail(memory, now, _waiting(status["records"])), *_latency(latest)]
+            recalls = _recalls(memory)
         pending = memory.pending()
+        newest = memory.browsing.browse(since=now - WEEK, limit=SHOWN)
         return {
             "status": status,
-            "tiles": _tiles(status),
+            "tiles": _tiles(status, newest),
             "layers": _table(status["records"]),
             "plots": plots,
             "pending": pending[-SHOWN:][::-1],
             "waiting": len(pending),
+            "newest": newest.records,
+            "recalls": recalls,
+            "refused": status.get("refused"),
+            "steps": [*_steps(status, typed)],
+            "idle": [job["job"] for job in status.get("jobs", []) if job["last_run"] is None],
+            "run": typed("run", "--once"),
         }
 
     return await page.show(request, caller, "overview.html", values)
 
 
-def _tiles(status: Mapping[str, Any]) -> list[tuple[str, int, str, dict[str, Any]]]:
+def _steps(status: Mapping[str, Any], typed: Callable[..., str]) -> Iterator[tuple[str, str]]:
+    """Say what needs a person, each with the command that does it."""
+    if waiting := _waiting(status["records"]):
+        waits = counted(waiting, "proposal waits", "proposals wait")
+        yield f"{waits} for a decision", typed("review")
+    jobs = status.get("jobs", [])
+    if jobs and not any(job["last_run"] for job in jobs):
+        yield "No job has ever run: nothing is promoted, indexed or expired", typed("run", "--once")
+    for job in jobs:
+        if job["failures"]:
+            failed = f"{spoken(job['job'])} failed: {job['outcome']}"
+            yield failed, typed("run", "--once")
+
+
+def _recalls(operator: Operator) -> list[Recall]:
+    """List the last recalls and what each found. The trail is about all users."""
+    if operator.user is not None:
+        return []
+    asked = [read for read in operator.audit_reads(LOOKED_THROUGH) if read.note.get("query")]
+    return [
+        Recall(read.at, str(read.actor), read.action, str(read.note["query"]), len(read.records))
+        for read in asked[:SHOWN]
+    ]
+
+
+def _tiles(
+    status: Mapping[str, Any], newest: Browsed
+) -> list[tuple[str, int, str, dict[str, Any]]]:
     """Sum up the numbers that matter, each with a link to what it counts."""
     records: Mapping[str, Mapping[str, int]] = status["records"]
     active = {layer: states.get(State.ACTIVE, 0) for layer, states in records.items()}
@@ -60,6 +113,7 @@ def _tiles(status: Mapping[str, Any]) -> list[tuple[str, int, str, dict[str, Any
     return [
         ("active memories", sum(active.values()), "/records", {}),
         ("of them long-term", long_term, "/records", layers),
+        (f"new in {WEEK.days} days", newest.total, "/records", {}),
         ("wait for review", _waiting(records), "/review", {}),
         ("archived", status["archived"], "/archive", {}),
     ]
@@ -82,28 +136,23 @@ def _memories(memory: Memory, now: datetime) -> Iterator[Chart]:
     days = _days(now)
     layers = [layer for layer in Layer if layer is not Layer.WORKING]
     since = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=DAYS - 1)
-    records = memory.list(layers=layers, states=None, since=since, limit=MOST)
-    number = Counter((record.layer, record.occurred_at.date()) for record in records)
+    number = memory.browsing.growth(since)
     series = [
-        Series(spoken(layer.value), f"layer-{layer}", [number[layer, day] for day in days])
+        Series(spoken(layer.value), f"layer-{layer}", [number.get((layer, day), 0) for day in days])
         for layer in layers
     ]
-    about = (
-        f"{counted(len(records), 'memory', 'memories')} in {DAYS} days, by when it happened,"
-        " in every state"
-    )
-    if len(records) == MOST:
-        about = f"the newest {about}"
+    total = counted(sum(number.values()), "memory", "memories")
+    about = f"{total} in {DAYS} days, by when it happened, in every state"
     yield charts.bars("memories", "Memories per layer and day", about, _labels(days), series)
 
 
-def _trail(operator: Operator, now: datetime) -> Iterator[Chart]:
+def _trail(operator: Operator, now: datetime, waiting: int) -> Iterator[Chart]:
     """Plot what moved to long-term memory, and how much waited for a person."""
     if operator.user is not None:  # the trail is about all users
         return
     days = _days(now)
     labels = _labels(days)
-    events = operator.audit_log(MOST)
+    events = operator.audit_log(CHANGES)
     promoted = Counter(
         event.at.date()
         for event in events
@@ -113,9 +162,10 @@ def _trail(operator: Operator, now: datetime) -> Iterator[Chart]:
     values = [promoted[day] for day in days]
     moved = counted(sum(values), "memory", "memories")
     about = f"{moved} moved from short-term to long-term memory in {DAYS} days"
+    if len(events) == CHANGES:
+        about = f"among the newest {CHANGES:,} changes, {about}"
     series = [Series("promoted", "promoted", values)]
     yield charts.bars("promotions", "Promotions per day", about, labels, series)
-    waiting = _waiting(operator.status()["records"])
     numbers = backlog(waiting, events, days)
     proposals = counted(waiting, "proposal waits", "proposals wait")
     about = f"{proposals} now; at most {max(numbers):,} did at the end of a day"
@@ -141,7 +191,11 @@ def backlog(now_waiting: int, events: Iterable[Event], days: Sequence[date]) -> 
 
 def _latency(latest: tuple[float, ...]) -> Iterator[Chart]:
     """Plot how long the latest recalls took, as this server has seen them."""
-    columns = [f"{len(latest) - index} ago" for index in range(len(latest))]
+    columns = [
+        counted(len(latest) - 1 - index, "recall before", "recalls before")
+        for index in range(len(latest))
+    ]
+    columns[-1:] = ["the newest"] if latest else []
     about = "nobody has searched since the server was started"
     if times := timings.summary(latest):
         about = (

@@ -30,11 +30,12 @@ THEMES = ("light", "dark")
 NAVIGATION = (
     ("/", "Overview"),
     ("/search", "Search"),
+    ("/conversations", "Conversations"),
     ("/records", "Memories"),
     ("/archive", "Archive"),
-    ("/facts", "Facts"),
+    ("/people", "People"),
+    ("/projects", "Projects"),
     ("/review", "Review"),
-    ("/profile", "Profile"),
     ("/audit", "Audit"),
 )
 
@@ -43,6 +44,7 @@ class Form(params.Parameters):
     """The parameters of every page; a field that was left empty was not asked."""
 
     theme: Literal["light", "dark"] | None = None
+    agent: str | None = None  # whose memory; who may see it is decided before
 
     @model_validator(mode="before")
     @classmethod
@@ -61,10 +63,13 @@ class Frame(NamedTuple):
     asked: tuple[tuple[str, str], ...]
     theme: str | None
     visitor: Visitor | None
+    agents: tuple[str, ...] = ()  # whose memory this visitor may see
+    agent: str | None = None  # the one that the address names
 
     def url(self, path: str, **query: Any) -> str:
-        """Make an address of the console that keeps the theme."""
-        return _address(path, [*query.items(), ("theme", self.theme)])
+        """Make an address of the console that keeps the agent and the theme."""
+        kept = {"agent": self.agent, "theme": self.theme}
+        return _address(path, [*{**kept, **query}.items()])
 
     def again(self, **changed: Any) -> str:
         """Make the address of this page with some of its query changed."""
@@ -109,12 +114,12 @@ class PageRoute(APIRoute):
             try:
                 return await answer(request)
             except Problem as problem:
-                return _failure(request, problem.error, problem.status)
+                return failure(request, problem.error, problem.status)
             except LaminaError as error:
-                return _failure(request, error, errors.status_of(error))
+                return failure(request, error, errors.status_of(error))
             except RequestValidationError as error:
                 invalid = InvalidInput(_parameter_problem(error.errors()[0]))
-                return _failure(request, invalid, 400)
+                return failure(request, invalid, 400)
 
         return answer_or_explain
 
@@ -151,12 +156,16 @@ def console_of(request: Request) -> Console:
 
 
 def _frame(request: Request, visitor: Visitor | None) -> Frame:
-    chosen = request.query_params.get("theme")
+    chosen, agent = (request.query_params.get(name) for name in ("theme", "agent"))
     asked = tuple(request.query_params.multi_items())
-    return Frame(request.url.path, asked, chosen if chosen in THEMES else None, visitor)
+    agents = () if visitor is None else tuple(request.app.state.service.agents(visitor))
+    theme = chosen if chosen in THEMES else None
+    named = agent if agent in agents else None
+    return Frame(request.url.path, asked, theme, visitor, agents, named)
 
 
-def _failure(request: Request, error: LaminaError, status: int) -> Response:
+def failure(request: Request, error: LaminaError, status: int) -> Response:
+    """Tell on a page why there is none."""
     service = request.app.state.service
     frame = _frame(request, _visitor(request))
     body = console_of(request).render(

@@ -28,6 +28,7 @@ TIMES = (
     "last_verified",
 )
 MOST = 300  # events, and rows of the table
+WORDS = 20  # pieces of evidence that are looked up
 NAMES = ("source", "speaker", "user", "session", "run_id", "archived")
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -51,10 +52,18 @@ async def record(
             "said": {node["id"]: node.get("content", "") for node in graph["nodes"]},
             "drawing": tree.draw(graph),
             "history": memory.history(wanted),
+            "words": _words(memory, shown_record),
             "most": MOST,
         }
 
     return await page.show(request, caller, "record.html", values)
+
+
+def _words(memory: Memory, record: Record) -> list[Record]:
+    """List the turns that a record rests on, or itself if it is one: they lead to their chat."""
+    named = [record.id, *record.evidence][:WORDS]
+    said = [memory.get(one) for one in memory.contents(named)]
+    return [one for one in said if one.session is not None and one.speaker is not None]
 
 
 def _set_fields(record: Record, names: Sequence[str]) -> list[tuple[str, Any]]:

@@ -1,48 +1,95 @@
-"""The list of memories, the newest first, a page at a time."""
+"""The list of memories as a dense table: sorted, narrowed, and exported as it is shown."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
+import msgspec
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from lamina.memory.agent import Memory
-from lamina.model.record import Layer, State
-from lamina.model.rules import KINDS
 from lamina.surfaces.http import paging, params
-from lamina.surfaces.http.console import page
+from lamina.surfaces.http.console import narrowing, page
 from lamina.surfaces.http.console.page import Form, PageRoute
 from lamina.surfaces.http.dependencies import CurrentCaller
 
+NEWEST = "newest"
+# The columns that can be sorted by, each with its order and the name in its head.
+COLUMNS = (
+    ("", "memory"),
+    ("importance", "imp."),
+    ("kind", "kind"),
+    ("", "tags"),
+    ("speaker", "said by"),
+    ("", "trust"),
+    (NEWEST, "when"),
+)
+EXPORTED = (
+    "id", "occurred_at", "layer", "state", "kind", "importance", "confidence", "trust", "speaker",
+    "session", "source", "tags", "content",
+)  # fmt: skip
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what makes a cell of a spreadsheet run
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 class RecordsForm(Form, params.ListParameters):
-    """Filters of the list."""
+    """Filters of the list, its order, and the form of an export."""
+
+    sort: Literal["newest", "oldest", "importance", "changed", "speaker", "kind"] = "newest"
+    format: Literal["html", "json", "csv"] = "html"
 
 
 @router.get("/records")
 async def records(
     request: Request, caller: CurrentCaller, given: Annotated[RecordsForm, Query()]
 ) -> Response:
-    def values(memory: Memory) -> dict[str, Any]:
+    if given.format == "html":
+        return await page.show(
+            request, caller, "records.html", lambda memory: _listed(memory, given)
+        )
+    items = await caller.service.ask(caller.visitor, lambda memory: _listed(memory, given)["items"])
+    exported = msgspec.json.encode(items) if given.format == "json" else _csv(items)
+    kind = "application/json" if given.format == "json" else "text/csv; charset=utf-8"
+    name = f'attachment; filename="memories.{given.format}"'
+    return Response(exported, media_type=kind, headers={"Content-Disposition": name})
+
+
+def _listed(memory: Memory, given: RecordsForm) -> dict[str, Any]:
+    """List a page of what was asked for; other orders than by time have one page."""
+    sort = NEWEST if given.cursor else given.sort
+    number = 1 if sort == NEWEST else given.limit
+    browsed = memory.browsing.browse(**given.filters(), until=given.until, sort=sort, limit=number)
+    if sort == NEWEST:
         listed = paging.of_records(
             lambda until, limit: memory.list(**given.filters(), until=until, limit=limit),
             given.until,
             given.cursor,
             given.limit,
         )
-        kinds = [*KINDS, *memory.settings["kinds.extra"]]
-        items = [{**item, "day": item["occurred_at"][:10]} for item in listed["items"]]
-        return {"given": given, "items": items, "next": listed["next"], "choices": _choices(kinds)}
-
-    return await page.show(request, caller, "records.html", values)
-
-
-def _choices(kinds: list[str]) -> dict[str, list[str]]:
+    else:
+        listed = {"items": [record.to_dict() for record in browsed.records], "next": None}
     return {
-        "layer": [layer.value for layer in Layer],
-        "state": [state.value for state in State],
-        "kind": sorted(kinds),
+        **listed,
+        "given": given,
+        "browsed": browsed,
+        "facets": narrowing.facets(browsed.counts, given),
+        "columns": COLUMNS,
     }
+
+
+def _csv(items: Sequence[Mapping[str, Any]]) -> str:
+    """Write a table; what a spreadsheet would take for a formula is marked as text."""
+    written = io.StringIO()
+    table = csv.writer(written)
+    table.writerow(EXPORTED)
+    table.writerows([_cell(item[name]) for name in EXPORTED] for item in items)
+    return written.getvalue()
+
+
+def _cell(value: Any) -> str:
+    text = ", ".join(value) if isinstance(value, list) else "" if value is None else str(value)
+    return f"'{text}" if text.startswith(FORMULAS) else text

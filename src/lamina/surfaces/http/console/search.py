@@ -1,7 +1,9 @@
-"""Searching: a question, and hits whose scores are drawn part by part."""
+"""Searching: what holds now, then what was said, each with the reasons for its score."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request
@@ -9,14 +11,17 @@ from pydantic import Field
 from starlette.responses import Response
 
 from lamina.memory.agent import Memory
-from lamina.model.record import Hit, Hits, Layer, Record
+from lamina.memory.browsing import Learned, is_current
+from lamina.model.record import Hit, Hits, Layer, Record, State
 from lamina.search import RANKERS
 from lamina.surfaces.http import params
-from lamina.surfaces.http.console import page
+from lamina.surfaces.http.console import narrowing, page
 from lamina.surfaces.http.console.charts import HEIGHT, WIDTH, Box
 from lamina.surfaces.http.console.page import Form, PageRoute
 from lamina.surfaces.http.dependencies import CurrentCaller
 
+SHOWN = 20
+BESIDE = 3  # facts that were not found by their own words, but through what was said
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
@@ -24,6 +29,7 @@ class SearchForm(Form, params.SearchParameters):
     """A question, which may still be missing."""
 
     query: Annotated[str, Field(description="what to look for")] = ""
+    limit: Annotated[int, Field(ge=1, le=params.MOST_HITS)] = SHOWN
 
 
 class Part(NamedTuple):
@@ -44,6 +50,14 @@ class ScoredHit(NamedTuple):
     duplicates: int
 
 
+class Successor(NamedTuple):
+    """What took the place of a saying, and when; or of a part of it."""
+
+    record: Record
+    at: datetime
+    is_whole: bool = True
+
+
 @router.get("/search")
 async def search(
     request: Request, caller: CurrentCaller, given: Annotated[SearchForm, Query()]
@@ -54,13 +68,58 @@ async def search(
             "given": given,
             "outcome": None if hits is None else hits.outcome,
             "notes": () if hits is None else hits.notes,
-            "hits": [] if hits is None else drawn(hits),
             "takes_off": any(value < 0 for hit in hits or () for value in hit.parts.values()),
             "layers": [layer.value for layer in Layer if layer is not Layer.WORKING],
             "rankers": RANKERS,
+            "facets": narrowing.facets(narrowing.counted(h.record for h in hits or ()), given),
+            **_ordered(memory, hits or Hits([])),
         }
 
     return await page.show(request, caller, "search.html", values)
+
+
+def _ordered(memory: Memory, hits: Hits) -> dict[str, Any]:
+    """Put what holds now above what was said, and beside a saying what has replaced it."""
+    ids = [hit.record.id for hit in hits]
+    learned = memory.browsing.learned_from(ids) if ids else {}
+    replaced = memory.browsing.replacements(ids) if ids else {}
+    scored = drawn(hits)
+    current = [hit for hit in scored if is_current(hit.record)]
+    later = successors([hit.record for hit in hits], learned, replaced)
+    named = {hit.record.id for hit in scored}
+    beside = {one.record.id: one.record for one in later.values() if one.record.id not in named}
+    return {
+        "current": current,
+        "beside": [*beside.values()][:BESIDE],
+        "said": [hit for hit in scored if not is_current(hit.record)],
+        "later": later,
+        "number": len(hits),
+    }
+
+
+def successors(
+    records: Sequence[Record],
+    learned: Mapping[str, Sequence[Learned]],
+    replaced: Mapping[str, Record],
+) -> dict[str, Successor]:
+    """Find what holds in the place of records that no longer do, or of what was drawn from them.
+
+    A saying from which something else still follows is out of date in part.
+    """
+    later: dict[str, Successor] = {}
+    for record in records:
+        now = replaced.get(record.id)
+        if now is not None:
+            later[record.id] = Successor(now, record.valid_to or now.valid_from or now.occurred_at)
+            continue
+        facts = learned.get(record.id, ())
+        holding = {one.record.id for one in facts if one.record.state is State.ACTIVE}
+        for one in facts:
+            now = one.replaced_by
+            if now is not None and now.state is State.ACTIVE and now.id not in holding:
+                ended = one.record.valid_to or now.occurred_at
+                later[record.id] = Successor(now, ended, not holding)
+    return later
 
 
 def drawn(hits: Hits) -> list[ScoredHit]:

@@ -8,6 +8,8 @@ from time import perf_counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from lamina.surfaces.http.metrics import Recalls
+
 RECALLS = frozenset({"/memory/search", "/memory/context", "/search"})
 MOST = 60
 OK = 200
@@ -18,9 +20,19 @@ class Timings:
 
     def __init__(self) -> None:
         self._latest: deque[float] = deque(maxlen=MOST)
+        self._number = 0
+        self._total = 0.0
 
     def add(self, milliseconds: float) -> None:
         self._latest.append(milliseconds)
+        self._number += 1
+        self._total += milliseconds
+
+    @property
+    def recalls(self) -> Recalls:
+        """All recalls since the server was started, and how long the latest took."""
+        times = summary(self.latest)
+        return Recalls(self._number, self._total, times.get("median"), times.get("slow"))
 
     @property
     def latest(self) -> tuple[float, ...]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from lamina.surfaces.http.console.formatting import fitted, when
+from lamina.model.record import State
+from lamina.surfaces.http.console.formatting import brief, fitted, when, wrapped
 
-WIDTH, HEIGHT = 228, 58
-ACROSS, DOWN = 56, 16
-MARGIN = 6
-ROOM = 30  # above and below, for lines that pass a column
-CORNER = 24
-TALLEST = 10  # boxes in a column; the others are in the table
-LETTERS = 30
-DETAILS = 36
+WIDTH, HEIGHT = 152, 60  # two columns fit on the screen of a phone
+ACROSS, DOWN = 24, 10
+MARGIN = 4
+ROOM = 26  # above and below, for lines that pass a column
+CORNER = 20
+TALLEST = 6  # boxes in a column; the others are in the table
+LETTERS = 20
+DETAILS = 24
+LABEL = 80  # letters that are read aloud
 
 
 class Node(NamedTuple):
@@ -23,7 +25,8 @@ class Node(NamedTuple):
     id: str
     x: int
     y: int
-    line: str
+    label: str
+    lines: Sequence[str]
     detail: str
     tone: str
     is_record: bool
@@ -47,17 +50,19 @@ class Drawing(NamedTuple):
     left_out: int
     ends_here: bool  # the record itself is in the right half
     node_width: int = WIDTH
+    node_height: int = HEIGHT
 
 
 def draw(graph: Mapping[str, Any]) -> Drawing:
     """Draw a graph as the API gives it."""
     here = graph["record"]
     columns = {column: _limited(ids, here) for column, ids in _columns(graph).items()}
-    corners = _corners(columns)
+    room = ROOM if _passes(graph, columns) else 0
+    corners = _corners(columns, room)
     nodes = [
         _node(node, corners[node["id"]], here) for node in graph["nodes"] if node["id"] in corners
     ]
-    height = max(map(len, columns.values())) * (HEIGHT + DOWN) - DOWN + 2 * (MARGIN + ROOM)
+    height = max(map(len, columns.values())) * (HEIGHT + DOWN) - DOWN + 2 * (MARGIN + room)
     width = len(columns) * (WIDTH + ACROSS) - ACROSS + 2 * MARGIN
     edges = [
         Edge(_line(corners[edge["from"]], corners[edge["to"]], height), edge["relation"])
@@ -69,13 +74,23 @@ def draw(graph: Mapping[str, Any]) -> Drawing:
     return Drawing(nodes, edges, width, height, left_out, ends_here)
 
 
-def _corners(columns: Mapping[int, Sequence[str]]) -> dict[str, tuple[int, int]]:
+def _passes(graph: Mapping[str, Any], columns: Mapping[int, Sequence[str]]) -> bool:
+    """Tell whether a line passes a column: it needs room above or below that."""
+    column_of = {name: column for column, names in columns.items() for name in names}
+    return any(
+        abs(column_of[edge["from"]] - column_of[edge["to"]]) > 1
+        for edge in graph["edges"]
+        if edge["from"] in column_of and edge["to"] in column_of
+    )
+
+
+def _corners(columns: Mapping[int, Sequence[str]], room: int) -> dict[str, tuple[int, int]]:
     """Compute the upper left corner of each box; shorter columns are centred."""
     tallest = max(map(len, columns.values()))
     corners = {}
     for column, ids in columns.items():
         x = MARGIN + column * (WIDTH + ACROSS)
-        top = MARGIN + ROOM + (tallest - len(ids)) * (HEIGHT + DOWN) // 2
+        top = MARGIN + room + (tallest - len(ids)) * (HEIGHT + DOWN) // 2
         for row, name in enumerate(ids):
             corners[name] = (x, top + row * (HEIGHT + DOWN))
     return corners
@@ -108,13 +123,14 @@ def _limited(ids: Sequence[str], here: str) -> Sequence[str]:
 def _node(node: Mapping[str, Any], corner: tuple[int, int], here: str) -> Node:
     name = node["id"]
     if not node["is_record"]:
-        line = fitted(name, LETTERS)
-        return Node(name, *corner, line, "not in the store", "reference", False, False)
+        label, lines = brief(name, LABEL), wrapped(name, LETTERS)
+        return Node(name, *corner, label, lines, "not in the store", "reference", False, False)
     day = when(node["occurred_at"], "%Y-%m-%d")
-    detail = f"{node['layer']} · {node['state']} · {day}".replace("_", " ")
+    standing = node["layer"] if node["state"] == State.ACTIVE else node["state"]
+    detail = fitted(f"{standing} · {day}".replace("_", " "), DETAILS)
     tone = f"layer-{node['layer']} state-{node['state']}"
-    line = fitted(node["content"], LETTERS)
-    return Node(name, *corner, line, fitted(detail, DETAILS), tone, True, name == here)
+    label, lines = brief(node["content"], LABEL), wrapped(node["content"], LETTERS)
+    return Node(name, *corner, label, lines, detail, tone, True, name == here)
 
 
 def _line(box: tuple[int, int], source: tuple[int, int], height: int) -> str:
