@@ -129,6 +129,20 @@ def test_a_fact_and_its_saying_are_one_item(op: Operator, mem: Memory) -> None:
     }
 
 
+def test_the_profile_and_its_words_are_one_item(op: Operator, mem: Memory) -> None:
+    """C5: what a profile entry was made of is not told beside it, unless it says more."""
+    said = mem.remember("I'm allergic to peanuts", speaker="Ana", layer="episodic")
+    more = mem.remember(
+        "I'm allergic to nuts, my spray is in the drawer", speaker="Ana", layer="episodic"
+    )
+    op.upsert_user_profile({"allergy": "Ana is allergic to peanuts"}, [said.id, more.id])
+    op.sleep()
+    told = texts(mem.context("what am I allergic to?"))
+    assert told[0] == "allergy: Ana is allergic to peanuts"
+    assert not {said.content, "Ana is allergic to peanuts"} & set(told[1:])
+    assert any("spray" in one for one in mem.context("what am I allergic to?").text.splitlines())
+
+
 def test_what_is_no_longer_so_says_what_holds_now(op: Operator, mem: Memory) -> None:
     """C3: the current fact stands first; the old saying is marked with what replaced it."""
     for session, text in (("s1", "I live in Oslo now."), ("s2", "I live in Bergen now.")):

@@ -23,6 +23,7 @@ from lamina.text import fence, words
 ALWAYS = 3  # at most the third part of the budget is for what always applies
 STANDING = 240  # characters of a text that always applies
 LONG = 1000  # characters by which texts are compared
+STEM = 4  # letters by which two words of one source are the same
 AHEAD = 6  # items before facts whose sayings were not found
 AGAIN = 8  # attempts to fit a number of tokens
 # What holds now, or was told to be remembered; the rest is what somebody said.
@@ -40,7 +41,9 @@ def build(gathered: Gathered, budget: int, most: int | None = None) -> Context:
     aim = Aim(gathered.goal)
     shown = {line.item.record.id for line in always}
     known = {_meaning(line.item.record) for line in always}
-    chosen = islice(_once(_chosen(gathered, shown), known), most)
+    standing = [line.item.record for line in always]
+    news = (item for item in _chosen(gathered, shown) if not _is_in(item.record, standing))
+    chosen = islice(_once(news, known), most)
     headers = sum(len(_header(section)) + 1 for section in (Section.KNOWN, Section.SAID))
     made = packed(chosen, room - headers, aim, gathered.shared_by)
     return _context(gathered, [*always, *made])
@@ -127,6 +130,8 @@ def _always(gathered: Gathered, room: int) -> list[Line]:
     made: list[Line] = []
     left = room - len(_header(Section.ALWAYS)) - 1
     for hit in gathered.standing:
+        if _is_in(hit.record, [line.item.record for line in made]):
+            continue
         line = Line(Item(hit, Section.ALWAYS, _why(hit)), Aim(""), gathered.shared_by)
         space = min(STANDING, left - len(line.label) - 1)
         if space < ENOUGH:
@@ -183,6 +188,18 @@ def _once(items: Iterable[Item], known: set[frozenset[str]]) -> Iterator[Item]:
         if item.saying is not None or meaning not in known:
             known.add(meaning)
             yield item
+
+
+def _is_in(record: Record, standing: Iterable[Record]) -> bool:
+    """Tell whether one that always applies was made of the same words, and says all of them."""
+    own = {record.id, *record.evidence}
+    return any(
+        not own.isdisjoint(one.evidence) and _stems(record) <= _stems(one) for one in standing
+    )
+
+
+def _stems(record: Record) -> set[str]:
+    return {word[:STEM] for word in _meaning(record)}
 
 
 def _meaning(record: Record) -> frozenset[str]:
