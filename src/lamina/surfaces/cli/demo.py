@@ -113,9 +113,7 @@ def story(home: Path) -> None:
         " No language model is involved."
     )
     shell("lamina search 'when should the report be read to Ana' --limit 1 --explain")
-    say(
-        "   In conversations it considers who spoke, what was asked, and which day was meant."
-    )
+    say("   In conversations it considers who spoke, what was asked, and which day was meant.")
     a_conversation()
     shell("lamina search 'where is the party?' --limit 2 --explain")
     saturday = MONDAY + timedelta(days=3 + (5 - (MONDAY + timedelta(days=3)).weekday() - 1) % 7 + 1)
