@@ -78,7 +78,11 @@ HITS: dict[str, Any] = {
     "confidence": 0.42,
     "hits": [{"score": 0.81, "parts": {"words": 0.38, "meaning": 0.43}, "record": RECORD}],
 }
-CONTEXT: dict[str, Any] = {"text": "<memory>…</memory>", "items": HITS["hits"], "notes": []}
+CONTEXT: dict[str, Any] = {
+    "text": "<memory>…</memory>",
+    "items": [{**HITS["hits"][0], "section": "known", "why": "it answers the question"}],
+    "notes": [],
+}
 NODE = {
     "id": ID,
     "is_record": True,

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from lamina.errors import NotFound
 from lamina.memory.agent import Memory
 from lamina.model.clock import is_id
+from lamina.search.context import bounds
 from lamina.surfaces.http import examples, lineage, paging, params
 from lamina.surfaces.http.dependencies import CurrentCaller
 from lamina.text.words import shown
@@ -106,7 +107,7 @@ async def get_context(
     """Gather what is known for a task, fenced as data for a model to read."""
 
     def answer(memory: Memory) -> dict[str, Any]:
-        context = memory.context(options.goal, options.max_chars)
+        context = memory.context(options.goal, bounds.room(options.max_chars))
         return {**context.to_dict(), "notes": list(context.notes)}
 
     return await caller.json(answer)
