@@ -340,3 +340,32 @@ class Remembering:
         op.prune(layers=["short_term"])
         desk.agent(user="MAPIA").remember("milk")
         assert desk.agent(user="ΜΑΡΙΑ").user == "ΜΑΡΙΑ"
+
+    def test_people_leaf_through_it(self, op: Operator) -> None:
+        """H2: lists with counts, conversations, growth, and from a saying to what replaced what was
+        learned from it."""
+        day = timedelta(days=1)
+        turns = [
+            {"speaker": "Ana", "text": "I live in Lisbon.", "at": START - 9 * day},
+            {"speaker": "Ana", "text": "I moved to Porto last week.", "at": START - day},
+        ]
+        old, _ = op.remember_conversation(turns, session="s1", project="house")
+        op.remember("bread", importance=0.9, tags=["food"], source="shop", at=START)
+        op.sleep()
+        best = op.browsing.browse(sort="importance", limit=1)
+        assert [record.content for record in best.records] == ["bread"]
+        assert best.counts["tag"] == {"food": 1}
+        assert best.counts["project"]["house"] >= 2
+        assert [r.content for r in op.list(source="shop")] == ["bread"]
+        assert {hit.record.speaker for hit in op.search("where do I live", speaker="Ana")} == {
+            "Ana"
+        }
+        (session,) = op.browsing.conversations(speaker="Ana")
+        assert (session.name, session.turns, session.end) == ("s1", 2, START - day)
+        (lisbon,) = op.browsing.learned_from([old.id])[old.id]
+        assert lisbon.replaced_by is not None
+        assert op.browsing.replacements([lisbon.record.id]) == {
+            lisbon.record.id: lisbon.replaced_by
+        }
+        grown = op.browsing.growth(START - 2 * day)
+        assert sum(one.number for one in grown if one.day == START.date()) >= 1

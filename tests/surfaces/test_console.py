@@ -583,6 +583,8 @@ def test_what_holds_stands_above_what_was_said(visit: Visit, all_: Everything) -
     assert page.one("h2", id="current").text == "What holds now"
     (notice,) = [one.text for one in page.all("p", class_="notice") if "Out of date" in one.text]
     assert notice.endswith("Ana lives in Porto")
+    porto = next(fact for fact in all_.mem.facts("Ana") if fact.value == "Porto")
+    assert f"since {porto.valid_from:%Y-%m-%d}" in notice
     alone = visit("/search?query=where+does+Ana+live&layer=episodic")
     assert "Ana lives in Porto" in [one.text for one in alone.all("h3")]
 

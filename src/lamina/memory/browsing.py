@@ -49,6 +49,14 @@ class Browsed(msgspec.Struct, frozen=True):
     is_whole: bool  # whether these are all that match, and not only the newest
 
 
+class Growth(msgspec.Struct, frozen=True):
+    """The number of memories of a layer that happened on a day."""
+
+    layer: Layer
+    day: date
+    number: int
+
+
 class Learned(msgspec.Struct, frozen=True):
     """A record that rests on another, and what has taken its place since."""
 
@@ -97,15 +105,16 @@ class Browsing:
         self._scope.audit("browse", tuple(record.id for record in listed))
         return Browsed(listed, _counts(counted), len(counted), len(outlined) <= MOST)
 
-    def growth(self, since: Times) -> dict[tuple[Layer, date], int]:
+    def growth(self, since: Times) -> list[Growth]:
         """Count the memories in every state since a time, by layer and the day they happened."""
         chosen = self._scope.filter(since=since)
         with self._scope.store.read() as db:
             counted = records.by_day(db, chosen)
         self._scope.audit("growth", ())
-        return {
-            (Layer(layer), EPOCH + timedelta(days=day)): number for layer, day, number in counted
-        }
+        return [
+            Growth(Layer(layer), EPOCH + timedelta(days=day), number)
+            for layer, day, number in counted
+        ]
 
     def conversations(
         self,

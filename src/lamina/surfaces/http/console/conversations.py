@@ -84,9 +84,15 @@ def _chat(memory: Memory, session: str) -> dict[str, Any]:
     return {
         "session": session,
         "turns": [
-            Turn(one, voices.index(one.speaker) % VOICES, learned.get(one.id, [])) for one in said
+            Turn(one, voices.index(one.speaker) % VOICES, _distinct(learned.get(one.id, [])))
+            for one in said
         ],
         "speakers": [name for name in voices if name],
         "is_cut": len(listed) == MOST,
         "most": MOST,
     }
+
+
+def _distinct(learned: list[Learned]) -> list[Learned]:
+    """Leave out what says the same and stands the same, such as the parts of a fact over time."""
+    return [*{(one.record.content, one.record.state): one for one in learned}.values()]

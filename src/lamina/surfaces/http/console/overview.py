@@ -136,7 +136,7 @@ def _memories(memory: Memory, now: datetime) -> Iterator[Chart]:
     days = _days(now)
     layers = [layer for layer in Layer if layer is not Layer.WORKING]
     since = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=DAYS - 1)
-    number = memory.browsing.growth(since)
+    number = {(one.layer, one.day): one.number for one in memory.browsing.growth(since)}
     series = [
         Series(spoken(layer.value), f"layer-{layer}", [number.get((layer, day), 0) for day in days])
         for layer in layers

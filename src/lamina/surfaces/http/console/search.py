@@ -51,7 +51,7 @@ class ScoredHit(NamedTuple):
 
 
 class Successor(NamedTuple):
-    """What took the place of a saying, and when; or of a part of it."""
+    """What holds in the place of a saying, since when; or of a part of it."""
 
     record: Record
     at: datetime
@@ -110,15 +110,14 @@ def successors(
     for record in records:
         now = replaced.get(record.id)
         if now is not None:
-            later[record.id] = Successor(now, record.valid_to or now.valid_from or now.occurred_at)
+            later[record.id] = Successor(now, now.valid_from or now.occurred_at)
             continue
         facts = learned.get(record.id, ())
         holding = {one.record.id for one in facts if one.record.state is State.ACTIVE}
         for one in facts:
             now = one.replaced_by
             if now is not None and now.state is State.ACTIVE and now.id not in holding:
-                ended = one.record.valid_to or now.occurred_at
-                later[record.id] = Successor(now, ended, not holding)
+                later[record.id] = Successor(now, now.valid_from or now.occurred_at, not holding)
     return later
 
 
