@@ -42,7 +42,7 @@ def build(gathered: Gathered, budget: int, most: int | None = None) -> Context:
     shown = {line.item.record.id for line in always}
     known = {_meaning(line.item.record) for line in always}
     standing = [line.item.record for line in always]
-    news = (item for item in _chosen(gathered, shown) if not _is_in(item.record, standing))
+    news = (item for item in _chosen(gathered, shown) if _is_new(item, standing))
     chosen = islice(_once(news, known), most)
     headers = sum(len(_header(section)) + 1 for section in (Section.KNOWN, Section.SAID))
     made = packed(chosen, room - headers, aim, gathered.shared_by)
@@ -188,6 +188,12 @@ def _once(items: Iterable[Item], known: set[frozenset[str]]) -> Iterator[Item]:
         if item.saying is not None or meaning not in known:
             known.add(meaning)
             yield item
+
+
+def _is_new(item: Item, standing: Sequence[Record]) -> bool:
+    """Tell whether an item says more than what always applies, itself or by its saying."""
+    said = (item.record,) if item.saying is None else (item.record, item.saying)
+    return not all(_is_in(one, standing) for one in said)
 
 
 def _is_in(record: Record, standing: Iterable[Record]) -> bool:
