@@ -11,6 +11,7 @@ import json
 import os
 import random
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -54,9 +55,17 @@ class Case(msgspec.Struct, frozen=True):
     questions: tuple[Question, ...]
 
 
+def _data(name: str) -> bytes:
+    """Read a file of the development data, or say where it is expected."""
+    try:
+        return (FOLDER / name).read_bytes()
+    except FileNotFoundError:
+        sys.exit(f"there is no {name} in {FOLDER}; set LAMINA_BENCH to the folder that has it")
+
+
 def locomo() -> Iterator[Case]:
     """One store for each conversation between two people."""
-    told = json.loads((FOLDER / "locomo_dev.json").read_text("utf-8"))
+    told = json.loads(_data("locomo_dev.json").decode())
     for fold, conversation in enumerate(told):
         turns = tuple(_locomo_turns(conversation["conversation"]))
         known = {turn.key for turn in turns}
@@ -67,7 +76,7 @@ def locomo() -> Iterator[Case]:
 
 def longmemeval() -> Iterator[Case]:
     """Yield a store of 48 sessions for each question: its own, and others of other questions."""
-    told = json.loads(gzip.decompress((FOLDER / "longmemeval_dev.json.gz").read_bytes()))
+    told = json.loads(gzip.decompress(_data("longmemeval_dev.json.gz")))
     sessions: dict[str, tuple[Turn, ...]] = {}
     gold: set[str] = set()
     for item in told:
@@ -102,7 +111,7 @@ def longmemeval() -> Iterator[Case]:
 
 def beam() -> Iterator[Case]:
     """One store for each long chat between a user and an assistant, asked about broadly."""
-    told = json.loads(gzip.decompress((FOLDER / "beam_dev.json.gz").read_bytes()))
+    told = json.loads(gzip.decompress(_data("beam_dev.json.gz")))
     for fold, chat in enumerate(told):
         turns = tuple(
             Turn(
