@@ -16,11 +16,13 @@ def explained(handle: Handle) -> Handle:
     """Have every verb of a class explain a call with the wrong arguments."""
     for name, verb in vars(handle).copy().items():
         if not name.startswith("_") and callable(verb):
-            setattr(handle, name, _explained(verb))
+            setattr(handle, name, explaining(verb))
     return handle
 
 
-def _explained(verb: Callable[..., Any]) -> Callable[..., Any]:
+def explaining(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a verb explain a call with the wrong arguments."""
+
     @functools.wraps(verb)
     def call(self: Any, *given: Any, **named: Any) -> Any:
         try:

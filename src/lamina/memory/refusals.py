@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from lamina.errors import Forbidden, LaminaError
 from lamina.home import settings as config
 from lamina.home.folder import AGENT_NAME, Home, has_bytes, refuse_untrusted
-from lamina.memory.misuse import wrong_call
+from lamina.memory.misuse import explaining
 from lamina.model.clock import is_id
 from lamina.store.core.store import FILE_NAME, READS_NAME
 from lamina.store.tables.reads import ReadLog
@@ -36,7 +36,7 @@ def recorded(handle: Handle) -> Handle:
     for name in dir(handle):
         verb = getattr(handle, name)
         if not name.startswith("_") and callable(verb) and not hasattr(verb, "__wrapped__"):
-            setattr(handle, name, _recorded(verb))
+            setattr(handle, name, _recorded(explaining(verb)))
     return handle
 
 
@@ -51,11 +51,6 @@ def _recorded(verb: Callable[..., Any]) -> Callable[..., Any]:
                 scope: Scope = self._scope
                 scope.refused(verb.__name__, error.lacks, _texts((*given, *named.values())))
             raise
-        except TypeError as error:
-            problem = wrong_call(verb, given, named, error)
-            if problem is None:  # a mistake of ours, further in
-                raise
-            raise problem from None
 
     return call
 

@@ -96,7 +96,7 @@ class Sample(Snapshot):
         self._codes: dict[str, SignBits] = {}
         self._vectors: dict[str, dict[int, Vectors]] = {}
         self._fresh: dict[str, dict[int, Vectors]] = {}
-        self._fresh_tokens: dict[tuple[str, int], bytes] = {}
+        self._fresh_tokens: dict[str, dict[int, bytes]] = {}
         self.last = candidates.last(connection)
         self._sealed = candidates.sealed(connection)
         few = candidates.visible(connection, wanted, WHOLE + 1)
@@ -292,29 +292,14 @@ class Sample(Snapshot):
         known = sorted(kept)
         return np.array(known, np.int64), np.array([kept[number] for number in known], np.float16)
 
-    def keep(
-        self,
-        space: Space,
-        rows: Sequence[int],
-        embedded: Vectors,
-        tokens: Sequence[bytes] | None = None,
-    ) -> None:
-        bits = vectors.bits_of(space.centred(embedded))
-        self._codes[space.name].put(np.array(rows), bits)
-        self._fresh[space.name].update(zip(rows, embedded, strict=True))
-        if tokens is not None:
-            self._fresh_tokens.update(zip(((space.name, row) for row in rows), tokens, strict=True))
-
-    def tokens(self, space: Space, wanted: Rows) -> dict[int, bytes]:
-        numbers, own = self._columns.numbers_of(wanted).tolist(), wanted.tolist()
-        stored = vectors.codes_of_tokens(self._connection, space, numbers)
-        pairs = zip(own, numbers, strict=True)
-        known = {row: stored[number] for row, number in pairs if number in stored}
-        fresh = {row: self._fresh_tokens.get((space.name, row)) for row in own}
-        return known | {row: codes for row, codes in fresh.items() if codes is not None}
+    def _known_bits(self, space: Space) -> SignBits:
+        return self._codes[space.name]
 
     def fresh(self, space: Space) -> dict[int, Vectors]:
         return self._fresh[space.name]
+
+    def fresh_tokens(self, space: Space) -> dict[int, bytes]:
+        return self._fresh_tokens.setdefault(space.name, {})
 
     def exact(self, space: Space, wanted: Rows) -> tuple[NDArray[np.float32], Mask]:
         exact = np.zeros((len(wanted), space.dimensions), np.float32)

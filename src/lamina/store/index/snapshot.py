@@ -205,14 +205,22 @@ class Snapshot:
     ) -> None:
         """Take in vectors that this process has made and that are not stored yet."""
         bits = vectors.bits_of(space.centred(embedded))
-        self._loaded.codes[space.name].put(np.array(rows), bits)
-        self._loaded.fresh[space.name].update(zip(rows, embedded, strict=True))
+        self._known_bits(space).put(np.array(rows), bits)
+        self.fresh(space).update(zip(rows, embedded, strict=True))
         if tokens is not None:
-            self._loaded.fresh_tokens[space.name].update(zip(rows, tokens, strict=True))
+            self.fresh_tokens(space).update(zip(rows, tokens, strict=True))
+
+    def _known_bits(self, space: Space) -> SignBits:
+        """Get the bits of a space as they were read last."""
+        return self._loaded.codes[space.name]
 
     def fresh(self, space: Space) -> dict[int, Vectors]:
         """Get the vectors by row that this process has made and that are not stored yet."""
         return self._loaded.fresh[space.name]
+
+    def fresh_tokens(self, space: Space) -> dict[int, bytes]:
+        """Get the codes of tokens by row that this process has made and that are not stored yet."""
+        return self._loaded.fresh_tokens[space.name]
 
     def exact(self, space: Space, wanted: Rows) -> tuple[NDArray[np.float32], Mask]:
         """Get the vectors of some rows, ascending, and a mask of those that have one.
@@ -241,7 +249,7 @@ class Snapshot:
         """Get the codes of the tokens of some rows; a row without any is left out."""
         numbers = self.catalogue.numbers_of(wanted).tolist()
         stored = vectors.codes_of_tokens(self._connection, space, numbers)
-        fresh, own = self._loaded.fresh_tokens[space.name], wanted.tolist()
+        fresh, own = self.fresh_tokens(space), wanted.tolist()
         known = {
             row: stored[number]
             for row, number in zip(own, numbers, strict=True)

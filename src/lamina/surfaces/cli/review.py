@@ -6,20 +6,21 @@ import sys
 import webbrowser
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import click
 
 from lamina.engines.review import Proposal
-from lamina.errors import LaminaError, NotFound, Refused
+from lamina.errors import LaminaError, Refused
 from lamina.home import extras
-from lamina.memory.operator import Operator
 from lamina.memory.reviews import what_stays
-from lamina.model.clock import is_id, system_clock
+from lamina.model.clock import system_clock
 from lamina.model.record import Record, State
 from lamina.surfaces.cli import options, output
 from lamina.surfaces.cli.correct import show_changed
 from lamina.surfaces.cli.invocation import EXIT_FAILED, Invocation, command
+from lamina.surfaces.review import evidence
 from lamina.text.words import one_line, reveal
 
 DONE = {"confirm": "confirmed", "reject": "rejected"}
@@ -183,21 +184,9 @@ def review_reject(
     code = _decide(invocation, "reject", chosen, decide, yes)
     if not invocation.json:
         for record in rejected:
-            for line in what_stays(record, evidence_of(operator), operator.resting_on):
+            for line in what_stays(record, partial(evidence.found, operator), operator.resting_on):
                 click.echo(line)
     return code
-
-
-def evidence_of(operator: Operator) -> Callable[[str], Record | None]:
-    """Return what finds the record that evidence names, unless that is no record or erased."""
-
-    def find(reference: str) -> Record | None:
-        try:
-            return operator.get(reference) if is_id(reference) else None
-        except NotFound:
-            return None
-
-    return find
 
 
 def _chosen_ids(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -22,7 +23,7 @@ from lamina.surfaces.cli.reviewer import batch, detail, editing, keys, rows
 from lamina.surfaces.cli.reviewer.detail import Opened
 from lamina.surfaces.cli.reviewer.screens import Edit, Page, Reading, Reason
 from lamina.surfaces.cli.reviewer.texts import line
-from lamina.surfaces.cli.reviewer.wording import place, saying
+from lamina.surfaces.cli.reviewer.wording import place, reported
 from lamina.surfaces.review import evidence
 from lamina.surfaces.review.arrangement import GROUPINGS, ORDERS, Arrangement, following
 from lamina.surfaces.review.decisions import (
@@ -296,9 +297,14 @@ class ReviewApp(App[None]):
 
     def action_mark_all(self) -> None:
         """Mark everything that is shown."""
-        shown = [one for group in self._arrangement.groups(self._waiting) for one in group[1]]
-        self._marked = frozenset(one.record.id for one in shown)
+        self._marked = frozenset(one.record.id for one in self._shown)
         self._draw()
+
+    @property
+    def _shown(self) -> list[Proposal]:
+        """What matches the search, in the order of the queue."""
+        groups = self._arrangement.groups(self._waiting)
+        return [one for group in groups for one in group.proposals]
 
     @property
     def _chosen(self) -> Sequence[Proposal]:
@@ -308,9 +314,7 @@ class ReviewApp(App[None]):
         """
         if not self._is_drawn:
             return ()
-        groups = self._arrangement.groups(self._waiting)
-        shown = [one for group in groups for one in group.proposals]
-        return [one for one in shown if one.record.id in self._marked] or self._here
+        return [one for one in self._shown if one.record.id in self._marked] or self._here
 
     @work
     async def action_agree(self) -> None:
@@ -422,15 +426,11 @@ class ReviewApp(App[None]):
                 self._queue.move_cursor(row=number, animate=False)
 
     def _report(self, outcome: Outcome) -> None:
-        if outcome.error is not None:
-            self._say(outcome.error, ERROR)
-            return
-        record, lines = outcome.proposal.record, list[str]()
-        if outcome.done == Verb.REJECT.done:
-            find = self._operator.resting_on
-            lines = what_stays(record, lambda one: evidence.found(self._operator, one), find)
-        says = " · ".join([*saying(record), *lines])
-        self._say(f"{outcome.done}: {says}", GOOD)
+        operator, stays = self._operator, list[str]()
+        if outcome.error is None and outcome.done == Verb.REJECT.done:
+            find = partial(evidence.found, operator)
+            stays = what_stays(outcome.proposal.record, find, operator.resting_on)
+        self._say(reported(outcome, *stays), GOOD if outcome.error is None else ERROR)
 
 
 def _none(_: int) -> Sequence[Text]:

@@ -9,13 +9,12 @@ from rich.console import Console
 from rich.text import Text
 
 from lamina.engines.review import Proposal
-from lamina.errors import LaminaError
 from lamina.memory.operator import Operator
 from lamina.model.clock import Clock, system_clock
 from lamina.surfaces.cli.reviewer import detail, editing
 from lamina.surfaces.cli.reviewer.detail import Opened
 from lamina.surfaces.cli.reviewer.texts import line
-from lamina.surfaces.cli.reviewer.wording import place, saying
+from lamina.surfaces.cli.reviewer.wording import place, reported
 from lamina.surfaces.review import evidence
 from lamina.surfaces.review.decisions import (
     REASONS,
@@ -118,19 +117,13 @@ class Questions:
         if not (last := self._decisions.last):
             self._print([Text("nothing was decided in this session that could be undone")])
             return
-        try:
-            for outcome in self._decisions.undo():
-                self._report(outcome)
-        except LaminaError as error:
-            self._print([line(error.message, "red")])
+        for outcome in self._decisions.undo():
+            self._report(outcome)
         skipped.difference_update(one.proposal.record.id for one in last)
 
     def _report(self, outcome: Outcome) -> None:
-        if outcome.error is not None:
-            self._print([line(outcome.error, "red")])
-        else:
-            says = " · ".join(saying(outcome.proposal.record))
-            self._print([line(f"{outcome.done}: {says}", "green")])
+        style = "green" if outcome.error is None else "red"
+        self._print([line(reported(outcome), style)])
 
     def _print(self, lines: Sequence[Text]) -> None:
         for one in lines:

@@ -17,6 +17,7 @@ from lamina.model.rejection import REPLACES
 from lamina.model.slots import world_entry
 from lamina.surfaces.cli.reviewer import texts
 from lamina.surfaces.cli.reviewer.texts import line, safe
+from lamina.surfaces.review.decisions import Outcome
 
 TRUSTS = {Trust.OPERATOR: "green", Trust.AGENT: "cyan", Trust.EXTERNAL: "yellow"}
 PROBLEM, CARE = "bold red", "yellow"
@@ -158,6 +159,13 @@ def echoes(proposal: Proposal) -> list[Text]:
         what = "another proposal waits" if number == 1 else f"{many} other proposals wait"
         found.append(Text(f"~ {what} for the same place", CARE))
     return found
+
+
+def reported(outcome: Outcome, *more: str) -> str:
+    """Say what became of a decision: why it failed, or what was done to what."""
+    if outcome.error is not None:
+        return outcome.error
+    return f"{outcome.done}: {' · '.join([*saying(outcome.proposal.record), *more])}"
 
 
 def because(reason: str) -> str:

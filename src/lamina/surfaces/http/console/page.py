@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from pydantic import model_validator
 from starlette.responses import HTMLResponse, Response
@@ -77,26 +77,29 @@ class Frame(NamedTuple):
         return _address(self.path, [*kept, *changed.items()])
 
 
+def templates(*more: BaseLoader, **values: Any) -> Environment:
+    """Load templates that escape and reveal what they show: those given first, then ours."""
+    own = PackageLoader(__package__ or "", "templates")
+    made = Environment(
+        loader=ChoiceLoader([*more, own]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= formatting.FILTERS
+    made.globals |= {"link_of": formatting.link_of, **values}
+    return made
+
+
 class Console:
     """The state that pages share: templates, timings of recalls, and the last checks of trails."""
 
     def __init__(self, timings: Timings) -> None:
         self.timings = timings
         self.checked: dict[Visitor, dict[str, Any]] = {}
-        self._templates = Environment(
-            loader=PackageLoader(__package__ or "", "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            finalize=visible,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.filters |= formatting.FILTERS
-        self._templates.globals |= {
-            "navigation": NAVIGATION,
-            "themes": THEMES,
-            "link_of": formatting.link_of,
-        }
+        self._templates = templates(navigation=NAVIGATION, themes=THEMES)
 
     def render(self, template: str, frame: Frame, now: datetime, **values: Any) -> str:
         return self._templates.get_template(template).render(
@@ -195,6 +198,6 @@ def _address(path: str, query: list[tuple[str, Any]]) -> str:
     return f"{path}?{urlencode(filled, doseq=True, errors='replace')}" if filled else path
 
 
-def visible(value: Any) -> Any:
+def _visible(value: Any) -> Any:
     """Reveal hidden characters in whatever a template shows; escaping comes after this."""
     return reveal(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlencode
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import PackageLoader
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -17,9 +17,8 @@ from lamina.errors import Forbidden, InvalidInput, LaminaError
 from lamina.memory.operator import Operator
 from lamina.model.clock import Clock
 from lamina.surfaces.cli.reviewer import editing, wording
-from lamina.surfaces.http.console import STATIC, difference, formatting
+from lamina.surfaces.http.console import STATIC, difference, page
 from lamina.surfaces.http.console.difference import Row
-from lamina.surfaces.http.console.page import visible
 from lamina.surfaces.http.errors import status_of
 from lamina.surfaces.review import evidence
 from lamina.surfaces.review.arrangement import GROUPINGS, ORDERS, Arrangement, asked_by
@@ -69,22 +68,8 @@ class ReviewPage:
         self._end = end
         self._decisions = Decisions(operator)
         self._message: tuple[str, str] | None = None
-        package = "lamina.surfaces"
-        self._templates = Environment(
-            loader=ChoiceLoader(
-                [
-                    PackageLoader(f"{package}.review.browser", "templates"),
-                    PackageLoader(f"{package}.http.console", "templates"),
-                ]
-            ),
-            autoescape=True,
-            undefined=StrictUndefined,
-            finalize=visible,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.filters |= formatting.FILTERS
-        self._templates.globals |= {"link_of": formatting.link_of, "reasons": REASONS}
+        own = PackageLoader("lamina.surfaces.review.browser", "templates")
+        self._templates = page.templates(own, reasons=REASONS)
 
     def app(self) -> Starlette:
         """Make the app with its routes."""
@@ -186,11 +171,8 @@ class ReviewPage:
         )
 
     def _report(self, outcome: Outcome) -> None:
-        if outcome.error is not None:
-            self._say(outcome.error, "problem")
-        else:
-            says = " · ".join(wording.saying(outcome.proposal.record))
-            self._say(f"{outcome.done}: {says}", "done")
+        kind = "done" if outcome.error is None else "problem"
+        self._say(wording.reported(outcome), kind)
 
     def _say(self, text: str, kind: str) -> None:
         self._message = (text, kind)
