@@ -98,8 +98,8 @@ class SearchEngine:
             return Duplicates(look, space, cosine).find(entries)
 
     def listed(self, chosen: Filter, limit: int) -> list[Record]:
-        """List the newest records that a filter lets through, by the catalogue in memory."""
-        with self._store.index.snapshot() as look:
+        """List the newest records that a filter lets through, by the catalogue of its scope."""
+        with self._store.index.snapshot(user=chosen.user) as look:
             rows = np.flatnonzero(look.allowed(chosen))[: -limit - 1 : -1].tolist()
             known = look.records(rows, chosen)
         return [known[row] for row in rows if row in known]

@@ -79,6 +79,14 @@ def test_a_user_of_many_has_their_own(crowd: Desk) -> None:
     assert sorted(kept.catalogue.numbers[1:].tolist()) == [*range(31, 41), 91]
 
 
+def test_a_context_reads_what_its_user_may_see(crowd: Desk) -> None:
+    """C1, R12: what always applies is looked up in the scope of the search, not in the store."""
+    with crowd.agent(user="user3") as handle:
+        handle.context("which tea was it?")
+        assert isinstance(loaded(handle, "user3"), ScopedIndex)
+        assert loaded(handle) is None
+
+
 def test_a_user_who_has_most_of_a_store_has_all_of_it(desk: Desk) -> None:
     """Q1: a scope that is no small part of its store is searched with the blocks of the store."""
     desk.agent().remember("tea for all")
