@@ -39,7 +39,7 @@ def filled(told: Mapping[str, Any]) -> Iterator[Memory]:
     """A store as a case tells it: a confirmed profile, explicit memories, a conversation."""
     home = Path(tempfile.mkdtemp(prefix="lamina-cases-"))
     try:
-        with lamina.operator("case", home=home) as operator:
+        with lamina.operator(home.name, home=home) as operator:  # its own, on a server too
             known = [operator.remember(text) for text in told["memories"]]
             patch = {**told["profile"], "instructions": told["instructions"]}
             if told["profile"]:
