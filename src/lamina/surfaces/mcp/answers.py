@@ -139,6 +139,12 @@ class Agenda(Answer, frozen=True):
     ] = 0
 
 
+Decided = Annotated[
+    Literal["confirmed", "rejected", "forgotten"] | None,
+    Meta(description="what a person decided when the client asked, if it did"),
+]
+
+
 class Judged(Answer, frozen=True):
     """A verdict that is kept."""
 
@@ -146,14 +152,16 @@ class Judged(Answer, frozen=True):
     request: Annotated[
         str | None, Meta(description="the id of the request that waits for a person, if any")
     ] = None
+    decided: Decided = None
 
 
 class Waiting(Answer, frozen=True):
-    """Something that waits until a person decides; nothing has changed meanwhile."""
+    """Something that waits until a person decides; nothing has changed unless `decided` says so."""
 
     id: Annotated[str, Meta(description="the id of what waits")]
     state: str
     command: Annotated[str, Meta(description="what a person may run; you cannot")]
+    decided: Decided = None
 
 
 class State(Answer, frozen=True):
