@@ -313,6 +313,12 @@ SETTINGS = (
         "where memories are kept: a file in the home, or postgresql://user@host/database",
     ),
     Setting(
+        "telemetry.spans",
+        False,
+        "whether each call is a span of OpenTelemetry, with counts and without content; needs the"
+        " extra otel",
+    ),
+    Setting(
         "user",
         "",
         "whose memories the program, hooks and tools mean where neither --user nor LAMINA_USER says"

@@ -101,15 +101,15 @@ def mcp(
     asking = _asking(invocation, keeper)
     try:
         chosen = tools.tools(Trust.EXTERNAL if untrusted else None, choice)
-        made = server.make_server(keeper, chosen, _more_kinds(invocation), asking)
+        make = partial(server.make_server, keeper, chosen, _more_kinds(invocation), asking)
         if over_http:
             longest = seconds if asking is None else max(seconds, asking.seconds)
-            _listen(invocation, keeper, made, port, longest)
+            _listen(invocation, keeper, make, port, longest)
         else:
             from lamina.surfaces.mcp import stdio
 
             keeper.warm()
-            stdio.run(made)
+            stdio.run(make())
     finally:
         if asking is not None:
             asking.close()
@@ -165,14 +165,23 @@ def _more_kinds(invocation: Invocation) -> Collection[str]:
 
 
 def _listen(
-    invocation: Invocation, keeper: HandleWorker, server: Server[Any], port: int, seconds: float
+    invocation: Invocation,
+    keeper: HandleWorker,
+    make: Callable[..., Server[Any]],
+    port: int,
+    seconds: float,
 ) -> None:
     """Serve over HTTP. A fault of the store is reported at once: no client would see it."""
     from lamina.home.tokens import Tokens
     from lamina.memory.refusals import NOBODY, Trails
     from lamina.store.tables.refusals import Refusal
-    from lamina.surfaces.mcp import http
     from lamina.surfaces.mcp.auth import TokenScope
+
+    try:
+        from lamina.surfaces.http.console.timings import Timings
+        from lamina.surfaces.mcp import http
+    except ModuleNotFoundError as error:
+        raise Refused(f"--http needs {error.name}; {extras.remedy('http')}") from None
 
     access, trails = Tokens(invocation.home.path), Trails(invocation.home)
 
@@ -194,7 +203,9 @@ def _listen(
         url = f"http://{host}:{number}{http.PATH}"
         click.echo(f"serving the memory of {memory.agent} at {url}", err=True)
         whose = memory.agent, user_name(memory.user)
-        http.run(server, listening, seconds, whose, check, note, keeper)
+        timings = Timings()
+        server = make(timed=timings.add)
+        http.run(server, listening, seconds, whose, check, note, keeper, timings)
 
 
 def _upkeep(invocation: Invocation) -> Callable[[Memory], None]:

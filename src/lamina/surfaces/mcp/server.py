@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import mcp_types as types
@@ -17,7 +18,7 @@ from lamina import __version__
 from lamina.errors import LaminaError
 from lamina.memory.agent import Memory
 from lamina.surfaces.mcp import prompts, resources
-from lamina.surfaces.mcp.answers import Answer
+from lamina.surfaces.mcp.answers import Answer, Results
 from lamina.surfaces.mcp.parsing import parse
 from lamina.surfaces.mcp.schemas import published, schema
 from lamina.surfaces.mcp.tools import Tool
@@ -39,6 +40,7 @@ OUR_MISTAKE = "something went wrong in the memory server; its log says what"
 Context = ServerRequestContext[Any, Any]
 Page = types.PaginatedRequestParams | None
 Text = TypeVar("Text")
+Timed = Callable[[float], None]
 
 
 def make_server(
@@ -46,12 +48,14 @@ def make_server(
     tools: Mapping[str, Tool],
     more_kinds: Collection[str] = (),
     asking: Asking | None = None,
+    timed: Timed | None = None,
 ) -> Server[Any]:
     """Make a server for these tools on the keeper's memory, which may know kinds of its own.
 
-    With `asking` it puts proposals before the person at a client.
+    With `asking` it puts proposals before the person at a client. `timed` takes how long each
+    recall took, in milliseconds.
     """
-    requests = Requests(keeper, tools, more_kinds, asking)
+    requests = Requests(keeper, tools, more_kinds, asking, timed)
     return Server(
         "lamina",
         title="Lamina",
@@ -77,9 +81,11 @@ class Requests:
         tools: Mapping[str, Tool],
         more_kinds: Collection[str],
         asking: Asking | None,
+        timed: Timed | None,
     ) -> None:
         self._keeper = keeper
         self._asking = asking
+        self._timed = timed
         self._tools = tools
         self._descriptions = [described(tool, more_kinds) for tool in tools.values()]
 
@@ -115,7 +121,10 @@ class Requests:
             if resumed is not None:
                 return resumed
         parsed = parse(tool.name, tool.arguments, params.arguments or {})
+        began = perf_counter()
         answer = await self._keeper.do(lambda memory: tool.run(memory, parsed))
+        if self._timed is not None and isinstance(answer, Results):
+            self._timed((perf_counter() - began) * 1000)
         return answer if self._asking is None else await self._asking.about(context, params, answer)
 
     async def list_resources(self, context: Context, params: Page) -> types.ListResourcesResult:
