@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 import mcp_types as types
@@ -58,7 +58,9 @@ class Person:
         self._answer = answer
         self.asked: list[Elicited] = []
 
-    async def __call__(self, _: Any, params: Elicited) -> types.ElicitResult | types.ErrorData:
+    async def __call__(
+        self, context: Any, params: Elicited
+    ) -> types.ElicitResult | types.ErrorData:
         self.asked.append(params)
         return (
             self._answer if isinstance(self._answer, types.ElicitResult) else self._answer(params)
@@ -335,7 +337,7 @@ def test_a_grant_that_was_withdrawn_counts_no_more(desk: Desk, mode: str) -> Non
 def test_nobody_waits_longer_than_is_set(desk: Desk) -> None:
     """V10: a person who does not answer holds the call for a bounded time."""
 
-    async def never(_: Any, __: Elicited) -> types.ElicitResult:
+    async def never(context: Any, params: Elicited) -> types.ElicitResult:
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -355,17 +357,21 @@ def test_an_answer_of_the_newer_protocol_counts_once(desk: Desk) -> None:
         session = client.session
         asked = await session.call_tool("propose", given, allow_input_required=True)
         assert isinstance(asked, types.InputRequiredResult)
-        yes = {"input_responses": {"decision": filled("confirm")}}
+        yes: types.InputResponses = {"decision": filled("confirm")}
 
-        async def again(arguments: dict[str, Any], state: str, **more: Any) -> str:
+        async def again(arguments: dict[str, Any], state: str) -> str:
             result = await session.call_tool(
-                "propose", arguments, request_state=state, allow_input_required=True, **more
+                "propose",
+                arguments,
+                request_state=state,
+                input_responses=yes,
+                allow_input_required=True,
             )
             assert isinstance(result, types.CallToolResult)
             assert result.structured_content is not None
             return str(result.structured_content["state"])
 
-        assert await again(given, "invented", **yes) == "constrained"
+        assert await again(given, "invented") == "constrained"
         assert asked.request_state is not None
         borrowed = {**given, "value": "rum"}
         with suppress(MCPError):
@@ -373,10 +379,10 @@ def test_an_answer_of_the_newer_protocol_counts_once(desk: Desk) -> None:
                 "propose",
                 borrowed,
                 request_state=asked.request_state,
+                input_responses=yes,
                 allow_input_required=True,
-                **yes,
             )
-        assert await again(given, asked.request_state, **yes) == "constrained"
+        assert await again(given, asked.request_state) == "constrained"
         assert not op.user_profile().preferences
 
     talk(desk, MODERN, said, Person(filled("confirm")), f"form {CLIENT}")
@@ -442,7 +448,7 @@ class Visitor(Person):
         self._verb = verb
         self.visits: list[asyncio.Task[str]] = []
 
-    async def __call__(self, _: Any, params: Elicited) -> types.ElicitResult:
+    async def __call__(self, context: Any, params: Elicited) -> types.ElicitResult:
         assert isinstance(params, types.ElicitRequestURLParams)
         self.asked.append(params)
         self.visits.append(asyncio.create_task(browse(params.url, self._key, self._verb)))
@@ -491,7 +497,8 @@ def test_a_page_needs_the_operator_key_where_there_is_one(desk: Desk, mode: str)
 @ERAS
 def test_a_page_that_nobody_visits_ends(desk: Desk, mode: str) -> None:
     """V10: declined, the page is gone; agreed to and left alone, the call returns in time."""
-    for answer in ("decline", "accept"):
+    answers: tuple[Literal["decline", "accept"], ...] = ("decline", "accept")
+    for answer in answers:
         person = Person(types.ElicitResult(action=answer))  # type: ignore[arg-type]
         made = partial(proposing, value=answer)
         told = talk(desk, mode, made, person, f"url {CLIENT}", seconds=0.5)
