@@ -176,9 +176,9 @@ def test_escape_sequences_do_nothing_in_plain_questions(
         return default
 
     monkeypatch.setattr(click, "prompt", prompt)
-    said = plain.Questions(op, op._scope.clock).run()
+    summary = plain.Questions(op, op._scope.clock).run()
     told = capsys.readouterr().out
     probe(len(ESCAPES))
-    assert is_tame("\n".join((said, told, *asked)))
+    assert is_tame("\n".join((summary, told, *asked)))
     assert "<U+001B>" in told
     assert not op.proposals()

@@ -499,7 +499,7 @@ def test_a_page_that_nobody_visits_ends(desk: Desk, mode: str) -> None:
     """V10: declined, the page is gone; agreed to and left alone, the call returns in time."""
     answers: tuple[Literal["decline", "accept"], ...] = ("decline", "accept")
     for answer in answers:
-        person = Person(types.ElicitResult(action=answer))  # type: ignore[arg-type]
+        person = Person(types.ElicitResult(action=answer))
         made = partial(proposing, value=answer)
         told = talk(desk, mode, made, person, f"url {CLIENT}", seconds=0.5)
         assert told["state"] == "constrained"

@@ -28,12 +28,15 @@ from lamina.surfaces.mcp.question import Question
 from lamina.surfaces.mcp.worker import HandleWorker
 from lamina.surfaces.review import evidence
 from lamina.surfaces.review.decisions import Decisions, Verb
+from lamina.text import fence
+from lamina.text.words import one_line
 
 if TYPE_CHECKING:
     from lamina.surfaces.mcp.review_page import ReviewPages
 
 log = logging.getLogger("lamina")
 
+WIDTH = 500  # of a problem that an answer tells
 MOST_OPEN = 64  # questions that wait for their answers; the oldest makes room
 KEY = "decision"  # under which a question is sent, and its answer comes back
 LEFT = "the person was asked, and left it waiting"
@@ -96,11 +99,11 @@ class Asking:
         proposal, client = _waiting(answer), elicitation.name(context)
         if proposal is None or client is None or proposal in self._asked:
             return answer
-        mode = self._mode(context, client)
-        if mode is None:
-            return answer
-        self._asked.add(proposal)
         try:
+            mode = self._mode(context, client)
+            if mode is None:
+                return answer
+            self._asked.add(proposal)
             asked = await self._prepared(client, mode, params, answer, proposal)
             if asked is None:
                 return answer
@@ -166,8 +169,7 @@ class Asking:
     def _question(self, client: str, proposal: str) -> Question | None:
         assert self._opened is not None
         with self._opened(_surface(Mode.FORM, client)) as operator:
-            found = _find(operator, proposal)
-            return None if found is None else _question(operator, found)
+            return worded(operator, _find(operator, proposal))
 
     async def _asked_at_once(self, context: Context, asked: Asked) -> r.Answer:
         given = await elicitation.sent(context, _params(asked, asked.proposal), asked.seconds)
@@ -223,19 +225,7 @@ class Asking:
         assert self._opened is not None
         assert asked.question is not None
         with self._opened(_surface(asked.mode, asked.client)) as operator:
-            proposal = _find(operator, asked.proposal)
-            if proposal is None:
-                return CHANGED
-            try:
-                decision = question.decision(asked.question, proposal, content)
-            except ValueError:
-                return UNUSABLE
-            if decision is None:
-                return LEFT
-            if _question(operator, proposal) != asked.question:
-                return CHANGED
-            (outcome,) = Decisions(operator).decide([decision])
-            return decision.verb if outcome.error is None else outcome.error
+            return decide(operator, asked.proposal, asked.question, content)
 
     async def _current(self, asked: Asked, fate: str | Verb) -> r.Answer:
         """Answer with the state that the proposal has now, whoever has decided it."""
@@ -246,7 +236,29 @@ class Asking:
         return _stated(asked, fate, now)
 
 
-def _question(operator: Operator, proposal: Proposal) -> Question | None:
+def decide(
+    operator: Operator, record_id: str, asked: Question, content: Mapping[str, Any] | None
+) -> str | Verb:
+    """Carry out what a person answered to a question; return what was done, or why nothing."""
+    proposal = _find(operator, record_id)
+    if proposal is None:
+        return CHANGED
+    try:
+        decision = question.decision(asked, proposal, content)
+    except ValueError:
+        return UNUSABLE
+    if decision is None:
+        return LEFT
+    if worded(operator, proposal) != asked:
+        return CHANGED
+    (outcome,) = Decisions(operator).decide([decision])
+    return decision.verb if outcome.error is None else outcome.error
+
+
+def worded(operator: Operator, proposal: Proposal | None) -> Question | None:
+    """Word the question about a proposal; None where it cannot be asked in a dialog."""
+    if proposal is None:
+        return None
     references = proposal.record.evidence
     found = [one for name in references if (one := evidence.found(operator, name)) is not None]
     return question.question(proposal, found, operator.agent)
@@ -289,16 +301,16 @@ def _is_same_call(asked: Asked, context: Context, params: types.CallToolRequestP
 
 
 def _told(answer: r.Answer, what: str) -> r.Answer:
-    return structs.replace(answer, text=f"{answer.text}; {what}")
+    return structs.replace(answer, text=f"{answer.text}; {fence.tamed(one_line(what, WIDTH))}")
 
 
 def _stated(asked: Asked, fate: str | Verb, state: State) -> r.Answer:
     """Word the answer of the tool for what became of its proposal."""
     answer = asked.answer
-    if isinstance(fate, Verb):
+    if isinstance(fate, Verb) and state is not State.CONSTRAINED:
         answer = structs.replace(answer, text=_fates(asked.proposal)[fate], decided=fate.done)
-    elif state is State.CONSTRAINED:
-        answer = _told(answer, fate)
+    elif state is State.CONSTRAINED:  # also where the decision was undone at once
+        answer = _told(answer, LEFT if isinstance(fate, Verb) else fate)
     else:
         text = f"{asked.proposal} was decided elsewhere: it is {state.value}"
         answer = structs.replace(answer, text=text)
