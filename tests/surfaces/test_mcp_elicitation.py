@@ -536,6 +536,32 @@ def test_over_pipes(tmp_path: Path, mode: str) -> None:
     assert asyncio.run(run("another"))["state"] == "constrained"
 
 
+@ERAS
+def test_over_pipes_with_an_operator_key(tmp_path: Path, mode: str) -> None:
+    """V7, V10: the program leads to a page that asks for the key, even if it was started with it;
+    without it there are no forms."""
+    home = tmp_path / "home"
+    allow(home, f"url {CLIENT}", "form another")
+    operator_key.change(home, KEY)
+    program, *arguments = command(home)
+    with_key = {**environment(), "LAMINA_OPERATOR_KEY": KEY}
+
+    async def run(person: Person, name: str, env: dict[str, str]) -> dict[str, Any]:
+        async with Client(
+            StdioServerParameters(command=program, args=arguments, env=env),
+            mode="legacy" if mode == LEGACY else "auto",
+            read_timeout_seconds=PATIENCE,
+            elicitation_callback=person,
+            client_info=types.Implementation(name=name, version="1"),
+        ) as client:
+            return await proposing(client, f"{name} {len(env)}")
+
+    for env, state in ((environment(), "constrained"), (with_key, "active")):
+        assert asyncio.run(run(Visitor(KEY), CLIENT, env))["state"] == "active"
+        told = asyncio.run(run(Person(filled("confirm")), "another", env))
+        assert told["state"] == state
+
+
 def test_over_http_a_client_is_its_token(tmp_path: Path) -> None:
     """V7, V10: over HTTP the name of the token counts, never what a client calls itself."""
     home = tmp_path / "home"
