@@ -62,7 +62,8 @@ def settings() -> Iterator[str]:
     yield "|---|---|---|---|"
     for setting in config.SETTINGS:
         name, default = f"`{setting.name}`", f"`{setting.default!r}`"
-        yield f"| {name} | {default} | `{setting.variable}` | {setting.help} |"
+        variable = "only in the file" if setting.file_only else f"`{setting.variable}`"
+        yield f"| {name} | {default} | {variable} | {setting.help} |"
     yield ""
     yield (
         "`LAMINA_HOME`, `LAMINA_AGENT`, `LAMINA_USER` are the defaults of the program's options;"

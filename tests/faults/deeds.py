@@ -26,6 +26,8 @@ from lamina.store.tables.migrations import STEPS
 from lamina.store.upkeep import opening
 from lamina.surfaces.hooks import capture as keeping
 from lamina.surfaces.hooks import ntfy
+from lamina.surfaces.mcp import asking
+from lamina.surfaces.review.decisions import Verb
 
 from .harness import in_words
 
@@ -232,6 +234,17 @@ def waiting(operator: lamina.Operator) -> str:
     if not found:
         raise lamina.NotFound("nothing waits")
     return found[0].id
+
+
+def answer_a_client(operator: lamina.Operator) -> None:
+    """Confirm what a client of MCP has asked a person about."""
+    proposal = waiting(operator)
+    found = next(one for one in operator.proposals() if one.record.id == proposal)
+    asked = asking.worded(operator, found)
+    assert asked is not None
+    done = asking.decide(operator, proposal, asked, {"decision": "confirm"})
+    if done is not Verb.CONFIRM:  # as an error would say it
+        raise lamina.StoreUnavailable(done)
 
 
 def ruled(rules: str) -> Step:

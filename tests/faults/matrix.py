@@ -61,7 +61,8 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "a conversation with its file": ("keeps a conversation",),
     "notes and the end of a run": ("takes notes", "ends a run"),
     "correct, undo, confirm, reject, roll back, revoke": (
-        *("corrects", "undoes", "confirms", "confirms many", "rejects", "rolls back", "revokes"),
+        *("corrects", "undoes", "confirms", "confirms in a client", "confirms many", "rejects"),
+        *("rolls back", "revokes"),
     ),
     "forget, lift": ("forgets", "lifts"),
     "propose: a value, a correction, to forget, to compact, to join": (
@@ -127,7 +128,7 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "Operator.compact": ("proposes to compact",),
     "Operator.compress_short_to_long": ("compresses",),
     "Operator.batch": ("confirms many",),
-    "Operator.confirm": ("confirms",),
+    "Operator.confirm": ("confirms", "confirms in a client"),
     "Operator.correct": ("corrects",),
     "Operator.dedup": ("proposes to join procedures",),
     "Operator.end_grants_but": ("ends all grants",),

@@ -84,6 +84,7 @@ PATHS = {
     "confirms": WritePath(
         lambda o: o.confirm(deeds.waiting(o)), deeds.proposed, elsewhere="test_reviews"
     ),
+    "confirms in a client": WritePath(deeds.answer_a_client, deeds.proposed),
     "confirms many": WritePath(
         deeds.confirm_all, deeds.proposed_twice, deeds.profiles, is_whole=False
     ),

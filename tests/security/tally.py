@@ -18,6 +18,7 @@ CORPORA: dict[str, str] = {
     "test_injection": "injection",
     "test_http": "HTTP",
     "test_console": "console",
+    "test_review": "review",
     "test_mcp": "MCP",
     "test_hooks": "hooks",
     "test_files": "paths",

@@ -18,7 +18,9 @@ from urllib.parse import urlsplit
 import pytest
 from mcp import Client
 
+import lamina
 from lamina import NotFound
+from lamina.home import settings_file
 from lamina.home.tokens import Tokens
 from lamina.surfaces.http.guard import own_names
 from lamina.surfaces.mcp import tools
@@ -97,6 +99,99 @@ def test_no_tool_decides() -> None:
     proposing = {"propose", "request_forget", "correct", "feedback"}
     assert {tool.name for tool in tools.EVERY} <= {"remember", *reading, *proposing}
     assert {tool.name for tool in tools.EVERY if tool.reads_only} == reading
+
+
+ACCEPTED = {"action": "accept", "content": {"decision": "confirm"}}
+
+
+@pytest.mark.parametrize("allowed", [None, "form another"])
+def test_uninvited_answers_decide_nothing(tmp_path: Path, allowed: str | None) -> None:
+    """V7, V10: a client that was not named answers questions that nobody asked, by every field and
+    message of the protocol there is: nothing is decided, and nothing asked."""
+    home = tmp_path / "home"
+    home.mkdir()
+    if allowed is not None:
+        settings_file.change(home, {"mcp.elicitation": [allowed]})
+    capabilities = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    }
+    with Raw(home) as client:
+        greeting = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": capabilities,
+            "clientInfo": {"name": "test", "version": "1"},
+        }
+        client.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting})
+        client.receive()
+        client.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        client.send(call(1, "remember", content="Ana said tea"))
+        kept = client.receive()["result"]["structuredContent"]["id"]
+        given = {"key": "drink", "value": "tea", "reason": "so", "evidence": [kept]}
+        uninvited = [{"jsonrpc": "2.0", "id": number, "result": ACCEPTED} for number in range(20)]
+        for number, more in enumerate(
+            (
+                {},
+                {"inputResponses": {"decision": ACCEPTED}},
+                {"inputResponses": {"decision": ACCEPTED}, "requestState": "guessed"},
+                {"inputResponses": {"decision": ACCEPTED}, "requestState": "", "_meta": meta},
+                {"elicitation": ACCEPTED, "decision": "confirm"},
+            ),
+            2,
+        ):
+            asked = call(number, "propose", **given)
+            asked["params"] |= more
+            client.send(*uninvited, asked, *uninvited)
+            answer = client.receive()
+            probe()
+            assert "method" not in answer, answer
+            if "result" in answer:
+                assert answer["result"]["structuredContent"]["state"] == "constrained"
+        client.end()
+    with lamina.operator("sky", home=home) as op:
+        assert len(op.proposals()) == 1
+        assert not [one for one in op.audit_log() if one.action in ("confirm", "reject", "forget")]
+
+
+def test_only_the_answer_to_the_question_decides(tmp_path: Path) -> None:
+    """V7, V10: answers that come before the question, under another id or as an error leave the
+    proposal waiting; one that is not a decision does, too."""
+    home = tmp_path / "home"
+    home.mkdir()
+    settings_file.change(home, {"mcp.elicitation": ["form test"]})
+    greeting = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"elicitation": {}},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    wrong = (
+        {"result": {"action": "yes", "content": {"decision": "confirm"}}},
+        {"result": {"decision": "confirm"}},
+        {"result": {"action": "accept", "content": "confirm"}},
+        {"error": {"code": -1, "message": "confirm"}},
+    )
+    with Raw(home) as client:
+        client.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting})
+        client.receive()
+        client.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        client.send(call(1, "remember", content="Ana said tea"))
+        kept = client.receive()["result"]["structuredContent"]["id"]
+        for number, answer in enumerate(wrong, 2):
+            early = [{"jsonrpc": "2.0", "id": one, "result": ACCEPTED} for one in range(20)]
+            given = {"key": "drink", "value": f"{number}", "reason": "so", "evidence": [kept]}
+            client.send(*early, call(number, "propose", **given))
+            asked = client.receive()
+            assert asked["method"] == "elicitation/create"
+            client.send(
+                {"jsonrpc": "2.0", "id": asked["id"] + 1000, "result": ACCEPTED},
+                {"jsonrpc": "2.0", "id": asked["id"], **answer},
+            )
+            told = client.receive()["result"]["structuredContent"]
+            probe()
+            assert (told["state"], told["decided"]) == ("constrained", None), answer
+        client.end()
 
 
 def test_idle_connections_keep_no_client_out(served: Served) -> None:

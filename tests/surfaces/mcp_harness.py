@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -91,15 +91,15 @@ class Served(NamedTuple):
     secret: str
     ending: list[tuple[int, str]]  # when it has ended: its exit code and its complaints
 
-    def talk(self, talk: Talk, mode: str = "auto") -> Any:
+    def talk(self, talk: Talk, mode: str = "auto", **more: Any) -> Any:
         async def run() -> Any:
-            async with self._client(mode) as client:
+            async with self._client(mode, **more) as client:
                 return await talk(client)
 
         return asyncio.run(run())
 
     @asynccontextmanager
-    async def _client(self, mode: str) -> AsyncIterator[Client]:
+    async def _client(self, mode: str, **more: Any) -> AsyncIterator[Client]:
         headers = {"Authorization": f"Bearer {self.secret}"}
         async with (
             httpx2.AsyncClient(headers=headers, timeout=PATIENCE, trust_env=False) as http,
@@ -107,16 +107,19 @@ class Served(NamedTuple):
                 streamable_http_client(self.url, http_client=http),
                 mode=mode,
                 read_timeout_seconds=PATIENCE,
+                **more,
             ) as client,
         ):
             yield client
 
 
 @contextmanager
-def over_http(home: Path, *options: str, agent: str = "sky") -> Iterator[Served]:
+def over_http(
+    home: Path, *options: str, agent: str = "sky", token: str | None = None
+) -> Iterator[Served]:
     """A server on a free port, until the block ends."""
     ending: list[tuple[int, str]] = []
-    _, secret = Tokens(home).create(agent, None, datetime.now(UTC), tools=True)
+    _, secret = Tokens(home).create(agent, None, datetime.now(UTC), name=token, tools=True)
     with subprocess.Popen(
         command(home, "--http", "--port", "0", *options, agent=agent),
         stderr=subprocess.PIPE,
@@ -137,10 +140,14 @@ def over_http(home: Path, *options: str, agent: str = "sky") -> Iterator[Served]
 class Raw:
     """A server on pipes, and lines that need not be what a client would send."""
 
-    def __init__(self, home: Path, *options: str) -> None:
+    def __init__(self, home: Path, *options: str, env: Mapping[str, str] | None = None) -> None:
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(
-            command(home, *options), stdin=pipe, stdout=pipe, stderr=pipe, env=environment()
+            command(home, *options),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            env={**environment(), **(env or {})},
         )
         self._patience = threading.Timer(
             PATIENCE, self.process.kill

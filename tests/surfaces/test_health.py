@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from mcp import Client
+
 from lamina.model.record import Role
 from lamina.surfaces.http import metrics
 from lamina.surfaces.http.metrics import Recalls
@@ -79,8 +81,16 @@ def test_labels_cannot_break_a_line() -> None:
 
 
 def test_tools_over_http_tell_the_same(tmp_path: Path) -> None:
-    """H2: `lamina mcp --http` has both as well, the numbers for its token alone."""
+    """H2: `lamina mcp --http` has both as well, the numbers for its token alone, with how long
+    recalls took."""
     with over_http(tmp_path / "home") as server:
+
+        async def recall(client: Client) -> None:
+            await client.call_tool("search", {"query": "tea"})
+            await client.call_tool("recall_context", {"goal": "make tea"})
+            await client.call_tool("status", {})
+
+        server.talk(recall)
         place = urlsplit(server.url).netloc
 
         def ask(path: str, **headers: str) -> tuple[int, str]:
@@ -96,5 +106,8 @@ def test_tools_over_http_tell_the_same(tmp_path: Path) -> None:
         assert ask("/metrics")[0] == 401
         status, text = ask("/metrics", Authorization=f"Bearer {server.secret}")
         assert status == 200
-        assert numbers(text)["lamina_up"] == 1
+        found = numbers(text)
+        assert found["lamina_up"] == 1
+        assert found["lamina_recall_seconds_count"] == 2
+        assert found["lamina_recall_seconds_sum"] > 0
         assert ask("/mcp", Authorization=f"Bearer {server.secret}")[0] == 405

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lamina.home import settings_file
 from lamina.surfaces.mcp import prompts, resources, tools
 from tests.conftest import Desk
 from tests.servers.fetch import REQUIRED
@@ -25,7 +26,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def session(home: Path, sdk: int, mode: str | None, *steps: Step) -> dict[str, Any]:
+def session(
+    home: Path, sdk: int, mode: str | None, *steps: Step, form: dict[str, str] | None = None
+) -> dict[str, Any]:
     """What the SDK made of each step, and the version of the protocol that it spoke."""
     program, *arguments = command(home)
     asked = {
@@ -36,6 +39,7 @@ def session(home: Path, sdk: int, mode: str | None, *steps: Step) -> dict[str, A
         "args": arguments,
         "env": environment(),
         "steps": steps,
+        "form": form,
     }
     done = subprocess.run(
         ["node", str(SCRIPT), json.dumps(asked)],
@@ -151,6 +155,22 @@ def test_the_sdk_sees_everything_and_reads_every_error(
         thrown = next(outcomes)["thrown"]
         assert thrown["code"] == -32602
         assert words in thrown["message"]
+
+
+@pytest.mark.parametrize(("sdk", "mode", "version"), ERAS)
+def test_the_sdk_asks_its_user(tmp_path: Path, sdk: int, mode: str | None, version: str) -> None:
+    """V10: clients of both lines and eras show the form, and what they return decides."""
+    home = tmp_path / "home"
+    with Desk(home) as desk:
+        said = desk.operator(clock=None, store_id=None).remember("Ana said tea")
+    settings_file.change(home, {"mcp.elicitation": ["form test"]})
+    step = call("propose", key="drink", value="tea", reason="said so", evidence=[said.id])
+    told = session(home, sdk, mode, step, form={"decision": "confirm"})
+    (asked,) = told["questions"]
+    assert "| tea" in asked["message"].split("\n")
+    assert asked["requestedSchema"]["properties"]["decision"]["enum"][1] == "confirm"
+    answer = told["told"][0]["answer"]["structuredContent"]
+    assert (answer["state"], answer["decided"]) == ("active", "confirmed")
 
 
 def test_the_inspector_finds_nothing_wrong(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -30,45 +30,10 @@ from lamina.surfaces.cli.reviewer.app import ReviewApp
 from lamina.surfaces.cli.reviewer.wording import origin
 from lamina.surfaces.review.decisions import Decision, Decisions, Verb, agreeing
 from tests.conftest import CONTRACTS, Desk, move, size, verified
+from tests.surfaces.reviewing import reviewed
 
 CODES = re.compile(r"\x1b\[[0-9;?]*[@-~]")
 LONG = 30  # seconds; nothing takes that long unless it is broken
-
-Step = str | Callable[[], object]
-
-
-class Shown(list[str]):
-    """The screens after each step, and the app that showed them."""
-
-    app: ReviewApp
-
-
-def reviewed(op: Operator, *steps: Step, size: tuple[int, int] = (80, 24)) -> Shown:
-    """Press keys, or let others do something between them; return what was on the screen."""
-    shown = Shown()
-    shown.app = ReviewApp(op, op._scope.clock)
-
-    async def go() -> None:
-        async with shown.app.run_test(size=size) as pilot:
-            await pilot.pause()
-            shown.append(screen(shown.app))
-            for step in steps:
-                if callable(step):
-                    step()
-                else:
-                    await pilot.press(step)
-                await pilot.pause()
-                await pilot.pause()
-                if shown.app.is_running:
-                    shown.append(screen(shown.app))
-
-    asyncio.run(go())
-    return shown
-
-
-def screen(app: ReviewApp) -> str:
-    strips = app.screen._compositor.render_strips()
-    return "\n".join("".join(part.text for part in strip).rstrip() for strip in strips)
 
 
 def above(screen: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Find what is open: requests, escalations, reviews, and days that have come. Pure."""
+"""Find what is open: requests, escalations, reviews, and what is due. Pure."""
 
 from __future__ import annotations
 

@@ -35,6 +35,7 @@ class Setting(msgspec.Struct, frozen=True):
     bounds: tuple[int, int] | None = None
     pattern: str = ""
     otherwise: str = ""  # says what a text is that does not match the pattern
+    file_only: bool = False  # an operator's word: whoever starts a process sets its environment
 
     @property
     def variable(self) -> str:
@@ -91,6 +92,22 @@ SETTINGS = (
         "whether commands that write, servers and hooks also start the jobs that are due, in the"
         " background: auto, or off",
         ("auto", "off"),
+    ),
+    Setting(
+        "mcp.elicitation",
+        (),
+        "clients of MCP that may put a proposal before their user to decide: `form NAME`, in a"
+        " dialog of the client, or `url NAME`, on a page of this machine; over HTTP the name of the"
+        " token",
+        pattern=r"(?:form|url) [!-~](?:[ -~]{0,98}[!-~])?",
+        otherwise="neither `form NAME` nor `url NAME`",
+        file_only=True,
+    ),
+    Setting(
+        "mcp.elicitation_seconds",
+        120,
+        "how long such a proposal waits for an answer before the call of the tool returns",
+        bounds=(1, 3600),
     ),
     Setting(
         "mirrors.chroma",
@@ -296,6 +313,12 @@ SETTINGS = (
         "where memories are kept: a file in the home, or postgresql://user@host/database",
     ),
     Setting(
+        "telemetry.spans",
+        False,
+        "whether each call is a span of OpenTelemetry, with counts and without content; needs the"
+        " extra otel",
+    ),
+    Setting(
         "user",
         "",
         "whose memories the program, hooks and tools mean where neither --user nor LAMINA_USER says"
@@ -364,6 +387,8 @@ def load(
     for setting in SETTINGS:
         name, variable = setting.name, setting.variable
         if (text := environment.get(variable)) is not None:
+            if setting.file_only:
+                raise InvalidInput(f"{variable}: {name} is set in {FILE_NAME} alone; unset it")
             values[name] = _checked(name, _from_text(setting, text), variable)
     for name, value in (arguments or {}).items():
         values[name] = _checked(name, value, ARGUMENT)

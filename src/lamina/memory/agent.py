@@ -312,7 +312,7 @@ class Memory(Handle):
     def pending(self) -> builtins.list[dict[str, Any]]:
         """List what waits for a person, oldest first.
 
-        These are requests, escalations, reviews, and days that have come.
+        These are requests, escalations, reviews, and what is due.
         """
         return self._parts.inspect.pending()
 

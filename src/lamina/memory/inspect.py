@@ -86,7 +86,7 @@ class Inspect:
     def pending(self) -> list[dict[str, Any]]:
         """List what waits for a person, oldest first.
 
-        These are requests, escalations, reviews, and days that have come.
+        These are requests, escalations, reviews, and what is due.
         """
         from lamina.store.index.catalogue import day_number  # it needs numpy
 

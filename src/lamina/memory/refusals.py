@@ -31,12 +31,12 @@ log = logging.getLogger("lamina")
 def recorded(handle: Handle) -> Handle:
     """Have every verb of a handle leave it in the trail when it is refused.
 
-    A call with the wrong arguments is explained.
+    A call with the wrong arguments is explained, and each call is a span where those are on.
     """
     for name in dir(handle):
         verb = getattr(handle, name)
         if not name.startswith("_") and callable(verb) and not hasattr(verb, "__wrapped__"):
-            setattr(handle, name, _recorded(explaining(verb)))
+            setattr(handle, name, _traced(_recorded(explaining(verb))))
     return handle
 
 
@@ -51,6 +51,22 @@ def _recorded(verb: Callable[..., Any]) -> Callable[..., Any]:
                 scope: Scope = self._scope
                 scope.refused(verb.__name__, error.lacks, _texts((*given, *named.values())))
             raise
+
+    return call
+
+
+def _traced(verb: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(verb)
+    def call(self: Any, *given: Any, **named: Any) -> Any:
+        scope: Scope = self._scope
+        if scope.tracer is None:
+            return verb(self, *given, **named)
+        from lamina.memory.spans import span
+
+        with span(scope.tracer, verb.__name__, scope.actor.role) as count:
+            result = verb(self, *given, **named)
+            count(result)
+            return result
 
     return call
 

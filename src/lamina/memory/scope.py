@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from lamina.errors import Forbidden, InvalidInput, NotFound, StoreUnavailable
+from lamina.errors import Forbidden, InvalidInput, NotFound, Refused, StoreUnavailable
 from lamina.failsafe.resilient import Resilient, is_of
 from lamina.home.folder import Home
 from lamina.home.settings import Settings
-from lamina.memory import refusals
+from lamina.memory import refusals, spans
 from lamina.memory.parts import Parts
 from lamina.model import clock as clocks
 from lamina.model import rules
@@ -63,6 +63,11 @@ class Scope:
         self.kinds: tuple[str, ...] = rules.KINDS + settings["kinds.extra"]
         self.problems: list[str] = []
         self.parts = Parts(self)
+        self.tracer: spans.Tracer | None = None
+        try:
+            self.tracer = spans.tracer(settings)
+        except Refused as error:  # a memory without spans is better than none
+            self.problems.append(error.message)
 
     @property
     def store(self) -> Store:

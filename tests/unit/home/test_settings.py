@@ -98,6 +98,18 @@ def test_a_wrong_variable_is_named(tmp_path: Path, name: str, text: str) -> None
         settings.load(tmp_path, None, {variable: text})
 
 
+def test_what_only_an_operator_says_is_in_the_file_alone(tmp_path: Path) -> None:
+    """V7: whoever starts a process chooses its environment, which cannot grant anything."""
+    write(tmp_path, '[mcp]\nelicitation = ["form claude-code", "url Visual Studio Code"]\n')
+    loaded = settings.load(tmp_path, None, {})
+    assert loaded["mcp.elicitation"] == ("form claude-code", "url Visual Studio Code")
+    with pytest.raises(InvalidInput, match=r"is set in config\.toml alone"):
+        settings.load(tmp_path, None, {"LAMINA_MCP_ELICITATION": "form claude-code"})
+    for wrong in ("claude-code", "form", "form ", "FORM x", "form  x", "form x\n", "form \x1b"):
+        with pytest.raises(InvalidInput, match="neither `form NAME` nor `url NAME`"):
+            settings.load(tmp_path, {"mcp.elicitation": [wrong]}, {})
+
+
 @every(
     ("name", "value"),
     [

@@ -119,8 +119,7 @@ class Invocation:
 
     def _role(self) -> Role:
         """Grant no more than an agent's authority without the key, where operators need one."""
-        locked = operator_key.is_set(self.home.path) and self._key is None
-        return Role.AGENT if locked else role()
+        return Role.AGENT if self.is_locked else role()
 
     def scheduler(self) -> Memory:
         """Open a handle for the jobs: with the system's authority, over records of all users."""
@@ -173,6 +172,17 @@ class Invocation:
         self.check_operator("review")
         options = (Role.OPERATOR, self._agent, self._user, self._home)
         return cast(Operator, connect(*options, surface=surface, key=self._key))
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether operators need a key that this process was not given."""
+        return operator_key.is_set(self.home.path) and self._key is None
+
+    def decider(self, surface: str, key: str | None = None) -> Operator:
+        """Open a handle for a person who decides through another program, which is never asked."""
+        options = (Role.OPERATOR, self._agent, self.user, self._home)
+        given = self._key if key is None else key
+        return cast(Operator, connect(*options, surface=surface, key=given))
 
     def refusals(self, surface: str) -> Callable[[str, str], None]:
         """Return what leaves a refusal of a surface in the trail, without anybody's name."""

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection
 from contextlib import closing
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lamina.errors import LaminaError, Refused
-from lamina.home import calls, extras
+from lamina.home import calls, extras, operator_key
 from lamina.home.folder import agent_name, user_name
 from lamina.home.settings import load
 from lamina.memory.agent import Memory
 from lamina.model.clock import system_clock
 from lamina.model.record import Actor, Role, Trust
-from lamina.surfaces.cli.invocation import Invocation, command
+from lamina.surfaces.cli.invocation import Invocation, command, role
 from lamina.text.words import reveal
 
 if TYPE_CHECKING:
@@ -24,7 +26,13 @@ if TYPE_CHECKING:
 
     from mcp.server.lowlevel import Server
 
+    from lamina.memory.operator import Operator
+    from lamina.surfaces.mcp.asking import Asking
+    from lamina.surfaces.mcp.review_page import ReviewPages
     from lamina.surfaces.mcp.worker import HandleWorker
+    from lamina.surfaces.review.browser.app import Locked
+
+log = logging.getLogger("lamina")
 
 SURFACE = "mcp"
 PORT = 8766
@@ -90,18 +98,61 @@ def mcp(
     if problem := calls.note(invocation.home, invocation.agent, calls.TOOLS, system_clock()):
         click.echo(f"lamina mcp: this start is not noted: {reveal(problem)}", err=True)
     keeper = HandleWorker(lambda: invocation.agent_handle(SURFACE), seconds, _upkeep(invocation))
+    asking = _asking(invocation, keeper)
     try:
         chosen = tools.tools(Trust.EXTERNAL if untrusted else None, choice)
-        made = server.make_server(keeper, chosen, _more_kinds(invocation))
+        make = partial(server.make_server, keeper, chosen, _more_kinds(invocation), asking)
         if over_http:
-            _listen(invocation, keeper, made, port, seconds)
+            longest = seconds if asking is None else max(seconds, asking.seconds)
+            _listen(invocation, keeper, make, port, longest)
         else:
             from lamina.surfaces.mcp import stdio
 
             keeper.warm()
-            stdio.run(made)
+            stdio.run(make())
     finally:
+        if asking is not None:
+            asking.close()
         keeper.close()
+
+
+def _asking(invocation: Invocation, keeper: HandleWorker) -> Asking | None:
+    """Make what puts proposals before people, if the operator allows that to any client."""
+    try:
+        settings = load(invocation.home.path)
+    except LaminaError:  # the first call says why
+        return None
+    if not settings["mcp.elicitation"] or role() is not Role.OPERATOR:
+        return None
+    from lamina.surfaces.mcp.asking import Asking
+    from lamina.surfaces.mcp.elicitation import granted
+
+    return Asking(
+        keeper,
+        lambda: granted(load(invocation.home.path)["mcp.elicitation"]),
+        None if invocation.is_locked else invocation.decider,
+        _pages(invocation),
+        settings["mcp.elicitation_seconds"],
+    )
+
+
+def _pages(invocation: Invocation) -> ReviewPages | None:
+    """Make the pages of this machine that people are led to, if their libraries are installed."""
+    try:
+        from lamina.surfaces.mcp.review_page import ReviewPages
+        from lamina.surfaces.review.browser.app import Locked
+    except ModuleNotFoundError as error:
+        log.warning("no page can be shown without %s; %s", error.name, extras.remedy("http"))
+        return None
+
+    def opened(surface: str) -> Operator | Locked:
+        if not operator_key.is_set(invocation.home.path):
+            return invocation.decider(surface)
+        # Not even a key that this process has: whoever follows the link must know it.
+        unlock = partial(invocation.decider, surface)
+        return Locked(invocation.agent, invocation.user, unlock)
+
+    return ReviewPages(opened, invocation.refusals(SURFACE))
 
 
 def _more_kinds(invocation: Invocation) -> Collection[str]:
@@ -114,14 +165,23 @@ def _more_kinds(invocation: Invocation) -> Collection[str]:
 
 
 def _listen(
-    invocation: Invocation, keeper: HandleWorker, server: Server[Any], port: int, seconds: float
+    invocation: Invocation,
+    keeper: HandleWorker,
+    make: Callable[..., Server[Any]],
+    port: int,
+    seconds: float,
 ) -> None:
     """Serve over HTTP. A fault of the store is reported at once: no client would see it."""
     from lamina.home.tokens import Tokens
     from lamina.memory.refusals import NOBODY, Trails
     from lamina.store.tables.refusals import Refusal
-    from lamina.surfaces.mcp import http
     from lamina.surfaces.mcp.auth import TokenScope
+
+    try:
+        from lamina.surfaces.http.console.timings import Timings
+        from lamina.surfaces.mcp import http
+    except ModuleNotFoundError as error:
+        raise Refused(f"--http needs {error.name}; {extras.remedy('http')}") from None
 
     access, trails = Tokens(invocation.home.path), Trails(invocation.home)
 
@@ -129,7 +189,8 @@ def _listen(
         token = access.find(secret, system_clock())
         if token is None:
             return None
-        return TokenScope((token.agent, user_name(token.user)), token.tools, token.label)
+        whose = (token.agent, user_name(token.user))
+        return TokenScope(whose, token.tools, token.label, token.name)
 
     def note(token: str | None, lacks: str) -> None:
         actor = Actor(Role.AGENT, token or NOBODY, SURFACE)
@@ -142,7 +203,9 @@ def _listen(
         url = f"http://{host}:{number}{http.PATH}"
         click.echo(f"serving the memory of {memory.agent} at {url}", err=True)
         whose = memory.agent, user_name(memory.user)
-        http.run(server, listening, seconds, whose, check, note, keeper)
+        timings = Timings()
+        server = make(timed=timings.add)
+        http.run(server, listening, seconds, whose, check, note, keeper, timings)
 
 
 def _upkeep(invocation: Invocation) -> Callable[[Memory], None]:

@@ -29,7 +29,7 @@ LEAST_CHARS = 200
 Label = Annotated[str, Meta(max_length=MAX_LABEL)]
 Labels = Annotated[list[Label], Meta(max_length=MAX_TAGS)]
 Id = Annotated[
-    str, Meta(min_length=1, max_length=64, description="the id of a record, as `search` gives it")
+    str, Meta(min_length=1, max_length=64, description="the id of a memory, as `search` returns it")
 ]
 Reason = Annotated[
     str,
@@ -41,12 +41,12 @@ Room = Annotated[
     Meta(
         ge=LEAST_CHARS,
         le=MAX_CHARS,
-        description="longest `text`, in characters",
+        description="the longest `text`, in characters",
     ),
 ]
 Layers = Annotated[
     list[Literal["short_term", "episodic", "semantic", "procedural", "profile", "world"]],
-    Meta(max_length=6, description="only these layers; without it all of them"),
+    Meta(max_length=6, description="only these layers; default: all"),
 ]
 
 # Some clients take no argument without a type.
@@ -68,13 +68,16 @@ class Remember(Arguments, frozen=True):
         Meta(
             min_length=1,
             max_length=MAX_CONTENT_BYTES,
-            description="what to remember, as a sentence that stands alone",
+            description="what to remember, as a sentence that makes sense on its own",
         ),
     ]
     kind: (
         Annotated[
             Label,  # the memory knows kinds of its own, and says which
-            Meta(description="what it is; without it crumb", extra_json_schema={"enum": [*KINDS]}),
+            Meta(
+                description="what sort of memory it is; default: crumb",
+                extra_json_schema={"enum": [*KINDS]},
+            ),
         ]
         | None
     ) = None
@@ -82,7 +85,7 @@ class Remember(Arguments, frozen=True):
         Annotated[
             str,  # the memory itself says what an agent may not write, and keeps who tried
             Meta(
-                description="episodic for what happened; without it short_term",
+                description="episodic for events; default: short_term",
                 extra_json_schema={"enum": ["episodic", "short_term"]},
             ),
         ]
@@ -90,7 +93,7 @@ class Remember(Arguments, frozen=True):
     ) = None
     tags: Annotated[
         Labels,
-        Meta(description="short words to find it by; `project:<name>` files it under a project"),
+        Meta(description="short labels to find it by; `project:<name>` files it under a project"),
     ] = []
     importance: (
         Annotated[
@@ -98,7 +101,7 @@ class Remember(Arguments, frozen=True):
             Meta(
                 ge=0,
                 le=1,
-                description="0 to 1; from 0.7 on it is kept long-term; without it judged",
+                description="0 to 1; from 0.7 it is kept long-term; default: estimated",
             ),
         ]
         | None
@@ -107,8 +110,8 @@ class Remember(Arguments, frozen=True):
         Annotated[
             Label,
             Meta(
-                description="where it comes from, such as web:example.com;"
-                " what is not said by the user or you"
+                description="where it comes from, such as web:example.com,"
+                " if neither the user nor you said it"
             ),
         ]
         | None
@@ -118,7 +121,7 @@ class Remember(Arguments, frozen=True):
     project: Annotated[Label, Meta(description="the project that it belongs to")] | None = None
     at: (
         Annotated[
-            Time, Meta(description="when it happened, ISO-8601 with a time zone; without it now")
+            Time, Meta(description="when it happened, ISO-8601 with a time zone; default: now")
         ]
         | None
     ) = None
@@ -126,7 +129,9 @@ class Remember(Arguments, frozen=True):
         list[Label],
         Meta(max_length=MAX_EVIDENCE, description="ids of records, URLs or paths that support it"),
     ] = []
-    metadata: Annotated[dict[str, Any], Meta(description="more about it, as JSON")] = {}
+    metadata: Annotated[
+        dict[str, Any], Meta(description="more data about it, as a JSON object")
+    ] = {}
     key: (
         Annotated[
             Label,
@@ -143,18 +148,22 @@ class Search(Arguments, frozen=True):
         str,
         Meta(max_length=MAX_QUERY_BYTES, description="what to look for: a question or a few words"),
     ]
-    limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="how many at most")] = 10
+    limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="the most results to return")] = 10
     layers: Layers | None = None
     kinds: Annotated[Labels, Meta(description="only these kinds, as in `remember`")] = []
-    tags: Annotated[Labels, Meta(description="only with any of these tags")] = []
-    session: Annotated[Label, Meta(description="only of this conversation")] | None = None
-    project: Annotated[Label, Meta(description="only of this project")] | None = None
+    tags: Annotated[Labels, Meta(description="only what has any of these tags")] = []
+    session: Annotated[Label, Meta(description="only from this conversation")] | None = None
+    project: Annotated[Label, Meta(description="only from this project")] | None = None
     since: (
-        Annotated[Time, Meta(description="only what happened since, ISO-8601 with a time zone")]
+        Annotated[
+            Time, Meta(description="only what happened since then, ISO-8601 with a time zone")
+        ]
         | None
     ) = None
     until: (
-        Annotated[Time, Meta(description="only what happened before, ISO-8601 with a time zone")]
+        Annotated[
+            Time, Meta(description="only what happened before then, ISO-8601 with a time zone")
+        ]
         | None
     ) = None
     as_of: (
@@ -173,13 +182,14 @@ class RecallContext(Arguments, frozen=True):
             Meta(
                 ge=1,
                 le=20,
-                description="only profile, procedures and facts, and so many of each at most",
+                description="only profile, procedures and facts, at most this many of each",
             ),
         ]
         | None
     ) = None
     session: (
-        Annotated[Label, Meta(description="leave out what this session was given before")] | None
+        Annotated[Label, Meta(description="leave out what this conversation was given before")]
+        | None
     ) = None
     project: Annotated[Label, Meta(description="the project that you work on")] | None = None
     max_chars: Room = 2000
@@ -197,13 +207,13 @@ class Propose(Arguments, frozen=True):
         ),
     ]
     value: Annotated[
-        Any, Meta(description="the value of that key", extra_json_schema={"anyOf": VALUES})
+        Any, Meta(description="the value for that key", extra_json_schema={"anyOf": VALUES})
     ]
     reason: Reason
     evidence: Annotated[
         list[Id],
         Meta(
-            min_length=1, max_length=MAX_EVIDENCE, description="ids of the records that it rests on"
+            min_length=1, max_length=MAX_EVIDENCE, description="ids of the memories that support it"
         ),
     ]
 
@@ -224,7 +234,7 @@ class Correct(Arguments, frozen=True):
         Meta(
             min_length=1,
             max_length=MAX_CONTENT_BYTES,
-            description="what is right: a whole sentence, or the value of a fact or of the profile",
+            description="the right text: a whole sentence, or the value of a fact or profile key",
         ),
     ]
     reason: Reason
@@ -235,7 +245,7 @@ class Feedback(Arguments, frozen=True):
 
     record_id: Id
     verdict: Annotated[
-        Literal["helpful", "wrong", "outdated"], Meta(description="what it was for your task")
+        Literal["helpful", "wrong", "outdated"], Meta(description="how it was for your task")
     ]
 
 
@@ -249,22 +259,24 @@ class Get(Arguments, frozen=True):
 class Recent(Arguments, frozen=True):
     """A span of time that ends now."""
 
-    hours: Annotated[float, Meta(gt=0, le=MAX_HOURS, description="how far back")] = 24
-    tags: Annotated[Labels, Meta(description="only with any of these tags")] = []
-    limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="how many at most")] = 20
+    hours: Annotated[float, Meta(gt=0, le=MAX_HOURS, description="how many hours back")] = 24
+    tags: Annotated[Labels, Meta(description="only what has any of these tags")] = []
+    limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="the most results to return")] = 20
     max_chars: Room = 8000
 
 
 class Facts(Arguments, frozen=True):
-    """Whom or what to know about."""
+    """Whom or what to list facts about."""
 
     subject: (
-        Annotated[Label, Meta(min_length=1, description="a name; without it everyone")] | None
+        Annotated[Label, Meta(min_length=1, description="a name; default: everyone")] | None
     ) = None
-    attribute: Annotated[Label, Meta(description="only this, such as lives_in")] | None = None
-    as_of: Annotated[Time, Meta(description="what held then, ISO-8601 with a time zone")] | None = (
-        None
-    )
+    attribute: (
+        Annotated[Label, Meta(description="only this attribute, such as lives_in")] | None
+    ) = None
+    as_of: (
+        Annotated[Time, Meta(description="what was true then, ISO-8601 with a time zone")] | None
+    ) = None
     max_chars: Room = 8000
 
 

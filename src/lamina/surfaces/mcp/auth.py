@@ -15,6 +15,7 @@ METHOD = "POST"  # we never speak first, and keep no sessions that could be ende
 BEARER = b"bearer "
 LONGEST_TOKEN = 256
 HEALTH, METRICS = "/health", "/metrics"  # what may be asked by GET, the first without a token
+CLIENT = "lamina.client"  # where the scope of a request has the name that its token was given
 EXTRA_HEADERS = {
     401: (b"www-authenticate", b'Bearer realm="lamina"'),
     405: (b"allow", METHOD.encode()),
@@ -22,11 +23,15 @@ EXTRA_HEADERS = {
 
 
 class TokenScope(NamedTuple):
-    """The memory that a token opens, of an agent and a user, if it is for tools, and its name."""
+    """The memory that a token opens, of an agent and a user, if it is for tools, and its name.
+
+    `client` is what the operator called it, if anything.
+    """
 
     whose: tuple[str, str | None]
     tools: bool
     name: str
+    client: str | None = None
 
 
 class Denial(NamedTuple):
@@ -69,24 +74,26 @@ class TokenGuard:
             await send({"type": "websocket.close", "code": 1008})
         elif scope["path"] == HEALTH and self._foreign([*scope["headers"]]) is None:
             await self._app(scope, receive, send)
-        elif (denial := self.denial(scope["headers"])) is not None:
-            if isinstance(denial.error, Forbidden):
-                self._note(denial.token, denial.error.lacks)
-            await _refuse(denial.status, denial.error, send)
+        elif isinstance(shown := self._shown([*scope["headers"]]), Denial):
+            if isinstance(shown.error, Forbidden):
+                self._note(shown.token, shown.error.lacks)
+            await _refuse(shown.status, shown.error, send)
         elif scope["method"] != METHOD and scope["path"] != METRICS:
             error = InvalidInput(f"use {METHOD}: this server only answers requests")
             await _refuse(405, error, send)
         else:
             vouch(scope)
-            await self._app(scope, receive, send)
+            await self._app({**scope, CLIENT: shown.client}, receive, send)
 
     def denial(self, headers: Iterable[tuple[bytes, bytes]]) -> Denial | None:
         """Find a reason to turn a request away; None when it may pass."""
-        pairs = list(headers)
-        foreign = self._foreign(pairs)
-        if foreign is not None:
-            return foreign
-        return self._token_denial([value for name, value in pairs if name == b"authorization"])
+        shown = self._shown([*headers])
+        return shown if isinstance(shown, Denial) else None
+
+    def _shown(self, pairs: list[tuple[bytes, bytes]]) -> Denial | TokenScope:
+        """Find the token that a request shows, or a reason to turn it away."""
+        values = [value for name, value in pairs if name == b"authorization"]
+        return self._foreign(pairs) or self._token(values)
 
     def _foreign(self, pairs: list[tuple[bytes, bytes]]) -> Denial | None:
         """Refuse other names of this server, and pages of others."""
@@ -99,7 +106,7 @@ class TokenGuard:
             return Denial(403, Forbidden(problem, lacks="origin"))
         return None
 
-    def _token_denial(self, values: list[bytes]) -> Denial | None:
+    def _token(self, values: list[bytes]) -> Denial | TokenScope:
         problem = (
             "a token is needed: `Authorization: Bearer …`; `lamina token create --tools` makes one"
         )
@@ -123,7 +130,7 @@ class TokenGuard:
                 " `lamina token create --tools` makes one for tools"
             )
             return Denial(403, Forbidden(problem, lacks="tools"), opened.name)
-        return None
+        return opened
 
 
 async def _refuse(status: int, error: LaminaError, send: Send) -> None:

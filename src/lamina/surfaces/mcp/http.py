@@ -15,6 +15,7 @@ from starlette.routing import Route
 from lamina.errors import LaminaError
 from lamina.surfaces.http import errors, health, metrics
 from lamina.surfaces.http import server as serving
+from lamina.surfaces.http.console.timings import Timings
 from lamina.surfaces.http.guard import Limits, own_names
 from lamina.surfaces.mcp.auth import HEALTH, METRICS, Check, Note, TokenGuard
 from lamina.surfaces.mcp.frames import LONGEST
@@ -40,6 +41,7 @@ def app(
     check: Check,
     note: Note,
     keeper: HandleWorker,
+    timings: Timings,
 ) -> TokenGuard:
     """Make the app behind its door. It keeps no sessions: every request stands alone."""
     hosts, origins = own_names(port)
@@ -53,7 +55,7 @@ def app(
             allowed_origins=sorted(origin.decode() for origin in origins),
         ),
     )
-    inside.router.routes += _told(keeper)
+    inside.router.routes += _told(keeper, timings)
     return TokenGuard(inside, hosts, origins, whose, check, note)
 
 
@@ -65,14 +67,15 @@ def run(
     check: Check,
     note: Note,
     keeper: HandleWorker,
+    timings: Timings,
 ) -> None:
     """Serve until SIGINT or SIGTERM; a call may take so many seconds."""
     limits = Limits(request_seconds=seconds + DELIVERY, connections=CONNECTIONS)
-    guarded = app(server, listening.getsockname()[1], whose, check, note, keeper)
+    guarded = app(server, listening.getsockname()[1], whose, check, note, keeper, timings)
     serving.run(serving.server(guarded, limits), listening)
 
 
-def _told(keeper: HandleWorker) -> list[Route]:
+def _told(keeper: HandleWorker, timings: Timings) -> list[Route]:
     """Make the routes that say whether the memory can be read, and its numbers."""
 
     async def tell_health(_: Request) -> Response:
@@ -88,6 +91,6 @@ def _told(keeper: HandleWorker) -> list[Route]:
             status = await keeper.do(lambda memory: memory.status())
         except LaminaError as error:
             return errors.answer(error)
-        return Response(metrics.text(status), media_type=metrics.CONTENT_TYPE)
+        return Response(metrics.text(status, timings.recalls), media_type=metrics.CONTENT_TYPE)
 
     return [Route(HEALTH, tell_health), Route(METRICS, tell_numbers)]

@@ -42,10 +42,10 @@ def wrap_up(memory: Memory, given: Mapping[str, str]) -> str:
     return (
         "We are about to end this conversation. Go through it once, and call `remember` for each"
         " decision with its reason, each lasting preference or fact about me, each result, and each"
-        " open end: one per call, in words that make sense alone, without secrets, and nothing that"
-        " a memory tool told you. Propose with `propose` what belongs into my profile, and name"
-        " with `request_forget` what turned out to be wrong. Then list in a few lines what you"
-        " have kept and what you left out."
+        " open end: one per call, as a sentence that makes sense on its own, without secrets, and"
+        " nothing that a memory tool told you. Propose with `propose` what belongs in my profile,"
+        " and report with `request_forget` what turned out to be wrong. Then list in a few lines"
+        " what you have kept and what you left out."
     )
 
 
@@ -56,7 +56,7 @@ def review(memory: Memory, given: Mapping[str, str]) -> str:
     text, number = fitted([quoted(one.record) for one in waiting], ROOM)
     commands = "\n".join(_decision(one) for one in waiting[:number])
     left = waiting.total - number
-    more = f"\n{words.counted(left, 'more waits', 'more wait')} behind these.\n" if left else ""
+    more = f"\n{words.counted(left, 'more waits', 'more wait')} after these.\n" if left else ""
     return (
         "These proposals wait for my decision. Go through them with me, one by one: say what each"
         " would change and whether our conversation speaks for or against it. You cannot decide;"
@@ -86,7 +86,7 @@ EVERY = (
     Prompt(
         "wrap-up",
         "Wrap up",
-        "Remember what matters of this conversation before it ends.",
+        "Remember what matters from this conversation before it ends.",
         {},
         wrap_up,
     ),

@@ -75,14 +75,14 @@ EVERY = (
         "record",
         f"{SCHEME}record/{{id}}",
         "A memory",
-        "One memory whole, by its id.",
+        "One memory in full, by its id.",
         record,
     ),
     Resource(
         "session",
         f"{SCHEME}session/{{id}}",
         "A conversation",
-        "What was remembered of a conversation, oldest first, by the name of its session.",
+        "What was remembered from a conversation, oldest first, by the name of its session.",
         session,
     ),
 )

@@ -63,30 +63,53 @@ class PipeReader:
 
 
 class OpenRequests:
-    """The requests that have no answer yet."""
+    """The requests that have no answer yet: those of the client, and our questions to it."""
 
     def __init__(self) -> None:
         self._ids: set[int | str] = set()
-        self._fewer = asyncio.Event()
+        self._questions: set[int | str] = set()
+        self._changed = asyncio.Event()
 
-    def note(self, message: types.JSONRPCMessage) -> None:
-        """Take note of a message that came or goes."""
+    def received(self, message: types.JSONRPCMessage) -> None:
+        """Take note of a message of the client."""
         if isinstance(message, types.JSONRPCRequest):
             self._ids.add(message.id)
-            return
-        if isinstance(message, types.JSONRPCNotification):
-            done = (message.params or {}).get("requestId") if message.method == CANCELLED else None
+        elif not isinstance(message, types.JSONRPCNotification):
+            self._questions.discard(message.id or 0)
+        elif message.method == CANCELLED:
+            self._done((message.params or {}).get("requestId"))
+
+    def sent(self, message: types.JSONRPCMessage) -> None:
+        """Take note of a message to the client."""
+        if isinstance(message, types.JSONRPCRequest):
+            self._questions.add(message.id)
+            self._changed.set()
+        elif isinstance(message, types.JSONRPCNotification):
+            if message.method == CANCELLED:
+                self._questions.discard((message.params or {}).get("requestId", 0))
         else:
-            done = message.id
-        if isinstance(done, (int, str)) and done in self._ids:
-            self._ids.discard(done)
-            self._fewer.set()
+            self._done(message.id)
+
+    def _done(self, request: object) -> None:
+        if isinstance(request, (int, str)) and request in self._ids:
+            self._ids.discard(request)
+            self._changed.set()
 
     async def below(self, number: int) -> None:
-        """Wait until there are fewer than so many."""
+        """Wait until the client has fewer than so many."""
         while len(self._ids) >= number:
-            self._fewer.clear()
-            await self._fewer.wait()
+            await self._change()
+
+    async def left_open(self) -> AsyncIterator[int | str]:
+        """Yield our questions to a client that has gone, until it is owed no answer either."""
+        while self._ids:
+            while self._questions:
+                yield self._questions.pop()
+            await self._change()
+
+    async def _change(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
 
 
 async def serve(server: Server[Any], source: int, target: int) -> None:
@@ -115,7 +138,7 @@ async def _receive(
             await to_client.send(SessionMessage(frame.answer))
         elif frame.message is not None:
             await unanswered.below(MOST_OPEN)
-            unanswered.note(frame.message)
+            unanswered.received(frame.message)
             await to_server.send(SessionMessage(frame.message))
 
     async with to_server, to_client:
@@ -124,7 +147,13 @@ async def _receive(
                 await take(*line)
         for line in splitter.rest():
             await take(*line)
-        await unanswered.below(1)
+        async for question in unanswered.left_open():
+            await to_server.send(SessionMessage(_closed(question)))
+
+
+def _closed(question: int | str) -> types.JSONRPCError:
+    data = types.ErrorData(code=types.CONNECTION_CLOSED, message="the client closed its pipe")
+    return types.JSONRPCError(jsonrpc="2.0", id=question, error=data)
 
 
 async def _send(
@@ -139,7 +168,7 @@ async def _send(
             if not await _write(target, line.encode(errors="replace") + b"\n"):
                 end()  # the client does not read any more
                 return
-            unanswered.note(item.message)
+            unanswered.sent(item.message)
 
 
 async def _write(target: int, data: bytes) -> bool:

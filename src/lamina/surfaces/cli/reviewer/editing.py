@@ -5,6 +5,7 @@ from __future__ import annotations
 from lamina.engines import profile, review
 from lamina.model.record import Layer, Record
 from lamina.surfaces.review.decisions import Decision, Verb, agreeing
+from lamina.text.words import reveal
 
 FORGETS = "a request to forget has no text to edit; c forgets the record, r refuses"
 PROJECT = "the summary of a project cannot be edited; r rejects it"
@@ -18,10 +19,17 @@ def obstacle(record: Record) -> str | None:
 
 
 def text(record: Record) -> str:
-    """Return what a person edits: the value of a profile entry, or else the whole text."""
+    """Return what a person edits: the value of a profile entry, or else the whole text.
+
+    What is hidden or steers a terminal is spelled out: no field for input does that by itself.
+    """
     if record.layer is Layer.PROFILE and "value" in record.metadata:
-        return "\n".join(profile.texts_of(record.metadata["value"]))
-    return record.content
+        return _visible("\n".join(profile.texts_of(record.metadata["value"])))
+    return _visible(record.content)
+
+
+def _visible(text: str) -> str:
+    return "\t".join(map(reveal, text.split("\t")))
 
 
 def decision(proposal: review.Proposal, edited: str) -> Decision:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlencode
 
@@ -39,6 +40,7 @@ ON_A_PAGE = 20
 # Without this, browsers do not say that a form is from our own page.
 REFERRER = {"referrer-policy": "same-origin"}
 GONE = "somebody else has decided it meanwhile"
+GUESSES = 5  # at the operator key, before the page is closed
 
 
 class Card(NamedTuple):
@@ -56,20 +58,53 @@ class Card(NamedTuple):
     text: str | None  # to edit, where it can be edited
 
 
+class Locked(NamedTuple):
+    """A memory that needs the operator key, which the page asks for."""
+
+    agent: str
+    user: str | None
+    unlock: Callable[[str], Operator]
+
+
 class ReviewPage:
     """The routes of the page, over one operator's handle. It serves one request after another."""
 
     def __init__(
-        self, operator: Operator, sitting: Sitting, clock: Clock, end: Callable[[], None]
+        self,
+        operator: Operator | Locked,
+        sitting: Sitting,
+        clock: Clock,
+        end: Callable[[], None],
+        about: str = "",
+        decided: Callable[[str, Verb], None] | None = None,
     ) -> None:
-        self._operator = operator
+        self._whose = (operator.agent, operator.user)
+        self._lock = operator if isinstance(operator, Locked) else None
+        self._opened = None if isinstance(operator, Locked) else operator
         self._sitting = sitting
         self._clock = clock
         self._end = end
-        self._decisions = Decisions(operator)
+        self._about = about  # the proposal that the page shows first
+        self._note_decision = decided
+        self._guesses = 0
         self._message: tuple[str, str] | None = None
         own = PackageLoader("lamina.surfaces.review.browser", "templates")
         self._templates = page.templates(own, reasons=REASONS)
+
+    @property
+    def _operator(self) -> Operator:
+        if self._opened is None:
+            raise Forbidden("give the operator key first", lacks="key")
+        return self._opened
+
+    @cached_property
+    def _decisions(self) -> Decisions:
+        return Decisions(self._operator)
+
+    def close(self) -> None:
+        """Close the handle of the operator."""
+        if self._opened is not None:
+            self._opened.close()
 
     def app(self) -> Starlette:
         """Make the app with its routes."""
@@ -77,6 +112,7 @@ class ReviewPage:
             routes=[
                 Route("/enter", self._enter),
                 Route("/", self._show),
+                Route("/unlock", self._unlock, methods=["POST"]),
                 Route("/decide", self._decide, methods=["POST"]),
                 Route("/undo", self._undo, methods=["POST"]),
                 Route("/finish", self._finish, methods=["POST"]),
@@ -88,12 +124,15 @@ class ReviewPage:
 
     async def _enter(self, request: Request) -> Response:
         session = self._sitting.enter(request.query_params.get("key", ""))
-        answer = RedirectResponse("/", 303)
+        first = urlencode({"words": self._about}) if self._about else ""
+        answer = RedirectResponse(f"/?{first}" if first else "/", 303)
         answer.set_cookie(COOKIE, session, httponly=True, samesite="strict")
         return answer
 
     async def _show(self, request: Request) -> Response:
         self._check(request)
+        if self._opened is None:
+            return self._locked()
         wanted = _arrangement(request)
         groups = wanted.groups(self._operator.proposals())
         shown = [(group.name, one) for group in groups for one in group.proposals]
@@ -111,14 +150,35 @@ class ReviewPage:
             page=self._sitting.show(),
         )
 
+    def _locked(self, problem: str = "", status: int = 200) -> Response:
+        return self._page("locked.html", status, problem=problem, page=self._sitting.show())
+
+    async def _unlock(self, request: Request) -> Response:
+        """Take the operator key, which no link holds; after some wrong ones the page is closed."""
+        form = await self._form(request)
+        if self._lock is None or self._opened is not None:
+            raise InvalidInput("this page is not locked")
+        try:
+            self._opened = self._lock.unlock(form.get("key", [""])[0])
+        except Forbidden as error:
+            self._guesses += 1
+            if self._guesses >= GUESSES:
+                self._end()
+                raise
+            return self._locked(error.message, status_of(error))
+        return self._back({"words": [self._about]})
+
     async def _decide(self, request: Request) -> Response:
         form = await self._form(request)
         proposal = self._waiting(_one(form, "id"))
         if proposal is None:
             self._say(GONE, "problem")
         else:
-            (outcome,) = self._decisions.decide([_decision(proposal, form)])
+            decision = _decision(proposal, form)
+            (outcome,) = self._decisions.decide([decision])
             self._report(outcome)
+            if outcome.error is None and self._note_decision is not None:
+                self._note_decision(proposal.record.id, decision.verb)
         return self._back(form)
 
     async def _undo(self, request: Request) -> Response:
@@ -182,9 +242,9 @@ class ReviewPage:
         return RedirectResponse(f"/?{urlencode(kept)}" if kept else "/", 303)
 
     def _page(self, template: str, status: int = 200, **values: Any) -> Response:
-        operator = self._operator
+        agent, user = self._whose
         made = self._templates.get_template(template).render(
-            now=self._clock(), agent=operator.agent, user=operator.user, **values
+            now=self._clock(), agent=agent, user=user, **values
         )
         return HTMLResponse(made, status, REFERRER)
 

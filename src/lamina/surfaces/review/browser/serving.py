@@ -9,8 +9,9 @@ from lamina.memory.operator import Operator
 from lamina.model.clock import Clock, system_clock
 from lamina.surfaces.http import server
 from lamina.surfaces.http.guard import Guard, Limits, own_names
-from lamina.surfaces.review.browser.app import ReviewPage
+from lamina.surfaces.review.browser.app import Locked, ReviewPage
 from lamina.surfaces.review.browser.sitting import Sitting
+from lamina.surfaces.review.decisions import Verb
 
 HOST = "127.0.0.1"
 METHODS = ("GET", "HEAD", "POST")
@@ -22,18 +23,20 @@ class Serving:
 
     def __init__(
         self,
-        operator: Operator,
+        operator: Operator | Locked,
         note: Callable[[str, str], None],
         port: int = 0,
         clock: Clock = system_clock,
+        about: str = "",
+        decided: Callable[[str, Verb], None] | None = None,
     ) -> None:
         self._listening: socket.socket = server.listen(HOST, port)
         number = self._listening.getsockname()[1]
         self._sitting = Sitting()
         self.url = f"http://{HOST}:{number}"
-        page = ReviewPage(operator, self._sitting, clock, self.end)
+        self._page = ReviewPage(operator, self._sitting, clock, self.end, about, decided)
         hosts, origins = own_names(number)
-        self.app = Guard(page.app(), hosts, origins, LIMITS, note, METHODS)
+        self.app = Guard(self._page.app(), hosts, origins, LIMITS, note, METHODS)
         self._server = server.server(self.app, LIMITS)
 
     @property
@@ -48,3 +51,7 @@ class Serving:
     def end(self) -> None:
         """Stop after the answer at hand."""
         self._server.should_exit = True
+
+    def close(self) -> None:
+        """Close the handle that the page decided with."""
+        self._page.close()

@@ -1,0 +1,70 @@
+"""A span of OpenTelemetry for each call of a verb, where `telemetry.spans` is on.
+
+A span has the name of the verb, the role of the caller, how many results there were and the class
+of an error: never a text, a name or an id. What becomes of spans is up to the program that has set
+up an SDK; without one they go nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from lamina.errors import Refused
+from lamina.home import extras
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer as Tracer
+
+    from lamina.home.settings import Settings
+    from lamina.model.record import Role
+
+ROLE, RESULTS, ERROR = "lamina.role", "lamina.results", "error.type"
+Count = Callable[[object], None]
+
+
+def tracer(settings: Settings) -> Tracer | None:
+    """Return what begins spans; None where they are off, and then nothing is imported."""
+    if not settings["telemetry.spans"]:
+        return None
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        problem = "telemetry.spans needs opentelemetry-api"
+        raise Refused(f"{problem}; {extras.remedy('otel')}") from None
+    from lamina import __version__
+
+    return trace.get_tracer("lamina", __version__)
+
+
+@contextmanager
+def span(tracer: Tracer, verb: str, role: Role) -> Iterator[Count]:
+    """Begin the span of a call; what is yielded takes its result, and counts it."""
+    from opentelemetry.trace import Status, StatusCode
+
+    # The texts of exceptions may quote a memory: an SDK must not record them by itself.
+    with tracer.start_as_current_span(
+        f"lamina.{verb}",
+        attributes={ROLE: role.value},
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as current:
+
+        def count(result: object) -> None:
+            if (number := _number(result)) is not None:
+                current.set_attribute(RESULTS, number)
+
+        try:
+            yield count
+        except Exception as error:
+            current.set_attribute(ERROR, type(error).__name__)
+            current.set_status(Status(StatusCode.ERROR))
+            raise
+
+
+def _number(result: Any) -> int | None:
+    """Count what a verb returned: a list, or the items of a context."""
+    items = getattr(result, "items", None)
+    found = items if isinstance(items, (list, tuple)) else result
+    return len(found) if isinstance(found, Sequence) and not isinstance(found, str) else None
