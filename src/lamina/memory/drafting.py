@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from lamina.errors import LaminaError
 from lamina.model import rules
 from lamina.model.record import Draft
 
@@ -27,3 +29,21 @@ class Drafting:
         if "importance" not in fields:
             fields["importance"] = self._importance.score(fields)
         return self._redaction.clean(Draft(**fields))
+
+    def drafts(self, items: Iterable[object]) -> list[Draft]:
+        """Make many valid drafts, or raise the error that names the first wrong item."""
+        made: list[Draft] = []
+        for index, item in enumerate(items):
+            try:
+                fields = self._rules.fields(item)
+                if "importance" not in fields:
+                    fields["importance"] = self._importance.score(fields)
+            except LaminaError as error:
+                raise of_item(error, index) from None
+            made.append(Draft(**fields))
+        return self._redaction.clean_all(made)
+
+
+def of_item(error: LaminaError, index: int) -> LaminaError:
+    """Name the item of a list that an error is about."""
+    return type(error)(f"item {index}: {error.message}", **{**error.details, "item": index})

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 OFF, WARN, REDACT = "off", "warn", "redact"
 WRITTEN = ("content", "metadata", "source", "evidence", "tags", "speaker", "session")
+MANY = 16  # drafts that are worth one look at all of them
 CHOSEN = frozenset(("kind", "at"))  # values from a fixed set hold no secret
 SHORT = frozenset(("source", "evidence", "tags", "speaker", "session", "participants"))
 
@@ -44,6 +45,16 @@ class Redaction:
             return draft
         self._report(list(secrets.values()))
         return draft if self._mode == WARN else _replaced(draft, _without(fields, secrets))
+
+    def clean_all(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """Return many drafts as they may be stored: at most of them one look is enough."""
+        if self._mode == OFF or len(drafts) < MANY:
+            return [self.clean(draft) for draft in drafts]
+        marks = _suspects(drafts)
+        return [
+            self.clean(draft) if is_marked else draft
+            for draft, is_marked in zip(drafts, marks, strict=True)
+        ]
 
     def clean_turns(self, turns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Clean a conversation that is kept as it was: a secret in one turn is one in all."""
@@ -73,6 +84,30 @@ class Redaction:
             "memories hold what looks like secrets;"
             " `lamina doctor` lists them, `lamina erase` removes them"
         )
+
+
+def _suspects(drafts: Sequence[Draft]) -> list[bool]:
+    """Tell of each draft whether it may hold a secret."""
+    detection = _detection()
+    from lamina.text.secrets import suspects
+
+    marks = suspects.in_texts([draft.content for draft in drafts])
+    # The others repeat themselves from draft to draft, so each is looked at once.
+    short = {tag for draft in drafts for tag in draft.tags}
+    for column in ("source", "speaker", "session"):
+        short.update({getattr(draft, column) for draft in drafts})
+    short.discard(None)
+    named = {*detection.texts([draft.metadata for draft in drafts if draft.metadata])}
+    telling = suspects.among(short, named)
+
+    def is_telling(draft: Draft) -> bool:
+        written = (draft.source, draft.speaker, draft.session, draft.tags, draft.metadata)
+        return not telling.isdisjoint(detection.texts(written))
+
+    return [
+        is_marked or bool(draft.evidence) or (bool(telling) and is_telling(draft))
+        for is_marked, draft in zip(marks, drafts, strict=True)
+    ]
 
 
 def _detection() -> ModuleType:

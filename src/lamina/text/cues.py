@@ -4,10 +4,16 @@ question asks for. Pure.
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from lamina.text.calendar_words import MONTH_OR_SHORT, NUMBERS, SHORT_MONTHS, WEEKDAY
 from lamina.text.patterns import bounded
+
+if TYPE_CHECKING:
+    from lamina.text.screening import Parts, Screen
 
 DATE, NUMBER, PLACE, NAME, ASKS, USER, ASSISTANT = (1 << bit for bit in range(7))
 
@@ -88,19 +94,40 @@ BEFORE = re.compile(
 LONGEST = 20_000  # characters that are looked at
 
 
-def of(text: str, speaker: str | None) -> int:
-    """Read the cues of a memory."""
+def of(text: str, speaker: str | None, *, may_count: bool = True) -> int:
+    """Read the cues of a memory; `may_count` is false where no word of time or number can be."""
     text = text[:LONGEST] if len(text) > LONGEST else text
     cues = ROLES.get(speaker.casefold(), 0) if speaker else 0
-    lowered = text.lower()
+    if may_count:
+        cues |= _counts(text.lower())
+    if not text[1:].islower():  # a capital further on
+        cues |= (PLACE if PLACES.search(text) else 0) | (NAME if NAMES.search(text) else 0)
+    return cues | ASKS if ends_asking(text) else cues
+
+
+def _counts(lowered: str) -> int:
+    """Read the cues of time and number."""
     has_digit = DIGIT.search(lowered) is not None
+    cues = 0
     if (has_digit or any(map(lowered.__contains__, TIME_PARTS))) and TIMES.search(lowered):
         cues |= DATE
     if has_digit or (any(map(lowered.__contains__, COUNT_WORDS)) and COUNTED.search(lowered)):
         cues |= NUMBER
-    if not text[1:].islower():  # a capital further on
-        cues |= (PLACE if PLACES.search(text) else 0) | (NAME if NAMES.search(text) else 0)
-    return cues | ASKS if ends_asking(text) else cues
+    return cues
+
+
+def of_all(texts: Sequence[str], speakers: Sequence[str | None], screen: Screen) -> list[int]:
+    """Read the cues of many memories, whose texts are on the screen."""
+    marks = screen.holding(_parts()).tolist()
+    memories = zip(texts, speakers, marks, strict=True)
+    return [of(text, speaker, may_count=mark) for text, speaker, mark in memories]
+
+
+@functools.cache
+def _parts() -> Parts:
+    from lamina.text.screening import Parts
+
+    return Parts((*"0123456789", *TIME_PARTS, *COUNT_WORDS))
 
 
 def ends_asking(text: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from enum import Enum
 from hashlib import blake2b
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from lamina.store.tables import events, meta
 from lamina.store.tables.blocks import BLOCK, SEAL, opened, sealed
 from lamina.store.tables.records import EVER, OF_OTHERS, SHARED, Filter, marks
 from lamina.text import cues, dates, words
+from lamina.text.screening import Screen
 
 # With more new records than this, reading the blocks again is faster.
 MANY = 20_000
@@ -247,7 +249,8 @@ class Catalogue:
         columns = [np.zeros(BLOCK, kind) for kind in COLUMNS.values()]
         positions = [row[0] - first for row in block]
         # Without rows there are no values, and the columns stay zero.
-        for column, values in zip(columns, zip(*map(values_of, block), strict=True), strict=False):
+        values_by_row = values_of_all(block)
+        for column, values in zip(columns, zip(*values_by_row, strict=True), strict=False):
             column[positions] = values
         return sealed(b"".join(column.tobytes() for column in columns))
 
@@ -390,13 +393,33 @@ def days_of(row: Sequence[Any]) -> Days:
     return [(day_number(mention.start), day_number(mention.end), row[0]) for mention in mentions]
 
 
+def days_of_all(block: Sequence[Sequence[Any]]) -> Days:
+    """List the days that the texts of many rows speak of."""
+    marks = dates.may_hold(Screen([row[CONTENT] for row in block])).tolist()
+    return [day for row in compress(block, marks) for day in days_of(row)]
+
+
+def values_of_all(block: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Convert many rows as `values_of` does; the words of all texts are looked for at once."""
+    texts = [row[CONTENT] for row in block]
+    signs = cues.of_all(texts, [row[SPEAKER] for row in block], Screen(texts))
+    return [
+        (*_fields(row), _length(words.analyse(row[CONTENT]), row[TAGS]), sign)
+        for row, sign in zip(block, signs, strict=True)
+    ]
+
+
 def values_of(row: Sequence[Any], analysed: str | None = None) -> tuple[Any, ...]:
     """Convert a row of a record to the values of all columns, in their order."""
-    speaker, content, tags = row[SPEAKER], row[CONTENT], row[TAGS]
+    content = row[CONTENT]
     if analysed is None:
         analysed = words.analyse(content)
-    length = len(analysed.split()) + (tags.count(",") + 1 if tags != "[]" else 0)
-    return (*_fields(row), length, cues.of(content, speaker))
+    return (*_fields(row), _length(analysed, row[TAGS]), cues.of(content, row[SPEAKER]))
+
+
+def _length(analysed: str, tags: str) -> int:
+    """Count the words of a text, and the tags."""
+    return len(analysed.split()) + (tags.count(",") + 1 if tags != "[]" else 0)
 
 
 def _fields(row: Sequence[Any]) -> tuple[Any, ...]:

@@ -224,8 +224,7 @@ def _write_block(connection: Connection, block: int) -> None:
     )
     connection.execute(insert, (block, Catalogue.packed(in_block, first)))
     insert = "INSERT INTO days (since, until, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-    days = [day for row in in_block for day in catalogue.days_of(row)]
-    connection.executemany(insert, days)
+    connection.executemany(insert, catalogue.days_of_all(in_block))
 
 
 def _codes(connection: Connection, space: Space, block: int) -> SignBits:

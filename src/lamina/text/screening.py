@@ -1,0 +1,100 @@
+"""Tell of many texts at once which may hold one of some parts, so that few need a closer look.
+
+Pure. Every character is one of 32 kinds, and three in a row are one number, so that a part is known
+by a number and one pass of numpy over all texts finds it. A text that is marked may still not hold
+the part; one that is not marked does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from string import ascii_lowercase, digits
+
+import numpy as np
+from numpy.typing import NDArray
+
+Marks = NDArray[np.bool_]
+AT_ONCE = 512  # texts
+LONGEST = 20_000  # characters; a longer text is always marked
+
+# Kind 0 is every other character, the last kind is what stands between two texts.
+SIGNS = ':=<"`'
+GROUPS = (*ascii_lowercase, digits, " ", "-", SIGNS)
+KINDS = 32
+APART = "\x1f"
+SPACE, BETWEEN = GROUPS.index(" ") + 1, KINDS - 1
+KIND = np.zeros(256, np.uint8)
+for _kind, _characters in enumerate(GROUPS, 1):
+    KIND[list((_characters + _characters.upper()).encode())] = _kind
+KIND[ord(APART)] = BETWEEN
+
+
+class Parts:
+    """Parts that texts are looked through for; of each the first four characters are compared."""
+
+    def __init__(self, parts: Iterable[str]) -> None:
+        self.three = np.zeros(KINDS**3, np.bool_)
+        self.four = np.zeros(KINDS**4, np.bool_)
+        three, four = self.three.reshape([KINDS] * 3), self.four.reshape([KINDS] * 4)
+        for part in parts:
+            if part.isascii():  # a text that is not ASCII is marked anyway
+                kinds = KIND[list(part.encode())]
+                # A shorter part stands for whatever may follow it.
+                three[tuple(kinds[:3])] = four[tuple(kinds[:4])] = True
+
+
+class Screen:
+    """Some texts, side by side."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._always = np.array(
+            [not text.isascii() or len(text) > LONGEST for text in texts], np.bool_
+        )
+        if self._always.any():
+            read = ["" if skip else text for text, skip in zip(texts, self._always, strict=True)]
+        else:
+            read = [*texts]
+        joined = APART.join(["", *read, "", "", ""]).encode("ascii")
+        self._kinds = KIND[np.frombuffer(joined, np.uint8)]
+        wide = self._kinds.astype(np.uint16)
+        self._codes = wide[:-3] << 10 | wide[1:-2] << 5 | wide[2:-1]
+        lengths = np.fromiter(map(len, read), np.int64, len(read))
+        self._starts = np.cumsum(lengths + 1) - lengths
+
+    def holding(self, parts: Parts) -> Marks:
+        """Mark the texts that may hold one of the parts, in whatever case."""
+        places = np.flatnonzero(parts.three[self._codes])
+        four = self._codes[places].astype(np.uint32) << 5 | self._kinds[places + 3]
+        return self._marks(places[parts.four[four]])
+
+    def with_long_words(self, length: int) -> Marks:
+        """Mark the texts with so many characters in a row that are no space."""
+        ends = np.flatnonzero((self._kinds == SPACE) | (self._kinds == BETWEEN))
+        return self._marks(ends[:-1][np.diff(ends) > length] + 1)
+
+    def with_two_alone(self) -> Marks:
+        """Mark the texts with two characters next to each other that stand alone."""
+        space = self._kinds == SPACE
+        around = space[:-4] & space[2:-2] & space[4:]
+        return self._marks(np.flatnonzero(around & ~space[1:-3] & ~space[3:-1]))
+
+    def with_words_in_row(self, beginnings: Parts, count: int) -> Marks:
+        """Mark the texts with so many words in a row that each begin like one of the parts."""
+        is_letter = self._kinds - np.uint8(1) < len(ascii_lowercase)  # kind 0 becomes 255
+        is_start = is_letter[1:-3] & ~is_letter[:-4]
+        is_start |= self._kinds[1:-3] == BETWEEN  # counts as a word that none begins like
+        words = np.flatnonzero(is_start) + 1
+        known = np.concatenate(([0], np.cumsum(beginnings.three[self._codes[words]])))
+        is_row = known[count:] - known[:-count] == count
+        return self._marks(words[: len(is_row)][is_row])
+
+    def _marks(self, places: NDArray[np.int64]) -> Marks:
+        marks = self._always.copy()
+        marks[np.searchsorted(self._starts, places, side="right") - 1] = True
+        return marks
+
+
+def screens(texts: Sequence[str]) -> Iterator[Screen]:
+    """Yield screens of so many texts each; of more at once, the numbers would leave the cache."""
+    for start in range(0, len(texts), AT_ONCE):
+        yield Screen(texts[start : start + AT_ONCE])
