@@ -94,40 +94,50 @@ BEFORE = re.compile(
 LONGEST = 20_000  # characters that are looked at
 
 
-def of(text: str, speaker: str | None, *, may_count: bool = True) -> int:
-    """Read the cues of a memory; `may_count` is false where no word of time or number can be."""
+def of(text: str, speaker: str | None) -> int:
+    """Read the cues of a memory."""
     text = text[:LONGEST] if len(text) > LONGEST else text
+    lowered = text.lower()
+    has_digit = DIGIT.search(lowered) is not None
+    is_timed = has_digit or any(map(lowered.__contains__, TIME_PARTS))
+    is_counted = has_digit or any(map(lowered.__contains__, COUNT_WORDS))
+    return _of_words(lowered, is_timed, is_counted) | _of_signs(text, speaker)
+
+
+def _of_words(lowered: str, is_timed: bool, is_counted: bool) -> int:
+    """Read the cues of time and number, where the parts of their words are there."""
+    cues = DATE if is_timed and TIMES.search(lowered) else 0
+    return cues | NUMBER if is_counted and COUNTED.search(lowered) else cues
+
+
+def _of_signs(text: str, speaker: str | None) -> int:
+    """Read the cues of speaker, capitals and question marks."""
     cues = ROLES.get(speaker.casefold(), 0) if speaker else 0
-    if may_count:
-        cues |= _counts(text.lower())
     if not text[1:].islower():  # a capital further on
         cues |= (PLACE if PLACES.search(text) else 0) | (NAME if NAMES.search(text) else 0)
-    return cues | ASKS if ends_asking(text) else cues
-
-
-def _counts(lowered: str) -> int:
-    """Read the cues of time and number."""
-    has_digit = DIGIT.search(lowered) is not None
-    cues = 0
-    if (has_digit or any(map(lowered.__contains__, TIME_PARTS))) and TIMES.search(lowered):
-        cues |= DATE
-    if has_digit or (any(map(lowered.__contains__, COUNT_WORDS)) and COUNTED.search(lowered)):
-        cues |= NUMBER
-    return cues
+    return cues | ASKS if "?" in text and ends_asking(text) else cues
 
 
 def of_all(texts: Sequence[str], speakers: Sequence[str | None], screen: Screen) -> list[int]:
     """Read the cues of many memories, whose texts are on the screen."""
-    marks = screen.holding(_parts()).tolist()
-    memories = zip(texts, speakers, marks, strict=True)
-    return [of(text, speaker, may_count=mark) for text, speaker, mark in memories]
+    timed, counted = (screen.holding(parts).tolist() for parts in _parts())
+    cues = []
+    for text, speaker, is_timed, is_counted in zip(texts, speakers, timed, counted, strict=True):
+        text = text[:LONGEST] if len(text) > LONGEST else text
+        signs = _of_signs(text, speaker)
+        if is_timed or is_counted:
+            signs |= _of_words(text.lower(), is_timed, is_counted)
+        cues.append(signs)
+    return cues
 
 
 @functools.cache
-def _parts() -> Parts:
+def _parts() -> tuple[Parts, Parts]:
+    """The parts that words of time and of number have; numbers stand alone."""
     from lamina.text.screening import Parts
 
-    return Parts((*"0123456789", *TIME_PARTS, *COUNT_WORDS))
+    digits = "0123456789"
+    return Parts((*digits, *TIME_PARTS)), Parts((*digits, *COUNT_WORDS), are_beginnings=True)
 
 
 def ends_asking(text: str) -> bool:

@@ -30,9 +30,13 @@ KIND[ord(APART)] = BETWEEN
 
 
 class Parts:
-    """Parts that texts are looked through for; of each the first four characters are compared."""
+    """Parts that texts are looked through for; of each the first four characters are compared.
 
-    def __init__(self, parts: Iterable[str]) -> None:
+    With `are_beginnings` a letter before them makes it another word.
+    """
+
+    def __init__(self, parts: Iterable[str], *, are_beginnings: bool = False) -> None:
+        self.are_beginnings = are_beginnings
         self.three = np.zeros(KINDS**3, np.bool_)
         self.four = np.zeros(KINDS**4, np.bool_)
         three, four = self.three.reshape([KINDS] * 3), self.four.reshape([KINDS] * 4)
@@ -64,6 +68,8 @@ class Screen:
     def holding(self, parts: Parts) -> Marks:
         """Mark the texts that may hold one of the parts, in whatever case."""
         places = np.flatnonzero(parts.three[self._codes])
+        if parts.are_beginnings:
+            places = places[~_is_letter(self._kinds[places - 1])]
         four = self._codes[places].astype(np.uint32) << 5 | self._kinds[places + 3]
         return self._marks(places[parts.four[four]])
 
@@ -80,7 +86,7 @@ class Screen:
 
     def with_words_in_row(self, beginnings: Parts, count: int) -> Marks:
         """Mark the texts with so many words in a row that each begin like one of the parts."""
-        is_letter = self._kinds - np.uint8(1) < len(ascii_lowercase)  # kind 0 becomes 255
+        is_letter = _is_letter(self._kinds)
         is_start = is_letter[1:-3] & ~is_letter[:-4]
         is_start |= self._kinds[1:-3] == BETWEEN  # counts as a word that none begins like
         words = np.flatnonzero(is_start) + 1
@@ -92,6 +98,10 @@ class Screen:
         marks = self._always.copy()
         marks[np.searchsorted(self._starts, places, side="right") - 1] = True
         return marks
+
+
+def _is_letter(kinds: NDArray[np.uint8]) -> Marks:
+    return kinds - np.uint8(1) < len(ascii_lowercase)  # kind 0 becomes 255
 
 
 def screens(texts: Sequence[str]) -> Iterator[Screen]:

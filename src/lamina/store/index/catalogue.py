@@ -244,13 +244,16 @@ class Catalogue:
         return then, by_number
 
     @staticmethod
-    def packed(block: Sequence[Sequence[Any]], first: int) -> bytes:
-        """Pack the rows of one block, which begins at number `first`, for the table `blocks`."""
+    def packed(block: Sequence[Sequence[Any]], first: int, screen: Screen) -> bytes:
+        """Pack the rows of one block, which begins at number `first`, for the table `blocks`.
+
+        Their texts are on the screen.
+        """
         columns = [np.zeros(BLOCK, kind) for kind in COLUMNS.values()]
         positions = [row[0] - first for row in block]
         # Without rows there are no values, and the columns stay zero.
-        values_by_row = values_of_all(block)
-        for column, values in zip(columns, zip(*values_by_row, strict=True), strict=False):
+        all_values = zip(*values_of_all(block, screen), strict=True)
+        for column, values in zip(columns, all_values, strict=False):
             column[positions] = values
         return sealed(b"".join(column.tobytes() for column in columns))
 
@@ -393,16 +396,16 @@ def days_of(row: Sequence[Any]) -> Days:
     return [(day_number(mention.start), day_number(mention.end), row[0]) for mention in mentions]
 
 
-def days_of_all(block: Sequence[Sequence[Any]]) -> Days:
+def days_of_all(block: Sequence[Sequence[Any]], screen: Screen) -> Days:
     """List the days that the texts of many rows speak of."""
-    marks = dates.may_hold(Screen([row[CONTENT] for row in block])).tolist()
-    return [day for row in compress(block, marks) for day in days_of(row)]
+    found = compress(block, dates.may_hold(screen).tolist())
+    return [day for row in found for day in days_of(row)]
 
 
-def values_of_all(block: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+def values_of_all(block: Sequence[Sequence[Any]], screen: Screen) -> list[tuple[Any, ...]]:
     """Convert many rows as `values_of` does; the words of all texts are looked for at once."""
-    texts = [row[CONTENT] for row in block]
-    signs = cues.of_all(texts, [row[SPEAKER] for row in block], Screen(texts))
+    texts, speakers = [row[CONTENT] for row in block], [row[SPEAKER] for row in block]
+    signs = cues.of_all(texts, speakers, screen)
     return [
         (*_fields(row), _length(words.analyse(row[CONTENT]), row[TAGS]), sign)
         for row, sign in zip(block, signs, strict=True)
