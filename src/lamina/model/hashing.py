@@ -18,6 +18,7 @@ SALTS_AT_ONCE = 256
 MAX_FACET = 256  # longer values are texts: they are searched, not filtered by
 MAX_DEPTH = 32
 MAX_VALUES = 100_000
+SMALLEST, LARGEST = -(2**63), 2**63 - 1
 
 
 def _builtin(value: Any) -> Any:
@@ -108,7 +109,7 @@ def _check(value: object, name: str, depth: int, budget: Iterator[int]) -> None:
     if isinstance(value, str):
         check_text(value, name)
     elif isinstance(value, int):
-        if not -(2**63) <= value < 2**63:
+        if not SMALLEST <= value <= LARGEST:
             raise InvalidInput(f"{name} {shown(value)} does not fit into 64 bits; store it as text")
     elif isinstance(value, float):
         if not math.isfinite(value):
@@ -117,13 +118,23 @@ def _check(value: object, name: str, depth: int, budget: Iterator[int]) -> None:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise InvalidInput(f"{name} has the key {shown(key)}; keys are texts")
-            check_text(key, f"a key of {name}")
-            _check(item, f"{name}.{key}", depth + 1, budget)
+            if not _is_plain(key):
+                check_text(key, f"a key of {name}")
+            # Most metadata is flat and plain, and needs no name for an error.
+            if depth >= MAX_DEPTH or not _is_plain(item) or next(budget, None) is None:
+                _check(item, f"{name}.{key}", depth + 1, budget)
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
             _check(item, f"{name}[{index}]", depth + 1, budget)
     else:
         raise InvalidInput(f"{name} is a {type(value).__name__}, which JSON cannot hold")
+
+
+def _is_plain(value: object) -> bool:
+    """Tell if a value is a whole number or a printable line of ASCII, as most are."""
+    if type(value) is str:
+        return value.isascii() and value.isprintable()
+    return type(value) is int and SMALLEST <= value <= LARGEST
 
 
 def check_text(text: str, name: str) -> None:

@@ -48,8 +48,10 @@ NAMES = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
 QUESTION = bounded(r"\?[\"')\]\s]*(?:\[[^\]]*\])?\s*\Z", longest=200)
 # Where TIMES fits a text without a digit, that holds one of these, as it holds one of COUNT_WORDS
 # where COUNTED fits. Most texts hold none, and looking for these is faster.
+WITHIN = ("day", "morrow", "night")  # other words end with these
 TIME_PARTS = (
-    *"day morrow night last next this past ago later weeks months years".split(),
+    *WITHIN,
+    *"last next this past ago later weeks months years".split(),
     *SHORT_MONTHS,
 )
 DIGIT = re.compile(r"\d")
@@ -133,11 +135,12 @@ def of_all(texts: Sequence[str], speakers: Sequence[str | None], screen: Screen)
 
 @functools.cache
 def _parts() -> tuple[Parts, Parts]:
-    """The parts that words of time and of number have; numbers stand alone."""
+    """The parts that words of time and of number have; most are the beginning of a word."""
     from lamina.text.screening import Parts
 
     digits = "0123456789"
-    return Parts((*digits, *TIME_PARTS)), Parts((*digits, *COUNT_WORDS), are_beginnings=True)
+    beginnings = (part for part in TIME_PARTS if part not in WITHIN)
+    return Parts((*digits, *WITHIN), beginnings), Parts(digits, COUNT_WORDS)
 
 
 def ends_asking(text: str) -> bool:

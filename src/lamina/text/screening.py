@@ -7,14 +7,13 @@ the part; one that is not marked does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from string import ascii_lowercase, digits
+from collections.abc import Iterable, Sequence
+from string import ascii_lowercase, ascii_uppercase, digits
 
 import numpy as np
 from numpy.typing import NDArray
 
 Marks = NDArray[np.bool_]
-AT_ONCE = 512  # texts
 LONGEST = 20_000  # characters; a longer text is always marked
 
 # Kind 0 is every other character, the last kind is what stands between two texts.
@@ -29,22 +28,40 @@ for _kind, _characters in enumerate(GROUPS, 1):
 KIND[ord(APART)] = BETWEEN
 
 
+def _are(characters: str) -> Marks:
+    table = np.zeros(256, np.bool_)
+    table[list(characters.encode())] = True
+    return table
+
+
+IS_SPACE = _are("".join(filter(str.isspace, map(chr, range(128)))))
+IS_CAPITAL, IS_SMALL, IS_CODE = _are(ascii_uppercase), _are(ascii_lowercase + digits), _are("+#")
+
+
 class Parts:
     """Parts that texts are looked through for; of each the first four characters are compared.
 
-    With `are_beginnings` a letter before them makes it another word.
+    Those in `beginnings` count only where no letter stands before them.
     """
 
-    def __init__(self, parts: Iterable[str], *, are_beginnings: bool = False) -> None:
-        self.are_beginnings = are_beginnings
+    def __init__(self, parts: Iterable[str] = (), beginnings: Iterable[str] = ()) -> None:
         self.three = np.zeros(KINDS**3, np.bool_)
-        self.four = np.zeros(KINDS**4, np.bool_)
-        three, four = self.three.reshape([KINDS] * 3), self.four.reshape([KINDS] * 4)
+        self.within, self.first = (np.zeros(KINDS**4, np.bool_) for _ in range(2))
+        self._put(parts, self.within)
+        self._put(beginnings, self.first)
+
+    def _put(self, parts: Iterable[str], four: Marks) -> None:
         for part in parts:
             if part.isascii():  # a text that is not ASCII is marked anyway
-                kinds = KIND[list(part.encode())]
-                # A shorter part stands for whatever may follow it.
-                three[tuple(kinds[:3])] = four[tuple(kinds[:4])] = True
+                kinds = part[:4].encode().translate(KIND.tobytes())
+                code = 0
+                for kind in kinds:
+                    code = code * KINDS + kind
+                # A shorter part has whatever may follow it.
+                following = KINDS ** (4 - len(kinds))
+                first, end = code * following, (code + 1) * following
+                four[first:end] = True
+                self.three[first // KINDS : max(end // KINDS, first // KINDS + 1)] = True
 
 
 class Screen:
@@ -59,19 +76,19 @@ class Screen:
         else:
             read = [*texts]
         joined = APART.join(["", *read, "", "", ""]).encode("ascii")
-        self._kinds = KIND[np.frombuffer(joined, np.uint8)]
+        self._bytes = np.frombuffer(joined, np.uint8)
+        self._kinds = KIND[self._bytes]
         wide = self._kinds.astype(np.uint16)
         self._codes = wide[:-3] << 10 | wide[1:-2] << 5 | wide[2:-1]
-        lengths = np.fromiter(map(len, read), np.int64, len(read))
-        self._starts = np.cumsum(lengths + 1) - lengths
+        self._lengths = np.fromiter(map(len, read), np.int64, len(read))
+        self._starts = np.cumsum(self._lengths + 1) - self._lengths
 
     def holding(self, parts: Parts) -> Marks:
         """Mark the texts that may hold one of the parts, in whatever case."""
         places = np.flatnonzero(parts.three[self._codes])
-        if parts.are_beginnings:
-            places = places[~_is_letter(self._kinds[places - 1])]
         four = self._codes[places].astype(np.uint32) << 5 | self._kinds[places + 3]
-        return self._marks(places[parts.four[four]])
+        is_first = ~_is_letter(self._kinds[places - 1])
+        return self._marks(places[parts.within[four] | parts.first[four] & is_first])
 
     def with_long_words(self, length: int) -> Marks:
         """Mark the texts with so many characters in a row that are no space."""
@@ -94,6 +111,20 @@ class Screen:
         is_row = known[count:] - known[:-count] == count
         return self._marks(words[: len(is_row)][is_row])
 
+    def with_names_in_code(self) -> Marks:
+        """Mark the texts with a capital within a word, or a sign of a language such as C++."""
+        is_hump = IS_CAPITAL[self._bytes[1:]] & IS_SMALL[self._bytes[:-1]]
+        return self._marks(np.flatnonzero(is_hump | IS_CODE[self._bytes[1:]]))
+
+    def word_counts(self) -> NDArray[np.int64]:
+        """Count what stands between spaces of any kind, in the texts that are not always marked."""
+        is_space = IS_SPACE[self._bytes]
+        begun = np.concatenate(([0], np.cumsum(is_space[:-1] & ~is_space[1:])))
+        counts: NDArray[np.int64] = (
+            begun[self._starts + self._lengths - 1] - begun[self._starts - 1]
+        )
+        return counts
+
     def _marks(self, places: NDArray[np.int64]) -> Marks:
         marks = self._always.copy()
         marks[np.searchsorted(self._starts, places, side="right") - 1] = True
@@ -102,9 +133,3 @@ class Screen:
 
 def _is_letter(kinds: NDArray[np.uint8]) -> Marks:
     return kinds - np.uint8(1) < len(ascii_lowercase)  # kind 0 becomes 255
-
-
-def screens(texts: Sequence[str]) -> Iterator[Screen]:
-    """Yield screens of so many texts each; of more at once, the numbers would leave the cache."""
-    for start in range(0, len(texts), AT_ONCE):
-        yield Screen(texts[start : start + AT_ONCE])

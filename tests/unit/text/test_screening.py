@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.text import cues, dates
-from lamina.text.screening import AT_ONCE, LONGEST, Parts, Screen
+from lamina.text import cues, dates, words
+from lamina.text.screening import LONGEST, Parts, Screen
 from lamina.text.secrets import detection, phrases, seeds, suspects
 from tests.unit.text.secret_samples import SHAPED
 
@@ -26,7 +26,7 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map(" ".join) | st.text(m
 @given(st.lists(TEXTS, min_size=1, max_size=8))
 def test_no_text_with_a_secret_is_passed_over(texts: list[str]) -> None:
     """P6: what one look at many texts does not mark holds no secret, whatever stands beside it."""
-    marks = suspects.in_texts(texts)
+    marks = suspects.holding(Screen(texts)).tolist()
     assert len(marks) == len(texts)
     for text, is_marked in zip(texts, marks, strict=True):
         assert is_marked or not detection.in_text(text)
@@ -59,16 +59,19 @@ def test_a_plain_text_is_not_marked() -> None:
     texts = ["we met at the old ha", "rbour and had tea", "", "a lovely morning"]
     assert Screen(texts).holding(Parts(["harbour"])).tolist() == [False] * 4
     assert Screen(texts).holding(Parts(["lovely"])).tolist() == [False, False, False, True]
-    assert not any(suspects.in_texts(texts))
+    assert not any(suspects.holding(Screen(texts)).tolist())
 
 
 def test_many_and_long_texts_keep_their_places() -> None:
-    """Each mark belongs to its text, across the groups in which texts are looked at; a very long
-    text is always marked."""
-    texts = ["nothing here"] * (2 * AT_ONCE + 3)
-    texts[AT_ONCE], texts[-1] = "key=aB3dE5fG7hJ9kL1mN3pQ5", "a" * (LONGEST + 1)
-    marked = [place for place, is_marked in enumerate(suspects.in_texts(texts)) if is_marked]
-    assert marked == [AT_ONCE, len(texts) - 1]
+    """Each mark belongs to its text, among many; a very long text is always marked."""
+    texts = ["nothing here"] * 1000
+    texts[512], texts[-1] = "key=aB3dE5fG7hJ9kL1mN3pQ5", "a" * (LONGEST + 1)
+    marked = [
+        place
+        for place, is_marked in enumerate(suspects.holding(Screen(texts)).tolist())
+        if is_marked
+    ]
+    assert marked == [512, 999]
 
 
 NOW = datetime(2026, 5, 7, tzinfo=UTC)
@@ -84,3 +87,10 @@ def test_no_date_and_no_cue_is_passed_over(texts: list[str]) -> None:
         assert is_marked or not dates.find(text, NOW)
     speakers = ["user"] * len(texts)
     assert cues.of_all(texts, speakers, screen) == [cues.of(text, "user") for text in texts]
+
+
+@given(st.lists(st.text("aB c+#\n\t\x1fé1", max_size=12), min_size=1, max_size=6))
+def test_the_words_of_many_texts_are_counted(texts: list[str]) -> None:
+    """H1: many texts have as many words as each has by itself, names in code included."""
+    expected = [len(words.analyse(text).split()) for text in texts]
+    assert words.lengths(texts, Screen(texts)) == expected

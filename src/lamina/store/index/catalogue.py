@@ -405,10 +405,10 @@ def days_of_all(block: Sequence[Sequence[Any]], screen: Screen) -> Days:
 def values_of_all(block: Sequence[Sequence[Any]], screen: Screen) -> list[tuple[Any, ...]]:
     """Convert many rows as `values_of` does; the words of all texts are looked for at once."""
     texts, speakers = [row[CONTENT] for row in block], [row[SPEAKER] for row in block]
-    signs = cues.of_all(texts, speakers, screen)
+    lengths, signs = words.lengths(texts, screen), cues.of_all(texts, speakers, screen)
     return [
-        (*_fields(row), _length(words.analyse(row[CONTENT]), row[TAGS]), sign)
-        for row, sign in zip(block, signs, strict=True)
+        (*_fields(row), length + _tag_count(row[TAGS]), sign)
+        for row, length, sign in zip(block, lengths, signs, strict=True)
     ]
 
 
@@ -417,12 +417,12 @@ def values_of(row: Sequence[Any], analysed: str | None = None) -> tuple[Any, ...
     content = row[CONTENT]
     if analysed is None:
         analysed = words.analyse(content)
-    return (*_fields(row), _length(analysed, row[TAGS]), cues.of(content, row[SPEAKER]))
+    length = len(analysed.split()) + _tag_count(row[TAGS])
+    return (*_fields(row), length, cues.of(content, row[SPEAKER]))
 
 
-def _length(analysed: str, tags: str) -> int:
-    """Count the words of a text, and the tags."""
-    return len(analysed.split()) + (tags.count(",") + 1 if tags != "[]" else 0)
+def _tag_count(tags: str) -> int:
+    return tags.count(",") + 1 if tags != "[]" else 0
 
 
 def _fields(row: Sequence[Any]) -> tuple[Any, ...]:

@@ -204,9 +204,11 @@ def texts(values: Iterable[Any]) -> list[str]:
         value = waiting.pop()
         if isinstance(value, str):
             found.append(value)
+        elif value is None or isinstance(value, (int, float)):  # asking for any Mapping is slow
+            continue
         elif isinstance(value, (list, tuple, set, frozenset)):
             waiting += value
-        elif isinstance(value, (dict, Mapping)):  # dict first: asking for any Mapping is slow
+        elif isinstance(value, (dict, Mapping)):
             waiting += [*value, *value.values()]
     return found
 

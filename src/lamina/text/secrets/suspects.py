@@ -6,7 +6,8 @@ What is not marked here holds nothing that `detection.in_text` would find, and n
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
+from itertools import compress
 
 from lamina.text import screening
 from lamina.text.screening import Marks, Parts, Screen
@@ -36,26 +37,7 @@ def _seeds() -> Parts:
     return Parts(seeds.listed())
 
 
-def in_texts(texts: Sequence[str]) -> list[bool]:
-    """Tell of each text whether it may hold a secret."""
-    return [mark for screen in screening.screens(texts) for mark in _holding(screen).tolist()]
-
-
-def among(texts: Collection[str], names: Collection[str]) -> set[str]:
-    """Collect the texts that may hold a secret, and the names that may be names of one."""
-    return {*_marked([*texts], naming=False), *_marked([*names], naming=True)}
-
-
-def _marked(texts: Sequence[str], *, naming: bool) -> Iterator[str]:
-    for place, screen in enumerate(screening.screens(texts)):
-        marks = _holding(screen)
-        if naming:
-            marks |= screen.holding(_names())
-        for position in marks.nonzero()[0].tolist():
-            yield texts[place * screening.AT_ONCE + position]
-
-
-def _holding(screen: Screen) -> Marks:
+def holding(screen: Screen) -> Marks:
     """Mark the texts that may hold a secret."""
     marks = screen.holding(_names()) & screen.holding(_values())
     marks |= screen.holding(_alone())
@@ -63,3 +45,12 @@ def _holding(screen: Screen) -> Marks:
     marks |= screen.with_two_alone()
     marks |= screen.with_words_in_row(_seeds(), seeds.FEWEST)
     return marks
+
+
+def among(texts: Collection[str], names: Collection[str]) -> set[str]:
+    """Collect the texts that may hold a secret, and the names that may be names of one."""
+    written = [*texts, *names]
+    screen = Screen(written)
+    marks = holding(screen)
+    marks[len(texts) :] |= screen.holding(_names())[len(texts) :]
+    return {*compress(written, marks.tolist())}
