@@ -96,7 +96,8 @@ def facet(value: object) -> str | None:
 
 def check_json(value: object, name: str) -> None:
     """Raise unless the value survives a round trip through canonical JSON unchanged."""
-    _check(value, name, 0, iter(range(MAX_VALUES)))
+    if not _is_plain_mapping(value):
+        _check(value, name, 0, iter(range(MAX_VALUES)))
 
 
 def _check(value: object, name: str, depth: int, budget: Iterator[int]) -> None:
@@ -118,11 +119,8 @@ def _check(value: object, name: str, depth: int, budget: Iterator[int]) -> None:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise InvalidInput(f"{name} has the key {shown(key)}; keys are texts")
-            if not _is_plain(key):
-                check_text(key, f"a key of {name}")
-            # Most metadata is flat and plain, and needs no name for an error.
-            if depth >= MAX_DEPTH or not _is_plain(item) or next(budget, None) is None:
-                _check(item, f"{name}.{key}", depth + 1, budget)
+            check_text(key, f"a key of {name}")
+            _check(item, f"{name}.{key}", depth + 1, budget)
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
             _check(item, f"{name}[{index}]", depth + 1, budget)
@@ -130,11 +128,19 @@ def _check(value: object, name: str, depth: int, budget: Iterator[int]) -> None:
         raise InvalidInput(f"{name} is a {type(value).__name__}, which JSON cannot hold")
 
 
-def _is_plain(value: object) -> bool:
-    """Tell if a value is a whole number or a printable line of ASCII, as most are."""
-    if type(value) is str:
-        return value.isascii() and value.isprintable()
-    return type(value) is int and SMALLEST <= value <= LARGEST
+def _is_plain_mapping(value: object) -> bool:
+    """Tell if a value maps names to whole numbers and short lines of ASCII, as most metadata."""
+    if type(value) is not dict or len(value) >= MAX_VALUES:
+        return False
+    for key, item in value.items():
+        if not (type(key) is str and key.isascii() and key.isprintable()):
+            return False
+        if type(item) is str:
+            if not (item.isascii() and item.isprintable()):
+                return False
+        elif not (type(item) is int and SMALLEST <= item <= LARGEST):
+            return False
+    return True
 
 
 def check_text(text: str, name: str) -> None:

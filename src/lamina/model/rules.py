@@ -468,7 +468,7 @@ class Drafter:
         self._trust = trust(actor.role, None)
         # Every field that a caller may give: where it goes, and what makes it valid.
         self._checks: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
-            "content": ("content", lambda value: content(value, max_bytes)),
+            "content": ("content", functools.partial(content, limit=max_bytes)),
             "kind": ("kind", lambda value: kind(value, kinds)),
             "layer": ("layer", lambda value: one_of(Layer, value, "layer")),
             "tags": ("tags", tags),
@@ -527,12 +527,13 @@ class Drafter:
         for name, value in item.items():
             if value is None:
                 continue
-            if name not in self._checks:
+            known_check = self._checks.get(name)
+            if known_check is None:
                 unknown, known = words.shown(name), ", ".join(self._checks)
                 hint = words.meant(str(name), self._checks)
                 problem = f"unknown field {unknown}; known are {known}{hint}"
                 raise InvalidInput(problem, unknown=unknown)
-            field, check = self._checks[name]
+            field, check = known_check
             if field in fields:
                 problem = "repeats what another field says: give one of the two"
                 raise InvalidInput(f"{name} {words.shown(value)} {problem}")

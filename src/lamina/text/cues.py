@@ -103,7 +103,7 @@ def of(text: str, speaker: str | None) -> int:
     has_digit = DIGIT.search(lowered) is not None
     is_timed = has_digit or any(map(lowered.__contains__, TIME_PARTS))
     is_counted = has_digit or any(map(lowered.__contains__, COUNT_WORDS))
-    return _of_words(lowered, is_timed, is_counted) | _of_signs(text, speaker)
+    return _of_words(lowered, is_timed, is_counted) | _of_signs(text) | _of_speaker(speaker)
 
 
 def _of_words(lowered: str, is_timed: bool, is_counted: bool) -> int:
@@ -112,24 +112,27 @@ def _of_words(lowered: str, is_timed: bool, is_counted: bool) -> int:
     return cues | NUMBER if is_counted and COUNTED.search(lowered) else cues
 
 
-def _of_signs(text: str, speaker: str | None) -> int:
-    """Read the cues of speaker, capitals and question marks."""
-    cues = ROLES.get(speaker.casefold(), 0) if speaker else 0
+def _of_signs(text: str) -> int:
+    """Read the cues of capitals and question marks."""
+    cues = 0
     if not text[1:].islower():  # a capital further on
-        cues |= (PLACE if PLACES.search(text) else 0) | (NAME if NAMES.search(text) else 0)
+        cues = (PLACE if PLACES.search(text) else 0) | (NAME if NAMES.search(text) else 0)
     return cues | ASKS if "?" in text and ends_asking(text) else cues
+
+
+def _of_speaker(speaker: str | None) -> int:
+    return ROLES.get(speaker.casefold(), 0) if speaker else 0
 
 
 def of_all(texts: Sequence[str], speakers: Sequence[str | None], screen: Screen) -> list[int]:
     """Read the cues of many memories, whose texts are on the screen."""
-    timed, counted = (screen.holding(parts).tolist() for parts in _parts())
-    cues = []
-    for text, speaker, is_timed, is_counted in zip(texts, speakers, timed, counted, strict=True):
-        text = text[:LONGEST] if len(text) > LONGEST else text
-        signs = _of_signs(text, speaker)
-        if is_timed or is_counted:
-            signs |= _of_words(text.lower(), is_timed, is_counted)
-        cues.append(signs)
+    cues = [_of_speaker(speaker) for speaker in speakers]
+    timed, counted = map(screen.holding, _parts())
+    telling = timed | counted | screen.with_capitals() | screen.with_sign("?")
+    for place in telling.nonzero()[0].tolist():
+        text = texts[place][:LONGEST]
+        words = _of_words(text.lower(), bool(timed[place]), bool(counted[place]))
+        cues[place] |= words | _of_signs(text)
     return cues
 
 

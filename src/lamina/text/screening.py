@@ -111,6 +111,15 @@ class Screen:
         is_row = known[count:] - known[:-count] == count
         return self._marks(words[: len(is_row)][is_row])
 
+    def with_capitals(self) -> Marks:
+        """Mark the texts with a capital behind the first character."""
+        places = np.flatnonzero(IS_CAPITAL[self._bytes])
+        return self._marks(places[self._kinds[places - 1] != BETWEEN])
+
+    def with_sign(self, sign: str) -> Marks:
+        """Mark the texts that hold a character."""
+        return self._marks(np.flatnonzero(self._bytes == ord(sign)))
+
     def with_names_in_code(self) -> Marks:
         """Mark the texts with a capital within a word, or a sign of a language such as C++."""
         is_hump = IS_CAPITAL[self._bytes[1:]] & IS_SMALL[self._bytes[:-1]]
@@ -120,9 +129,8 @@ class Screen:
         """Count what stands between spaces of any kind, in the texts that are not always marked."""
         is_space = IS_SPACE[self._bytes]
         begun = np.concatenate(([0], np.cumsum(is_space[:-1] & ~is_space[1:])))
-        counts: NDArray[np.int64] = (
-            begun[self._starts + self._lengths - 1] - begun[self._starts - 1]
-        )
+        before = self._starts - 1
+        counts: NDArray[np.int64] = begun[before + self._lengths] - begun[before]
         return counts
 
     def _marks(self, places: NDArray[np.int64]) -> Marks:
