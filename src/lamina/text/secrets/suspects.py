@@ -11,7 +11,7 @@ from itertools import compress
 
 from lamina.text import screening
 from lamina.text.screening import Marks, Parts, Screen
-from lamina.text.secrets import folding, patterns, phrases, seeds
+from lamina.text.secrets import detection, folding, patterns, phrases, seeds
 
 
 @functools.cache
@@ -47,10 +47,13 @@ def holding(screen: Screen) -> Marks:
     return marks
 
 
-def among(texts: Collection[str], names: Collection[str]) -> set[str]:
-    """Collect the texts that may hold a secret, and the names that may be names of one."""
-    written = [*texts, *names]
+def among(labels: Collection[str], names: Collection[str]) -> set[str]:
+    """Collect the labels that hold a secret, and of names and values those that may name one too.
+
+    They are short and few, so that a closer look at those that are marked costs little.
+    """
+    written = [*labels, *names]
     screen = Screen(written)
-    marks = holding(screen)
-    marks[len(texts) :] |= screen.holding(_names())[len(texts) :]
-    return {*compress(written, marks.tolist())}
+    found = {text for text in compress(written, holding(screen)) if detection.in_text(text)}
+    naming = compress(names, screen.holding(_names())[len(labels) :])
+    return found | {name for name in naming if phrases.may_name(name.lower())}
