@@ -93,6 +93,7 @@ CUES = (
 )
 FAILED, RETRIED = 20, 10  # what metadata says counts more than a word
 FAILURES = frozenset({"failure", "failed", "error"})
+TOLD = frozenset({"status", "retry", "escalated_to"})  # the names in metadata that may tell
 
 # Characters of the content: what matters is said first, and a book must not cost more than a line.
 LOOKED_AT = 240
@@ -134,9 +135,13 @@ def score(kind: str, content: str, tags: Sequence[str], metadata: Mapping[str, A
     """Score the importance of a memory, 0 to 1, by the tables and by what it reports."""
     lowered = content[:LOOKED_AT].lower()
     words = lowered.split()
-    report = _reader()(lowered)
-    if not tags and not metadata and report is None and TELLING.isdisjoint(words):
+    if (
+        _all_telling().isdisjoint(words)
+        and (not tags or OF_TAG.keys().isdisjoint(tags))
+        and (not metadata or TOLD.isdisjoint(metadata))
+    ):
         return BASE.get(kind, USUAL / 100)  # most memories give no sign
+    report = _reader()(lowered)
     total = sum(amount for _, amount in _amounts(kind, words, tags, metadata))
     return _limited(total if report is None else max(total, report.least))
 
@@ -156,6 +161,14 @@ def explain(kind: str, content: str, tags: Sequence[str], metadata: Mapping[str,
     if not 0 <= total <= 100:
         amounts.append(("limit", min(100, max(0, total)) - total))
     return Scored(_limited(total), tuple(Reason(name, amount / 100) for name, amount in amounts))
+
+
+@cache
+def _all_telling() -> frozenset[str]:
+    """Collect the words without which a text neither shows a cue nor reports anything."""
+    from lamina.engines import severity
+
+    return TELLING | severity.TELLING
 
 
 @cache

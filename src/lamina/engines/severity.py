@@ -84,6 +84,8 @@ def _sentences(tokens: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _report(sentence: list[str], later: Sequence[list[str]]) -> Report | None:
+    if senses.BEGINNINGS.isdisjoint(sentence):
+        return None
     found = [seen for seen in _events(sentence) if _is_real(seen, sentence)]
     if not found or sentence[-1] == "?" or not senses.DONE.isdisjoint(_phrases(sentence, 0)):
         return None

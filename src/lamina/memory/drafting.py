@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from lamina.errors import LaminaError
 from lamina.model import rules
 from lamina.model.record import Draft
 
@@ -23,7 +25,25 @@ class Drafting:
 
     def draft(self, item: object, run_id: str | None = None) -> Draft:
         """Make a valid draft, or raise the error that says what is wrong with the item."""
+        return self._redaction.clean(self._scored(item, run_id))
+
+    def drafts(self, items: Iterable[object]) -> list[Draft]:
+        """Make many valid drafts, or raise the error that names the first wrong item."""
+        made: list[Draft] = []
+        for index, item in enumerate(items):
+            try:
+                made.append(self._scored(item))
+            except LaminaError as error:
+                raise of_item(error, index) from None
+        return self._redaction.clean_all(made)
+
+    def _scored(self, item: object, run_id: str | None = None) -> Draft:
         fields = self._rules.fields(item, run_id)
         if "importance" not in fields:
             fields["importance"] = self._importance.score(fields)
-        return self._redaction.clean(Draft(**fields))
+        return Draft(**fields)
+
+
+def of_item(error: LaminaError, index: int) -> LaminaError:
+    """Name the item of a list that an error is about."""
+    return type(error)(f"item {index}: {error.message}", **{**error.details, "item": index})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,9 @@ from lamina.model.record import Draft
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
 
+# Drafts that are worth looking at together; and worth it to load numpy for.
+MANY, VERY_MANY = 16, 2048
+AT_ONCE = 512  # of more at once, the numbers would leave the processor's cache
 OFF, WARN, REDACT = "off", "warn", "redact"
 WRITTEN = ("content", "metadata", "source", "evidence", "tags", "speaker", "session")
 CHOSEN = frozenset(("kind", "at"))  # values from a fixed set hold no secret
@@ -44,6 +48,18 @@ class Redaction:
             return draft
         self._report(list(secrets.values()))
         return draft if self._mode == WARN else _replaced(draft, _without(fields, secrets))
+
+    def clean_all(self, drafts: list[Draft]) -> list[Draft]:
+        """Return many drafts as they may be stored: one look tells which need a closer one."""
+        if self._mode == OFF:
+            return drafts
+        if len(drafts) < (MANY if "numpy" in sys.modules else VERY_MANY):
+            return [self.clean(draft) for draft in drafts]
+        cleaned = [*drafts]
+        for start in range(0, len(drafts), AT_ONCE):
+            for place in _suspects(drafts[start : start + AT_ONCE]):
+                cleaned[start + place] = self.clean(drafts[start + place])
+        return cleaned
 
     def clean_turns(self, turns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Clean a conversation that is kept as it was: a secret in one turn is one in all."""
@@ -73,6 +89,30 @@ class Redaction:
             "memories hold what looks like secrets;"
             " `lamina doctor` lists them, `lamina erase` removes them"
         )
+
+
+def _suspects(drafts: Sequence[Draft]) -> list[int]:
+    """List the places of the drafts that may hold a secret."""
+    detection = _detection()
+    from lamina.text.screening import Screen
+    from lamina.text.secrets import suspects
+
+    marks = suspects.holding(Screen([draft.content for draft in drafts]))
+    # The others repeat themselves from draft to draft, so each is looked at once.
+    short = {tag for draft in drafts for tag in draft.tags}
+    for column in ("source", "speaker", "session"):
+        short.update({getattr(draft, column) for draft in drafts})
+    short.discard(None)
+    named = {*detection.texts([draft.metadata for draft in drafts if draft.metadata])}
+    telling = suspects.among(short, named)
+    for place, draft in enumerate(drafts):
+        if draft.evidence:
+            marks[place] = True
+        elif telling:
+            written = (draft.tags, draft.source, draft.speaker, draft.session, draft.metadata)
+            marks[place] |= not telling.isdisjoint(detection.texts(written))
+    found: list[int] = marks.nonzero()[0].tolist()
+    return found
 
 
 def _detection() -> ModuleType:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lamina.errors import InvalidInput, LaminaError, Refused
 from lamina.failsafe.line import Action
 from lamina.failsafe.spool import OUTAGES
+from lamina.memory.drafting import of_item
 from lamina.memory.failsafe import same_text
 from lamina.model.record import Draft, Layer, Record, Role
 from lamina.store.core.transaction import Transaction
@@ -32,7 +33,7 @@ class Remember:
         """Store all items in one transaction, or none and an error that names the item."""
         if not isinstance(items, Iterable):
             raise InvalidInput(f"items is a {type(items).__name__}, not a list of mappings")
-        return self.stored(self._drafts(items), many=True)
+        return self.stored(self._scope.parts.drafting.drafts(items), many=True)
 
     def conversation(
         self,
@@ -49,7 +50,7 @@ class Remember:
         scope = self._scope
         checked = conversations.checked(turns, session, participants)
         talk = checked.cleaned(scope.parts.redaction.clean_turns)
-        drafts = self._drafts(conversations.items(talk, key, project))
+        drafts = self._scope.parts.drafting.drafts(conversations.items(talk, key, project))
         action: Action = "remember_conversation"
         now, file = scope.clock(), None
         stored: list[Record] = []
@@ -131,7 +132,7 @@ class Remember:
             try:
                 stored.append(self._insert_checked(transaction, draft))
             except LaminaError as error:
-                raise (_of_item(error, index) if many else error) from None
+                raise (of_item(error, index) if many else error) from None
         return stored
 
     def _insert_checked(self, transaction: Transaction, draft: Draft) -> Record:
@@ -149,19 +150,5 @@ class Remember:
             return self._scope.parts.statements.insert(transaction, draft)
         return transaction.insert([draft])[0]
 
-    def _drafts(self, items: Iterable[Mapping[str, Any]]) -> list[Draft]:
-        drafts = []
-        for index, item in enumerate(items):
-            try:
-                drafts.append(self._scope.draft(item))
-            except LaminaError as error:
-                raise _of_item(error, index) from None
-        return drafts
-
     def _folder(self) -> Any:
         return self._scope.resilient.path_of("episodes")
-
-
-def _of_item(error: LaminaError, index: int) -> LaminaError:
-    """Name the item of a list that an error is about."""
-    return type(error)(f"item {index}: {error.message}", **{**error.details, "item": index})

@@ -91,10 +91,11 @@ def strings(value: Any) -> Iterator[str]:
     """Yield every text among the values of some metadata, however deep."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
+    elif isinstance(value, (dict, Mapping)):
         for item in value.values():
-            yield from strings(item)
-    elif isinstance(value, Sequence):
+            if not isinstance(item, (int, float)):  # asking for any Mapping is slow
+                yield from strings(item)
+    elif isinstance(value, (list, tuple, Sequence)):
         for item in value:
             yield from strings(item)
 

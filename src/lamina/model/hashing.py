@@ -18,6 +18,7 @@ SALTS_AT_ONCE = 256
 MAX_FACET = 256  # longer values are texts: they are searched, not filtered by
 MAX_DEPTH = 32
 MAX_VALUES = 100_000
+SMALLEST, LARGEST = -(2**63), 2**63 - 1
 
 
 def _builtin(value: Any) -> Any:
@@ -95,7 +96,8 @@ def facet(value: object) -> str | None:
 
 def check_json(value: object, name: str) -> None:
     """Raise unless the value survives a round trip through canonical JSON unchanged."""
-    _check(value, name, 0, iter(range(MAX_VALUES)))
+    if not _is_plain_mapping(value):
+        _check(value, name, 0, iter(range(MAX_VALUES)))
 
 
 def _check(value: object, name: str, depth: int, budget: Iterator[int]) -> None:
@@ -108,7 +110,7 @@ def _check(value: object, name: str, depth: int, budget: Iterator[int]) -> None:
     if isinstance(value, str):
         check_text(value, name)
     elif isinstance(value, int):
-        if not -(2**63) <= value < 2**63:
+        if not SMALLEST <= value <= LARGEST:
             raise InvalidInput(f"{name} {shown(value)} does not fit into 64 bits; store it as text")
     elif isinstance(value, float):
         if not math.isfinite(value):
@@ -124,6 +126,21 @@ def _check(value: object, name: str, depth: int, budget: Iterator[int]) -> None:
             _check(item, f"{name}[{index}]", depth + 1, budget)
     else:
         raise InvalidInput(f"{name} is a {type(value).__name__}, which JSON cannot hold")
+
+
+def _is_plain_mapping(value: object) -> bool:
+    """Tell if a value maps names to whole numbers and short lines of ASCII, as most metadata."""
+    if type(value) is not dict or len(value) >= MAX_VALUES:
+        return False
+    for key, item in value.items():
+        if not (type(key) is str and key.isascii() and key.isprintable()):
+            return False
+        if type(item) is str:
+            if not (item.isascii() and item.isprintable()):
+                return False
+        elif not (type(item) is int and SMALLEST <= item <= LARGEST):
+            return False
+    return True
 
 
 def check_text(text: str, name: str) -> None:

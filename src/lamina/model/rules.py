@@ -6,6 +6,7 @@ the value.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -246,7 +247,7 @@ def tags(values: object) -> tuple[str, ...]:
         raise InvalidInput(f"tags {value} is not a list of texts; write [{value}]")
     if len(values) > MAX_TAGS:
         raise InvalidInput(f"{len(values)} tags are too many; {MAX_TAGS} are allowed")
-    return tuple(dict.fromkeys(tag(value) for value in in_order(values) if not is_blank(value)))
+    return tuple(dict.fromkeys([tag(value) for value in in_order(values) if not is_blank(value)]))
 
 
 def tags_to_find(values: Collection[str] | None, name: str) -> tuple[str, ...]:
@@ -262,7 +263,12 @@ def tag(value: object) -> str:
     """Check a tag. Lower-casing it again changes nothing, so that tags compare as written."""
     if not isinstance(value, str):
         raise InvalidInput(f"tag {words.shown(value)} is a {type(value).__name__}, not a text")
-    return label(value.strip().lower(), "tag")
+    return _tag(value)
+
+
+@functools.lru_cache(1024)
+def _tag(value: str) -> str:
+    return label(value.strip().lower(), "tag")  # most tags are given again and again
 
 
 def label(value: object, name: str) -> str:
@@ -462,7 +468,7 @@ class Drafter:
         self._trust = trust(actor.role, None)
         # Every field that a caller may give: where it goes, and what makes it valid.
         self._checks: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
-            "content": ("content", lambda value: content(value, max_bytes)),
+            "content": ("content", functools.partial(content, limit=max_bytes)),
             "kind": ("kind", lambda value: kind(value, kinds)),
             "layer": ("layer", lambda value: one_of(Layer, value, "layer")),
             "tags": ("tags", tags),
@@ -521,12 +527,13 @@ class Drafter:
         for name, value in item.items():
             if value is None:
                 continue
-            if name not in self._checks:
+            known_check = self._checks.get(name)
+            if known_check is None:
                 unknown, known = words.shown(name), ", ".join(self._checks)
                 hint = words.meant(str(name), self._checks)
                 problem = f"unknown field {unknown}; known are {known}{hint}"
                 raise InvalidInput(problem, unknown=unknown)
-            field, check = self._checks[name]
+            field, check = known_check
             if field in fields:
                 problem = "repeats what another field says: give one of the two"
                 raise InvalidInput(f"{name} {words.shown(value)} {problem}")

@@ -13,7 +13,7 @@ from lamina.search import is_quick
 from lamina.store.core.store import Store
 from lamina.store.index import writing
 
-BATCH = 1024
+BATCH = 4096
 SLOW_BATCH = 64  # of embedders that take long, so that little is lost when the process dies
 SHORT = 2000  # characters
 Progress = Callable[[int, int], None]

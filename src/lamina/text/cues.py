@@ -4,10 +4,16 @@ question asks for. Pure.
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from lamina.text.calendar_words import MONTH_OR_SHORT, NUMBERS, SHORT_MONTHS, WEEKDAY
 from lamina.text.patterns import bounded
+
+if TYPE_CHECKING:
+    from lamina.text.screening import Parts, Screen
 
 DATE, NUMBER, PLACE, NAME, ASKS, USER, ASSISTANT = (1 << bit for bit in range(7))
 
@@ -42,8 +48,10 @@ NAMES = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
 QUESTION = bounded(r"\?[\"')\]\s]*(?:\[[^\]]*\])?\s*\Z", longest=200)
 # Where TIMES fits a text without a digit, that holds one of these, as it holds one of COUNT_WORDS
 # where COUNTED fits. Most texts hold none, and looking for these is faster.
+WITHIN = ("day", "morrow", "night")  # other words end with these
 TIME_PARTS = (
-    *"day morrow night last next this past ago later weeks months years".split(),
+    *WITHIN,
+    *"last next this past ago later weeks months years".split(),
     *SHORT_MONTHS,
 )
 DIGIT = re.compile(r"\d")
@@ -91,16 +99,51 @@ LONGEST = 20_000  # characters that are looked at
 def of(text: str, speaker: str | None) -> int:
     """Read the cues of a memory."""
     text = text[:LONGEST] if len(text) > LONGEST else text
-    cues = ROLES.get(speaker.casefold(), 0) if speaker else 0
     lowered = text.lower()
     has_digit = DIGIT.search(lowered) is not None
-    if (has_digit or any(map(lowered.__contains__, TIME_PARTS))) and TIMES.search(lowered):
-        cues |= DATE
-    if has_digit or (any(map(lowered.__contains__, COUNT_WORDS)) and COUNTED.search(lowered)):
-        cues |= NUMBER
+    is_timed = has_digit or any(map(lowered.__contains__, TIME_PARTS))
+    is_counted = has_digit or any(map(lowered.__contains__, COUNT_WORDS))
+    return _of_words(lowered, is_timed, is_counted) | _of_signs(text) | _of_speaker(speaker)
+
+
+def _of_words(lowered: str, is_timed: bool, is_counted: bool) -> int:
+    """Read the cues of time and number, where the parts of their words are there."""
+    cues = DATE if is_timed and TIMES.search(lowered) else 0
+    return cues | NUMBER if is_counted and COUNTED.search(lowered) else cues
+
+
+def _of_signs(text: str) -> int:
+    """Read the cues of capitals and question marks."""
+    cues = 0
     if not text[1:].islower():  # a capital further on
-        cues |= (PLACE if PLACES.search(text) else 0) | (NAME if NAMES.search(text) else 0)
-    return cues | ASKS if ends_asking(text) else cues
+        cues = (PLACE if PLACES.search(text) else 0) | (NAME if NAMES.search(text) else 0)
+    return cues | ASKS if "?" in text and ends_asking(text) else cues
+
+
+def _of_speaker(speaker: str | None) -> int:
+    return ROLES.get(speaker.casefold(), 0) if speaker else 0
+
+
+def of_all(texts: Sequence[str], speakers: Sequence[str | None], screen: Screen) -> list[int]:
+    """Read the cues of many memories, whose texts are on the screen."""
+    cues = [_of_speaker(speaker) for speaker in speakers]
+    timed, counted = map(screen.holding, _parts())
+    telling = timed | counted | screen.with_capitals() | screen.with_sign("?")
+    for place in telling.nonzero()[0].tolist():
+        text = texts[place][:LONGEST]
+        words = _of_words(text.lower(), bool(timed[place]), bool(counted[place]))
+        cues[place] |= words | _of_signs(text)
+    return cues
+
+
+@functools.cache
+def _parts() -> tuple[Parts, Parts]:
+    """The parts that words of time and of number have; most are the beginning of a word."""
+    from lamina.text.screening import Parts
+
+    digits = "0123456789"
+    beginnings = (part for part in TIME_PARTS if part not in WITHIN)
+    return Parts((*digits, *WITHIN), beginnings), Parts(digits, COUNT_WORDS)
 
 
 def ends_asking(text: str) -> bool:

@@ -27,11 +27,15 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import cache, partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from lamina.text import calendar_words
 from lamina.text.calendar_words import NUMBERS, SHORT_MONTHS, SHORT_WEEKDAYS
+
+if TYPE_CHECKING:
+    from lamina.text.screening import Marks, Parts, Screen
 
 Span = tuple[date, date]
 Resolver = Callable[[re.Match[str], date], Span]
@@ -92,7 +96,22 @@ def find(text: str, anchor: datetime) -> tuple[Mention, ...]:
 
 
 def _may_hold_one(lowered: str) -> bool:
-    return any(map(lowered.__contains__, HINTS)) or FOUR_DIGITS.search(lowered) is not None
+    if FOUR_DIGITS.search(lowered) is not None or any(map(lowered.__contains__, HINTS)):
+        return True
+    # "mar" is in many words; only as a word it is a month.
+    return any(map(lowered.__contains__, NAMES)) and NAMED_ALONE.search(lowered) is not None
+
+
+def may_hold(screen: Screen) -> Marks:
+    """Mark the texts that may hold a date; `find` finds none in the others."""
+    return screen.holding(_parts())
+
+
+@cache
+def _parts() -> Parts:
+    from lamina.text.screening import Parts
+
+    return Parts((*HINTS, *NAMES, "0000"))  # any four digits
 
 
 def _mentions(text: str, today: date) -> Iterator[Mention]:
@@ -393,10 +412,11 @@ def _any_rule() -> re.Pattern[str]:
 
 # Every date holds one of these, or a year; most texts hold none and are done. It is faster so than
 # with a pattern.
-HINTS = (
-    *"월 月 day week month year morrow night noon rning ening tue wed thu fri".split(),
-    *SHORT_MONTHS,
-    *SEASONS,
+HINTS = tuple("월 月 day week month year morrow night noon rning ening".split())
+NAMES = (*"tue wed thu fri".split(), *SHORT_MONTHS, *SEASONS)
+NAMED_ALONE = re.compile(
+    rf"(?<![a-z])(?:tues?|wed|thu(?:rs?)?|fri|{calendar_words.MONTH_OR_SHORT}"
+    rf"|{'|'.join(SEASONS)})(?![a-z])"
 )
 FOUR_DIGITS = re.compile("[0-9]{4}")
 SENTENCE_END = re.compile(r"[.!?]\s|\n")

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from lamina.text.normal_forms import normal
+
+if TYPE_CHECKING:
+    from lamina.text.screening import Screen
 
 ANALYSER_VERSION = 3
 
@@ -151,6 +155,15 @@ def analyse(text: str) -> str:
     if text.isascii():
         return text
     return UNSPACED.sub(_characters_and_pairs, _stem(_fold(text)))
+
+
+def lengths(texts: Sequence[str], screen: Screen) -> list[int]:
+    """Count the words that `analyse` makes of each text, which are on the screen."""
+    changed, counts = screen.with_names_in_code().tolist(), screen.word_counts().tolist()
+    return [
+        len(analyse(text).split()) if is_changed else count
+        for text, is_changed, count in zip(texts, changed, counts, strict=True)
+    ]
 
 
 def terms(text: str) -> tuple[str, ...]:

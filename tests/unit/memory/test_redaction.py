@@ -3,6 +3,7 @@ logs, events or errors."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
 from pathlib import Path
@@ -14,6 +15,7 @@ import lamina
 from lamina.home.folder import Home
 from lamina.memory import doctor
 from lamina.model import rules
+from lamina.model.record import Record
 from lamina.surfaces.cli.main import run
 from tests.conftest import Desk
 
@@ -323,3 +325,33 @@ def test_the_command_line_tells_it_once(
     assert capsys.readouterr().err.count("GitHub token") == 1
     assert caplog.text == ""
     assert not logging.getLogger("lamina.secrets").disabled
+
+
+def test_many_memories_are_cleaned_as_each_by_itself(desk: Desk) -> None:
+    """P6: what is stored in one go, and looked at together, is what is stored one by one: secrets
+    in texts, labels, names and values are gone, and nothing else is touched."""
+    telling: list[dict[str, Any]] = [
+        {"content": f"the token is {TOKEN}"},
+        {"content": f"the password is {PASSWORD}", "tags": ["wifi"]},
+        {"content": "the router", "metadata": {"password": PASSWORD, "floor": 2}},
+        {"content": "a key", "metadata": {"env": [{"name": "API_KEY", "value": AWS}]}},
+        {"content": "a tag", "tags": [TOKEN, "plain"]},
+        {"content": "a talk", "session": "session_1", "speaker": "ana"},
+        {"content": "a source", "source": f"https://ana:{PASSWORD}@example.org/x"},
+        {"content": "grüße an Åse, das Passwort ist geheim123", "metadata": {"n": 1.5, "x": None}},
+        {"content": "s k - " + " ".join("a1b2c3d4e5f6g7h8i9j0k1l2")},
+    ]
+    plain = [{"content": f"we met at the old harbour, {n}", "tags": ["tea"]} for n in range(40)]
+    items = [*plain[:20], *telling, *plain[20:]]
+    importlib.import_module("numpy")  # where it is loaded, they are looked at together
+    memory = desk.agent(settings=REDACT)
+    many = memory.remember_many(items)
+    single = [memory.remember(**item) for item in items]
+
+    def said(record: Record) -> tuple[Any, ...]:
+        return record.content, record.tags, record.metadata, record.session, record.source
+
+    assert list(map(said, many)) == list(map(said, single))
+    assert PASSWORD not in str(many)
+    assert TOKEN.lower() not in str(many).lower()
+    assert sum("redacted" in str(said(record)) for record in many) == len(telling) - 1

@@ -32,6 +32,7 @@ from lamina.store.tables import blocks as block_table
 from lamina.store.tables.blocks import BLOCK, SEAL
 from lamina.store.tables.records import Filter
 from lamina.store.upkeep import inspection
+from lamina.text.screening import Screen
 from tests.cases import every
 from tests.conftest import FULL, START, STORE_ID, Desk, contents, move, supersede, tamper
 
@@ -349,7 +350,7 @@ def test_turns_know_their_neighbours(desk: Desk) -> None:
 def test_a_block_has_one_size() -> None:
     """Q6: a block of no records at all is as long as a full one, so that its length tells whether
     it is whole."""
-    assert len(Catalogue.packed([], 0)) == SEAL + BLOCK * WIDTH
+    assert len(Catalogue.packed([], 0, Screen([]))) == SEAL + BLOCK * WIDTH
 
 
 def test_names_become_numbers() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from enum import Enum
 from hashlib import blake2b
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from lamina.store.tables import events, meta
 from lamina.store.tables.blocks import BLOCK, SEAL, opened, sealed
 from lamina.store.tables.records import EVER, OF_OTHERS, SHARED, Filter, marks
 from lamina.text import cues, dates, words
+from lamina.text.screening import Screen
 
 # With more new records than this, reading the blocks again is faster.
 MANY = 20_000
@@ -242,12 +244,16 @@ class Catalogue:
         return then, by_number
 
     @staticmethod
-    def packed(block: Sequence[Sequence[Any]], first: int) -> bytes:
-        """Pack the rows of one block, which begins at number `first`, for the table `blocks`."""
+    def packed(block: Sequence[Sequence[Any]], first: int, screen: Screen) -> bytes:
+        """Pack the rows of one block, which begins at number `first`, for the table `blocks`.
+
+        Their texts are on the screen.
+        """
         columns = [np.zeros(BLOCK, kind) for kind in COLUMNS.values()]
         positions = [row[0] - first for row in block]
         # Without rows there are no values, and the columns stay zero.
-        for column, values in zip(columns, zip(*map(values_of, block), strict=True), strict=False):
+        all_values = zip(*values_of_all(block, screen), strict=True)
+        for column, values in zip(columns, all_values, strict=False):
             column[positions] = values
         return sealed(b"".join(column.tobytes() for column in columns))
 
@@ -390,13 +396,33 @@ def days_of(row: Sequence[Any]) -> Days:
     return [(day_number(mention.start), day_number(mention.end), row[0]) for mention in mentions]
 
 
+def days_of_all(block: Sequence[Sequence[Any]], screen: Screen) -> Days:
+    """List the days that the texts of many rows speak of."""
+    found = compress(block, dates.may_hold(screen).tolist())
+    return [day for row in found for day in days_of(row)]
+
+
+def values_of_all(block: Sequence[Sequence[Any]], screen: Screen) -> list[tuple[Any, ...]]:
+    """Convert many rows as `values_of` does; the words of all texts are looked for at once."""
+    texts, speakers = [row[CONTENT] for row in block], [row[SPEAKER] for row in block]
+    lengths, signs = words.lengths(texts, screen), cues.of_all(texts, speakers, screen)
+    return [
+        (*_fields(row), length + _tag_count(row[TAGS]), sign)
+        for row, length, sign in zip(block, lengths, signs, strict=True)
+    ]
+
+
 def values_of(row: Sequence[Any], analysed: str | None = None) -> tuple[Any, ...]:
     """Convert a row of a record to the values of all columns, in their order."""
-    speaker, content, tags = row[SPEAKER], row[CONTENT], row[TAGS]
+    content = row[CONTENT]
     if analysed is None:
         analysed = words.analyse(content)
-    length = len(analysed.split()) + (tags.count(",") + 1 if tags != "[]" else 0)
-    return (*_fields(row), length, cues.of(content, speaker))
+    length = len(analysed.split()) + _tag_count(row[TAGS])
+    return (*_fields(row), length, cues.of(content, row[SPEAKER]))
+
+
+def _tag_count(tags: str) -> int:
+    return tags.count(",") + 1 if tags != "[]" else 0
 
 
 def _fields(row: Sequence[Any]) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ from lamina.store.index.whole import unseen
 from lamina.store.tables import events, meta, vectors
 from lamina.store.tables.blocks import BLOCK, SEAL
 from lamina.store.tables.vectors import SignBits, Space, Vectors
+from lamina.text.screening import Screen
 
 if TYPE_CHECKING:
     from lamina.store.engine.sql import Database
@@ -82,7 +83,10 @@ def embedded(
     return True
 
 
-def _existing(connection: Connection, numbers: Sequence[int]) -> set[int]:
+def _existing(connection: Connection, numbers: Sequence[int]) -> Collection[int]:
+    query = "SELECT count(*) FROM records WHERE seq >= ? AND seq <= ?"
+    if connection.execute(query, (numbers[0], numbers[-1])).get == len(numbers):
+        return range(numbers[0], numbers[-1] + 1)  # none has left, and none comes between
     query = "SELECT seq FROM records WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
     return {number for (number,) in rows(connection, query, (json.dumps(numbers),))}
 
@@ -218,14 +222,14 @@ def _changed(connection: Connection) -> set[int]:
 def _write_block(connection: Connection, block: int) -> None:
     first = block * BLOCK
     in_block = rows(connection, IN_BLOCK, (first, first + BLOCK))
+    screen = Screen([row[catalogue.CONTENT] for row in in_block])
     insert = (
         "INSERT INTO blocks (block, columns) VALUES (?, ?)"
         " ON CONFLICT (block) DO UPDATE SET columns = excluded.columns"
     )
-    connection.execute(insert, (block, Catalogue.packed(in_block, first)))
+    connection.execute(insert, (block, Catalogue.packed(in_block, first, screen)))
     insert = "INSERT INTO days (since, until, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-    days = [day for row in in_block for day in catalogue.days_of(row)]
-    connection.executemany(insert, days)
+    connection.executemany(insert, catalogue.days_of_all(in_block, screen))
 
 
 def _codes(connection: Connection, space: Space, block: int) -> SignBits:

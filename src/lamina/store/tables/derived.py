@@ -119,9 +119,12 @@ class Turned:
         supersedes: Sequence[str],
         metadata: Mapping[str, Any],
     ) -> None:
-        self.tags += [(tag, seq) for tag in tags]
-        self.links += [(target, "evidence", seq) for target in evidence if is_id(target)]
-        self.links += [(target, "supersedes", seq) for target in supersedes]
+        if tags:
+            self.tags += [(tag, seq) for tag in tags]
+        if evidence:
+            self.links += [(target, "evidence", seq) for target in evidence if is_id(target)]
+        if supersedes:
+            self.links += [(target, "supersedes", seq) for target in supersedes]
         if metadata:
             self.facets += [(*facet, seq) for facet in facets.all_of(user, metadata)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from lamina.model import hashing, slots
@@ -15,10 +15,12 @@ PROJECT = ("project", "project.project_name")
 EVERY = "SELECT seq, user, metadata FROM records WHERE metadata <> '{}'"
 
 
-def of(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield names and values: dotted names for an inner mapping, a pair for each item of a list."""
+def of(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """List names and values: dotted names for an inner mapping, a pair for each item of a list."""
+    listed: list[tuple[str, str]] = []
     for name, value in metadata.items():
-        yield from _below(name, value)
+        _add(listed, name, value)
+    return listed
 
 
 def projects(metadata: Mapping[str, Any]) -> set[str]:
@@ -26,10 +28,10 @@ def projects(metadata: Mapping[str, Any]) -> set[str]:
     return {value for name, value in of(metadata) if name in PROJECT}
 
 
-def all_of(user: str | None, metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield all that the table holds about a record."""
-    yield from of(metadata)
-    yield from slots.facets(user, metadata)
+def all_of(user: str | None, metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """List all that the table holds about a record."""
+    listed = of(metadata)
+    return listed if slots.NAMES.isdisjoint(metadata) else [*listed, *slots.facets(user, metadata)]
 
 
 def differ(connection: Connection) -> bool:
@@ -43,12 +45,13 @@ def differ(connection: Connection) -> bool:
     return actual != expected
 
 
-def _below(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
+def _add(listed: list[tuple[str, str]], name: str, value: Any) -> None:
+    if isinstance(value, (str, int, float)):  # first: asking for any Mapping is slow
+        if len(name) <= MAX_FACET and (text := hashing.facet(value)) is not None:
+            listed.append((name, text))
+    elif isinstance(value, (dict, Mapping)):
         for inner, item in value.items():
-            yield from _below(f"{name}.{inner}", item)
-    elif isinstance(value, Sequence) and not isinstance(value, str):
+            _add(listed, f"{name}.{inner}", item)
+    elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _below(name, item)
-    elif len(name) <= MAX_FACET and (text := hashing.facet(value)) is not None:
-        yield name, text
+            _add(listed, name, item)

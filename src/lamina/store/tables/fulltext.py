@@ -62,13 +62,18 @@ def _tsvectors(agent: str) -> Tsvectors:
 
 def entry(seq: int, content: str, tags: Iterable[str], metadata: Mapping[str, Any]) -> Entry:
     """Make the entry of a record in the index."""
-    tag_words = analyse(" ".join(tags)) if tags else ""
-    return seq, analyse(content), tag_words, metadata_words(metadata)
+    return seq, analyse(content), _tag_words(tuple(tags)), metadata_words(metadata)
+
+
+@functools.lru_cache(1024)
+def _tag_words(tags: tuple[str, ...]) -> str:
+    return analyse(" ".join(tags)) if tags else ""  # many records share theirs
 
 
 def metadata_words(metadata: Mapping[str, Any]) -> str:
     """Prepare the words of metadata for the index."""
-    return analyse(" ".join(erased_words.strings(metadata))) if metadata else ""
+    found = [*erased_words.strings(metadata)] if metadata else ()
+    return analyse(" ".join(found)) if found else ""
 
 
 def holding(connection: Connection, word: str, where: str = SAID, since: int = 0) -> NDArray[int64]:

@@ -14,6 +14,7 @@ from lamina.store.engine.sql import Connection, Half, rows
 from lamina.store.tables.blocks import BLOCK, opened, sealed
 
 HALF = np.dtype("<f2")
+INFINITE = np.uint16(0x7C00)  # the bits that all are set in what is no finite number
 WORD = 64  # bits that are compared at a time
 STEP = 32768  # rows of a scan that fit into the processor's cache
 ALL = slice(None)
@@ -93,8 +94,11 @@ def put(
 
     From now on the space has seen all records up to `seen`.
     """
-    pairs = zip(numbers, vectors, strict=True)
-    stored = [(space.number, number, Half(vector.tobytes())) for number, vector in pairs]
+    packed, size = vectors.tobytes(), vectors.shape[1] * HALF.itemsize
+    stored = [
+        (space.number, number, Half(packed[place * size : (place + 1) * size]))
+        for place, number in enumerate(numbers)
+    ]
     connection.executemany(PUT.format("vectors", "vector"), stored)
     if tokens is not None:
         coded = zip(numbers, tokens, strict=True)
@@ -130,7 +134,8 @@ def unpacked(stored: Sequence[tuple[int, bytes]], space: Space) -> tuple[Numbers
     numbers = np.array([number for number, _ in sound], np.int64)
     joined = b"".join([vector for _, vector in sound])
     vectors = np.frombuffer(joined, HALF).reshape(-1, space.dimensions)
-    finite = np.isfinite(vectors).all(axis=1)
+    # Numbers of half precision are compared as whole numbers, which is many times faster.
+    finite = (vectors.view("<u2") & INFINITE != INFINITE).all(axis=1)
     if not finite.all():
         numbers, vectors = numbers[finite], vectors[finite]
     return numbers, vectors
@@ -152,7 +157,7 @@ def bits_of(vectors: Vectors) -> Bits:
     """Pack the signs of vectors, 64 to a number; the rest of the last number is zero."""
     number, dimensions = vectors.shape
     padded = np.zeros((number, -(-dimensions // WORD) * WORD), np.bool_)
-    padded[:, :dimensions] = vectors > 0
+    padded[:, :dimensions] = vectors.view(np.int16) > 0
     packed: Bits = np.packbits(padded, axis=1).view("<u8")
     return packed
 

@@ -154,8 +154,8 @@ def in_fields(*memories: Mapping[str, Any]) -> dict[str, str]:
 
     for fields in memories:
         metadata = fields.get("metadata")
-        names = APART.join(_texts({"": metadata})).lower() if metadata else ""
-        if in_text(APART.join(_texts(fields))) or (names and phrases.may_name(names)):
+        names = APART.join(texts([metadata])).lower() if metadata else ""
+        if in_text(APART.join(texts(fields.values()))) or (names and phrases.may_name(names)):
             _each_field(fields, note)
     return secrets
 
@@ -196,19 +196,21 @@ def _each_field(fields: Mapping[str, Any], change: Change) -> dict[str, Any]:
     return changed
 
 
-def _texts(fields: Mapping[str, Any]) -> list[str]:
-    """List every text among some values, and every key below the first."""
-    texts: list[str] = []
-    waiting: list[Any] = [*fields.values()]
+def texts(values: Iterable[Any]) -> list[str]:
+    """List every text in some values, keys too."""
+    found: list[str] = []
+    waiting: list[Any] = [*values]
     while waiting:
         value = waiting.pop()
         if isinstance(value, str):
-            texts.append(value)
+            found.append(value)
+        elif value is None or isinstance(value, (int, float)):  # asking for any Mapping is slow
+            continue
         elif isinstance(value, (list, tuple, set, frozenset)):
             waiting += value
-        elif isinstance(value, (dict, Mapping)):  # dict first: asking for any Mapping is slow
+        elif isinstance(value, (dict, Mapping)):
             waiting += [*value, *value.values()]
-    return texts
+    return found
 
 
 def _in_value(text: str, name: str | None) -> list[Secret]:

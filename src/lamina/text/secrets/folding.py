@@ -21,6 +21,8 @@ SPELLED_WORD = "|".join(SPOKEN)
 # "s k - l i v e", "s k dash l i v e": so many characters that stand alone are one word.
 SPELLED = lazy(rf"(?<!\S)(?:(?:{SPELLED_WORD}|\S)[ ])++(?:\S(?!\S))?+", re.IGNORECASE)
 FEWEST_SPELLED = 12
+# So many pieces hold two characters that stand alone next to each other, or a sign that is said.
+TWO_ALONE = re.compile(r" \S \S ")
 PIECE = lazy(r"\S+")
 # "sk dash live": a sign that is said between two words.
 SAID = lazy(rf"(?<=\w) (?:{SPELLED_WORD}) (?=\w)", re.IGNORECASE)
@@ -49,8 +51,12 @@ class _Edit(NamedTuple):
 def folded(text: str) -> Folded:
     """Return the plain form of a text; most texts are plain."""
     plain = Folded(text) if text.isascii() else _changed(Folded(text), _disguised(text))
+    lowered = plain.text.lower()
+    is_said = any(map(lowered.__contains__, SPOKEN))
+    if not is_said and TWO_ALONE.search(plain.text) is None:
+        return plain
     spelled = _changed(plain, _spelled(plain.text))
-    return _changed(spelled, _said(spelled.text))
+    return _changed(spelled, _said(spelled.text)) if is_said else spelled
 
 
 def _changed(before: Folded, changes: Iterator[_Edit]) -> Folded:
@@ -103,8 +109,5 @@ def _spelled(text: str) -> Iterator[_Edit]:
 
 def _said(text: str) -> Iterator[_Edit]:
     """Write signs that are said between two words."""
-    lowered = text.lower()
-    if not any(f" {word} " in lowered for word in SPOKEN):
-        return
     for sign in SAID.finditer(text):
         yield _Edit(*sign.span(), SPOKEN[sign.group().strip().lower()])

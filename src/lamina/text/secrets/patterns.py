@@ -219,8 +219,9 @@ for _start in sorted(PREFIXED):
     _FIRST[_start[0]] = _FIRST.get(_start[0], "") + re.escape(_start[1])
 _FIRST_TWO = "|".join(f"{first}[{seconds}]" for first, seconds in _FIRST.items())
 STARTS = lazy(rf"(?:{_FIRST_TWO})(?=[A-Za-z0-9_.$~/+-]{{14}})" + _EDGE.format(".."))
-LONG = re.compile(r"[^ \x1f]{16}")  # every known shape has as many characters without a space
-LONG_WORD = lazy(r"[^ \t\r\n\x1f]{16,}+")
+SHORTEST_TOKEN = 16  # characters without a space: every known shape has as many
+LONG = re.compile(rf"[^ \x1f]{{{SHORTEST_TOKEN}}}")
+LONG_WORD = lazy(rf"[^ \t\r\n\x1f]{{{SHORTEST_TOKEN},}}+")
 
 # Those that begin anyhow, but have a telling piece within. Of a file with a key the head and the
 # end, or lines without an end.

@@ -30,10 +30,12 @@ PHRASE = lazy(
 )
 # Words that no such list has.
 GRAMMAR = frozenset("the and are for was but not has your our can its his her they were".split())
+ALL_KNOWN = b"\1" * FEWEST
 
 
 @functools.cache
-def _words() -> frozenset[str]:
+def listed() -> frozenset[str]:
+    """Read the words of the list."""
     words = resources.files("lamina.text.secrets").joinpath("seed_words.txt")
     try:
         return frozenset(words.read_text("ascii").split())
@@ -48,10 +50,12 @@ def seeds(lowered: str) -> Iterator[Secret]:
     for match in PHRASE.finditer(lowered) if "phrase" in lowered or "words" in lowered else ():
         if GRAMMAR.isdisjoint(match["secret"].split()):
             yield Secret(SEED, *match.span("secret"))
-    for row in ROW.finditer(lowered):
+    # Most texts never have so many words of the list in a row, whatever stands between them.
+    are_known = bytes(map(listed().__contains__, WORD.findall(lowered)))
+    for row in ROW.finditer(lowered) if ALL_KNOWN in are_known else ():
         known: list[tuple[int, int]] = []
         for word in WORD.finditer(lowered, *row.span()):
-            if word.group() in _words():
+            if word.group() in listed():
                 known.append(word.span())
                 continue
             yield from _phrase(lowered, known)
