@@ -28,7 +28,7 @@ from lamina.text import cues, dates, words
 
 # With more new records than this, reading the blocks again is faster.
 MANY = 20_000
-KEPT = 8  # filters whose result is kept
+KEPT = 8  # filters and speakers whose rows are kept
 COLUMNS = {
     "state": "u1", "layer": "u1", "kind": "u4", "user": "u8", "session": "u8", "speaker": "u8",
     "run": "u8", "occurred": "i8", "created": "i8", "valid_from": "i8", "valid_to": "i8",
@@ -102,6 +102,7 @@ class Catalogue:
         self._columns = {name: np.zeros(BLOCK, kind) for name, kind in COLUMNS.items()}
         self._last: dict[int, int] = {}  # the last record of each session
         self._passed: dict[Filter, Mask] = {}  # the results of filters, until something changes
+        self._spoken: dict[str, Rows] = {}  # the rows of some speakers, until something changes
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name][: self.size]
@@ -110,7 +111,23 @@ class Catalogue:
     def footprint(self) -> int:
         """The memory that it takes, in bytes."""
         masks = sum(map(len, self._passed.values()))
-        return (WIDTH + self.before.itemsize + self.after.itemsize) * len(self.before) + masks
+        spoken = sum(rows.nbytes for rows in self._spoken.values())
+        columns = (WIDTH + self.before.itemsize + self.after.itemsize) * len(self.before)
+        return columns + masks + spoken
+
+    @property
+    def has_stale(self) -> bool:
+        """True when any record is not active: where all are, none has come after another."""
+        return bool(self["state"].max() > STATES[State.ACTIVE])
+
+    def spoken_by(self, name: str) -> Rows:
+        """List the rows of a speaker, by the word that a question would use."""
+        rows = self._spoken.get(name)
+        if rows is None:
+            if len(self._spoken) >= KEPT:
+                self._spoken.clear()
+            rows = self._spoken[name] = np.flatnonzero(self["speaker"] == np.uint64(mark(name)))
+        return rows
 
     def rows_of(self, numbers: Rows) -> Rows:
         """Turn numbers of records into rows, without those of records that are not here."""
@@ -152,6 +169,7 @@ class Catalogue:
 
     def _learn(self, connection: Connection, seq: int, digest: bytes) -> Since:
         self._passed.clear()
+        self._spoken.clear()
         known = connection.execute("SELECT hash FROM events WHERE seq = ?", (self.event,)).get
         last = connection.execute("SELECT max(seq) FROM records").get or 0
         # Another history is that of a restored backup, for example.
@@ -231,7 +249,7 @@ class Catalogue:
         past = events.fields_before(connection, moment)
         then: Catalogue = copy.copy(self)
         then._columns = {name: self[name].copy() for name in COLUMNS}
-        then._passed = {}
+        then._passed, then._spoken = {}, {}
         by_number: dict[int, dict[str, Any]] = {}
         for record_id, fields in past.items():
             row = connection.execute(f"{SELECT} WHERE id = ?", (record_id,)).get

@@ -39,6 +39,8 @@ UNSEEN = 200
 class Columns:
     """The columns of a sample's records; row 0 is none."""
 
+    has_stale = True  # some may be outside of the sample
+
     def __init__(self) -> None:
         self.numbers: Rows = np.zeros(1, np.int64)  # the record of each row
         self.before = self.after = np.zeros(1, np.int32)
@@ -62,6 +64,10 @@ class Columns:
         self.before, self.after = (np.zeros(self.size, np.int32) for _ in range(2))
         earlier, later = self.rows_of(np.array([*pairs], np.int64).reshape(-1, 2)).T
         self.after[earlier], self.before[later] = later, earlier
+
+    def spoken_by(self, name: str) -> Rows:
+        """List the rows of a speaker."""
+        return np.flatnonzero(self._columns["speaker"] == np.uint64(catalogue.mark(name)))
 
     def numbers_of(self, wanted: Rows) -> Rows:
         return self.numbers[wanted]

@@ -227,23 +227,37 @@ class Snapshot:
 
         The others get zeros.
         """
+        codes = self._loaded.codes[space.name]
+        has, found = codes.kept.find(wanted)
+        if has.all():
+            return found, has
+        if self._store.database.is_near and codes.read_ahead(
+            self._connection, space, len(wanted) - len(found)
+        ):
+            has, found = codes.kept.find(wanted)
         exact = np.zeros((len(wanted), space.dimensions), np.float32)
-        kept = self._loaded.codes[space.name].kept
-        has, kept_vectors = kept.find(wanted)
-        exact[has] = kept_vectors
-        if not has.all():
-            missing = self.catalogue.numbers_of(wanted[~has])
-            numbers, stored = vectors.exact(self._connection, space, missing.tolist())
-            found = self.catalogue.rows_of(numbers)
-            kept.put(found, stored)
-            positions = np.searchsorted(wanted, found)
-            exact[positions], has[positions] = stored, True
+        exact[has] = found
+        self._read_exact(space, wanted, exact, has)
         fresh = self._loaded.fresh[space.name]
         if fresh:
             for position, row in enumerate(wanted.tolist()):
                 if row in fresh:
                     exact[position], has[position] = fresh[row], True
         return exact, has
+
+    def _read_exact(
+        self, space: Space, wanted: Rows, exact: NDArray[np.float32], has: Mask
+    ) -> None:
+        """Read the vectors of the rows that have none yet, and keep them."""
+        missing = wanted[~has]
+        if not len(missing):
+            return
+        listed = self.catalogue.numbers_of(missing).tolist()
+        numbers, stored = vectors.exact(self._connection, space, listed)
+        found = self.catalogue.rows_of(numbers)
+        self._loaded.codes[space.name].kept.put(found, stored)
+        positions = np.searchsorted(wanted, found)
+        exact[positions], has[positions] = stored, True
 
     def tokens(self, space: Space, wanted: Rows) -> dict[int, bytes]:
         """Get the codes of the tokens of some rows; a row without any is left out."""
@@ -303,7 +317,7 @@ class Snapshot:
 
         Only the present has them: a snapshot of the past has none.
         """
-        if self._past is not None:
+        if self._past is not None or not ids or not self.catalogue.has_stale:
             return set()
         return set(rows(self._connection, SUCCESSIONS, (json.dumps(ids), to_micros(moment))))
 
