@@ -305,15 +305,22 @@ def _candidates(
     most: int = CANDIDATES,
 ) -> Rows:
     """Return the rows with the best estimates, from columns of the catalogue alone."""
+    if len(request.rows) <= most + request.limit:
+        return request.rows
     picked, catalogue = request.picked, request.look.catalogue
     score = words.score[picked]
     score = (WORDS / max(float(score.max(initial=0)), LEAST_SCORE)) * score
     for view, weight in zip(views, (MEANING, MODEL), strict=False):
         estimate = view.estimate
         score += (weight / max(float(estimate.max(initial=0)), LEAST_COSINE)) * estimate
-    score[catalogue["signs"][picked] & question.wrong_role > 0] += ROLE
-    for name in question.names:
-        score[catalogue["speaker"][picked] == np.uint64(mark(name))] += WHO
+    if isinstance(picked, slice):
+        score[catalogue.showing(question.wrong_role)] += ROLE
+        for name in question.names:
+            score[catalogue.spoken_by(name)] += WHO
+    else:
+        score[catalogue["signs"][picked] & question.wrong_role > 0] += ROLE
+        for name in question.names:
+            score[catalogue["speaker"][picked] == np.uint64(mark(name))] += WHO
     if time is not None:
         score += TIME * time[picked]
     rows = request.rows

@@ -55,7 +55,7 @@ class Request:
 
     def asking(self, query: str) -> Request:
         """Return the same request for another query; both share what they know of the store."""
-        _ = self.rows, self.has_outside, self.usual_length  # found once, for all queries
+        _ = self.rows, self.has_outside, self.usual_length, self.sees_all  # once for all queries
         other = copy.copy(self)
         other.__dict__.pop("words", None)
         other.query = query
@@ -75,6 +75,11 @@ class Request:
     def rows(self) -> Rows:
         """The records that the filter lets through."""
         return np.flatnonzero(self.allowed)
+
+    @cached_property
+    def sees_all(self) -> bool:
+        """True when the filter lets every record through."""
+        return len(self.rows) == np.count_nonzero(self.look.catalogue["state"])
 
     @cached_property
     def has_outside(self) -> bool:
@@ -140,7 +145,9 @@ class Request:
         rows = self.own if len(self.own) else self.rows
         if not len(rows):
             return 1.0
-        lengths = self.look.catalogue["length"][rows]
+        lengths = self.look.catalogue["length"]
+        if not self.sees_all or len(rows) < len(self.rows):  # else the whole column: nobody has 0
+            lengths = lengths[rows]
         return max(1.0, float(np.add.reduce(lengths, dtype=np.float64)) / len(rows))
 
     def age(self, rows: Rows, column: str, unit: float) -> Column:

@@ -107,7 +107,7 @@ class Similarity:
         """Compute the likeness of several columns of rows; 0 for a row without a vector."""
         every = np.concatenate(several)
         known = self.known[every]  # the others, such as neighbours that are not there, have none
-        wanted, places = np.unique(every[known], return_inverse=True)
+        wanted, places = _distinct(every[known])
         cosines, has_vector = self._cosines(wanted)
         self._note_damage(not has_vector.all())
         likeness = np.zeros(len(every))
@@ -139,6 +139,14 @@ class Similarity:
         note = f"{self.space.name}: {problem}"
         if is_damaged and note not in self._request.notes:
             self._request.notes.append(note)
+
+
+def _distinct(rows: Rows) -> tuple[Rows, Rows | slice]:
+    """Return rows without repetition, ascending, and the place of each row among them."""
+    if (rows[1:] > rows[:-1]).all():  # where no turn has a neighbour, nothing is to be done
+        return rows, slice(None)
+    distinct: tuple[Rows, Rows] = np.unique(rows, return_inverse=True)
+    return distinct
 
 
 @lru_cache(16)

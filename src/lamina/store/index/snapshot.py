@@ -148,6 +148,8 @@ class Snapshot:
         self._loaded = loaded
         self._connection = connection
         self._past: dict[int, dict[str, Any]] | None = None
+        # The records that were read, by the filter and the row; None for one that does not pass.
+        self._records: dict[Filter, dict[int, Record | None]] = {}
 
     def go_back(self, moment: int) -> None:
         self.catalogue, self._past = self.catalogue.as_known(self._connection, moment)
@@ -273,6 +275,21 @@ class Snapshot:
 
     def records(self, wanted_rows: Sequence[int], wanted: Filter) -> dict[int, Record]:
         """Read the records of some rows that a filter lets through, as the table itself says."""
+        known = self._records.setdefault(wanted, {})
+        if len(known) > AT_ONCE:
+            known.clear()
+        new = [row for row in wanted_rows if row not in known]
+        if new:
+            numbers = self.catalogue.numbers_of(np.array(new, np.int64)).tolist()
+            query, parameters = self._checked(wanted)
+            found = rows(self._connection, query, (json.dumps(numbers), *parameters))
+            read = {row[0]: self._as_known(self._store.record(row)) for row in found}
+            known.update(zip(new, map(read.get, numbers), strict=True))
+        chosen = ((row, known[row]) for row in wanted_rows)
+        return {row: record for row, record in chosen if record is not None}
+
+    def _checked(self, wanted: Filter) -> tuple[str, list[Any]]:
+        """Write the query for records by number, with the checks that columns cannot make."""
         # These need no second check: the catalogue takes them from tables, unhashed.
         # Sessions are hashes in the catalogue.
         wanted = structs.replace(
@@ -283,11 +300,7 @@ class Snapshot:
             wanted = structs.replace(wanted, layers=(), states=(), as_of=None)
         where, parameters = wanted.where()
         is_listed = "seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
-        query = f"{records.SELECT} WHERE {is_listed} AND {where}"
-        numbers = self.catalogue.numbers_of(np.array(wanted_rows, np.int64)).tolist()
-        found = rows(self._connection, query, (json.dumps(numbers), *parameters))
-        row_of = dict(zip(numbers, map(int, wanted_rows), strict=True))
-        return {row_of[row[0]]: self._as_known(self._store.record(row)) for row in found}
+        return f"{records.SELECT} WHERE {is_listed} AND {where}", parameters
 
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
         """Map the ids of records to their numbers, without ids that are not there."""
