@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.search.request import Request
-from lamina.store.index.catalogue import Mask, Rows
+from lamina.store.index.catalogue import Mask, Rows, Turns
 from lamina.text import cues
 
 Dense = NDArray[np.float32]
@@ -174,7 +174,7 @@ def _values(request: Request, matches: Matches, word: str, rows: Rows) -> Dense:
 def _spread(request: Request, best: Dense, rows: Rows, values: Dense) -> Iterator[Rows]:
     """Hand a word's worth on to the neighbours of its holders; yield the rows that got some."""
     catalogue = request.look.catalogue
-    speakers = catalogue["speaker"]
+    passes = catalogue.once("passing", None, lambda: _passing_after(catalogue))
     for pointers, is_after in ((catalogue.after, True), (catalogue.before, False)):
         reached, worth = rows, values
         for near, asked in zip(NEAR, ASKED, strict=True):
@@ -183,11 +183,14 @@ def _spread(request: Request, best: Dense, rows: Rows, values: Dense) -> Iterato
             if not has_turn.any():
                 break
             giver, reached, worth = giver[has_turn], reached[has_turn], worth[has_turn]
-            worth = worth * passing(speakers[giver], speakers[reached])
+            worth = worth * passes[giver if is_after else reached]
             share = np.where(_is_answer(request, reached), asked, near) if is_after else near
-            visible = request.allowed[reached]
-            rows_seen = reached[visible]
-            best[rows_seen] = np.maximum(best[rows_seen], (share * worth)[visible])
+            given = share * worth
+            rows_seen = reached
+            if not request.sees_all:
+                visible = request.allowed[reached]
+                rows_seen, given = reached[visible], given[visible]
+            best[rows_seen] = np.maximum(best[rows_seen], given)
             yield rows_seen
 
 
@@ -197,10 +200,22 @@ def passing(giver: NDArray[np.uint64], taker: NDArray[np.uint64]) -> Dense:
     return share
 
 
+def _passing_after(turns: Turns) -> Dense:
+    """Return what passes between each turn and the next."""
+    speakers = turns["speaker"]
+    return passing(speakers, speakers[turns.after[: len(speakers)]])
+
+
 def _is_answer(request: Request, rows: Rows) -> Mask:
-    """Mark the turns after a question. What an assistant says is mostly no answer to one."""
-    catalogue = request.look.catalogue
-    before = catalogue.before[rows]
-    asked = (catalogue["signs"][before] & cues.ASKS > 0) & request.allowed[before]
-    answers: Mask = asked & (catalogue["signs"][rows] & cues.ASSISTANT == 0)
+    """Mark the turns after a visible question."""
+    turns = request.look.catalogue
+    is_answer = turns.once("answers", None, lambda: _answers(turns))[rows]
+    return is_answer if request.sees_all else is_answer & request.allowed[turns.before[rows]]
+
+
+def _answers(turns: Turns) -> Mask:
+    """Mark all turns after a question. What an assistant says is mostly no answer to one."""
+    signs = turns["signs"]
+    asked = signs[turns.before[: len(signs)]] & cues.ASKS > 0
+    answers: Mask = asked & (signs & cues.ASSISTANT == 0)
     return answers

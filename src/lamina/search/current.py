@@ -62,7 +62,7 @@ def first(
         yield item
 
 
-def is_active(request: Request, rows: Rows) -> Mask:
+def is_active(request: Request, rows: Rows | slice) -> Mask:
     """Mark the rows of active records."""
     active: Mask = request.look.catalogue["state"][rows] == STATES[State.ACTIVE]
     return active

@@ -234,8 +234,8 @@ class Candidates:
             return 0.0
         view = self.views[0]
         if view.name == BACKGROUND_OF:
-            return ORDINARY * float(np.vecdot(np.array(view.vector), content.background()))
-        return OTHERS * float(view.estimate[records].mean(dtype=np.float64))
+            return ORDINARY * float(np.vecdot(view.vector, content.background()))
+        return OTHERS * view.mean_estimate(records)
 
 
 class Likeness:
@@ -288,7 +288,7 @@ def _rows_to_score(
     """
     mirror, named = request.mirror, None
     if mirror is not None:
-        named = mirror.rows(request, views[0].vector if views else None)
+        named = mirror.rows(request, views[0].vector.tolist() if views else None)
     if named is None:
         return _candidates(request, question, words, views, time)
     own = _candidates(request, question, words, (), time)
@@ -305,15 +305,22 @@ def _candidates(
     most: int = CANDIDATES,
 ) -> Rows:
     """Return the rows with the best estimates, from columns of the catalogue alone."""
+    if len(request.rows) <= most + request.limit:
+        return request.rows
     picked, catalogue = request.picked, request.look.catalogue
     score = words.score[picked]
     score = (WORDS / max(float(score.max(initial=0)), LEAST_SCORE)) * score
     for view, weight in zip(views, (MEANING, MODEL), strict=False):
-        estimate = view.estimate[picked]
+        estimate = view.estimate
         score += (weight / max(float(estimate.max(initial=0)), LEAST_COSINE)) * estimate
-    score[catalogue["signs"][picked] & question.wrong_role > 0] += ROLE
-    for name in question.names:
-        score[catalogue["speaker"][picked] == np.uint64(mark(name))] += WHO
+    if isinstance(picked, slice):
+        score[catalogue.showing(question.wrong_role)] += ROLE
+        for name in question.names:
+            score[catalogue.spoken_by(name)] += WHO
+    else:
+        score[catalogue["signs"][picked] & question.wrong_role > 0] += ROLE
+        for name in question.names:
+            score[catalogue["speaker"][picked] == np.uint64(mark(name))] += WHO
     if time is not None:
         score += TIME * time[picked]
     rows = request.rows
@@ -380,6 +387,8 @@ def _best_of_session(sessions: NDArray[np.uint64], score: Column) -> Column:
 
     Where one turn of a conversation fits well, the others are about the same thing.
     """
+    if not sessions.any():
+        return np.zeros(len(score))
     distinct, places = np.unique(sessions, return_inverse=True)
     best = np.zeros(len(distinct))
     np.maximum.at(best, places, score)

@@ -55,7 +55,7 @@ class Request:
 
     def asking(self, query: str) -> Request:
         """Return the same request for another query; both share what they know of the store."""
-        _ = self.rows, self.has_outside, self.usual_length  # found once, for all queries
+        _ = self.rows, self.has_outside, self.usual_length, self.sees_all  # once for all queries
         other = copy.copy(self)
         other.__dict__.pop("words", None)
         other.query = query
@@ -77,18 +77,25 @@ class Request:
         return np.flatnonzero(self.allowed)
 
     @cached_property
+    def sees_all(self) -> bool:
+        """True when the filter lets every record through."""
+        return len(self.rows) == np.count_nonzero(self.look.catalogue["state"])
+
+    @cached_property
     def has_outside(self) -> bool:
         """True when any record that the filter lets through came from outside."""
-        # Whole columns are faster than picked rows.
-        outside = self.look.catalogue["trust"] == TRUSTS[Trust.EXTERNAL]
-        return bool((outside & self.allowed).any())
+        # Whole columns are faster than picked rows, and mostly there is none at all.
+        trust = self.look.catalogue["trust"]
+        if trust.max(initial=0) < TRUSTS[Trust.EXTERNAL]:
+            return False
+        return bool(((trust == TRUSTS[Trust.EXTERNAL]) & self.allowed).any())
 
     @cached_property
     def own(self) -> Rows:
         """The records that the filter lets through and that did not come from outside."""
         return self.rows[~self.is_outside(self.rows)] if self.has_outside else self.rows
 
-    def is_outside(self, rows: Rows) -> Mask:
+    def is_outside(self, rows: Rows | slice) -> Mask:
         """Mark the rows that came from outside."""
         outside: Mask = self.look.catalogue["trust"][rows] == TRUSTS[Trust.EXTERNAL]
         return outside
@@ -136,7 +143,12 @@ class Request:
         if statistics is not None:
             return statistics.usual_length
         rows = self.own if len(self.own) else self.rows
-        return max(1.0, float(self.look.catalogue["length"][rows].mean())) if len(rows) else 1.0
+        if not len(rows):
+            return 1.0
+        lengths = self.look.catalogue["length"]
+        if not self.sees_all or len(rows) < len(self.rows):  # else the whole column: nobody has 0
+            lengths = lengths[rows]
+        return max(1.0, float(np.add.reduce(lengths, dtype=np.float64)) / len(rows))
 
     def age(self, rows: Rows, column: str, unit: float) -> Column:
         """Compute the age of records in a unit of microseconds, never below zero."""

@@ -1,4 +1,8 @@
-"""The semantic ranker (Q4): nearness of meaning alone."""
+"""The semantic ranker (Q4): nearness of meaning alone.
+
+The signs of vectors say which records could be near. Of these, two bits of each number say which
+ones are compared exactly (docs/decisions/0045).
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,15 @@ from lamina.model.record import Hits
 from lamina.search import hits, keyword, trust
 from lamina.search.question import Question
 from lamina.search.request import Request
-from lamina.search.similarity import similarity
+from lamina.search.similarity import Similarity, similarity
+from lamina.store.index.catalogue import Rows
 
 FLOOR = 0.15  # what is less near than this is about something else
-# How many candidates the estimate hands on for each hit, and at least.
+# How many candidates are compared exactly for each hit, and at least.
 MORE = 8
 AT_LEAST = 200
+# How many are looked at more closely before that: at least, and one record in so many.
+CLOSELY, ONE_IN = 3000, 25
 
 
 def rank(request: Request, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
@@ -29,17 +36,30 @@ def rank(request: Request, embedders: Sequence[Embedder], *, boosts: bool) -> Hi
                 "there is no embedder (recall.embedders = none); searched by keywords"
             )
         return keyword.rank(request)
-    estimate = np.where(
-        request.allowed & views[0].known, sum(view.estimate for view in views), -np.inf
-    )
-    number = min(int(np.isfinite(estimate).sum()), max(AT_LEAST, MORE * request.limit))
-    if not number:
+    if views[0].is_blind:
         return keyword.rank(request) if request.notes else Hits(())
-    rows = None if request.mirror is None else request.mirror.rows(request, views[0].vector)
+    mirror, rows = request.mirror, None
+    if mirror is not None:
+        rows = mirror.rows(request, views[0].vector.tolist())
     if rows is None:
-        visible = request.rows
-        best = trust.best_of(request, visible, estimate[visible], number, number)
-        rows = np.sort(visible[best])
+        rows = _nearest(request, views)
     cosine = sum((view.exact(rows)[0] for view in views), np.zeros(len(rows))) / len(views)
     near = cosine >= FLOOR
     return hits.hits(request, rows[near], {"similarity": cosine[near]})
+
+
+def _nearest(request: Request, views: Sequence[Similarity]) -> Rows:
+    """Return the rows that are compared exactly, by estimates of their cosines."""
+    number = max(AT_LEAST, MORE * request.limit)
+    closely = max(CLOSELY, 2 * number, len(request.rows) // ONE_IN)
+    rows, picked = request.rows, request.picked
+    if len(rows) > closely:
+        estimate = sum((view.estimate for view in views[1:]), views[0].estimate)
+        best = trust.foremost(request, picked, estimate, closely)
+        best = best[estimate[best] > 0]
+        rows = best if isinstance(picked, slice) else picked[best]
+    rows = rows[views[0].is_visible(rows)]
+    if len(rows) > number:
+        estimate = sum(view.look_closely(rows) for view in views)
+        rows = rows[trust.best_of(request, rows, estimate, number, number)]
+    return np.sort(rows)

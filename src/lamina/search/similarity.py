@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,20 +51,15 @@ class Similarity:
         self._vector = vector = asked.vector
         self.tokens = asked.tokens  # of the question, if the model tells them apart
         self.matches = embedder.matches
-        size, picked, codes = look.catalogue.size, request.picked, look.codes(space)
         # Questions have something else in common than what they are asked of.
         means = embedder.means
-        centred = vector if means is None else vector - means.question
-        distances = codes.distances(centred, size, picked)
-        self.known: Mask = codes.known[:size]
-        visible, known = request.allowed[picked], self.known[picked]
-        missing = (visible & ~known)[: request.picked_up_to(look.last_seen(space))]
-        self._note_damage(bool(missing.any()))
-        # But for chance, the share of signs in which two vectors differ is their angle.
-        turns = np.pi * np.arange(space.dimensions + 1) / space.dimensions
-        cosines = np.cos(turns).astype(np.float32)
-        self.estimate: NDArray[np.float32] = np.zeros(size, np.float32)
-        self.estimate[picked] = np.where(known & visible, cosines[distances], 0)
+        self._centred = vector if means is None else vector - means.question
+        self._codes = look.codes(space)
+        self.known: Mask = self._codes.known_of(look.catalogue.size)
+        picked = request.picked
+        self._hidden: Mask = ~(request.allowed[picked] & self.known[picked])
+        seen = request.picked_up_to(look.last_seen(space))
+        self._note_damage(bool((request.allowed[picked] & self._hidden)[:seen].any()))
         self.scale = self._learned() if embedder.scale is None else embedder.scale
 
     @property
@@ -70,24 +67,59 @@ class Similarity:
         """The name of the embedder."""
         return self.space.name
 
+    @cached_property
+    def estimate(self) -> NDArray[np.float32]:
+        """Estimate the cosines of the picked rows by the signs of their vectors; 0 if hidden.
+
+        But for chance, the share of signs in which two vectors differ is their angle.
+        """
+        cosines = _cosines_of_signs(self.space.dimensions)
+        size, picked = len(self.known), self._request.picked
+        estimate = cosines.take(self._codes.distances(self._centred, size, picked))
+        estimate[self._hidden] = 0
+        return estimate
+
+    def mean_estimate(self, rows: Rows) -> float:
+        """Estimate the mean cosine of some of the visible rows."""
+        estimate, picked = self.estimate, self._request.picked
+        places = rows if isinstance(picked, slice) else np.searchsorted(picked, rows)
+        return float(estimate[places].mean(dtype=np.float64))
+
     @property
-    def vector(self) -> list[float]:
+    def is_blind(self) -> bool:
+        """True when no visible row has a vector."""
+        return bool(self._hidden.all())
+
+    def is_visible(self, rows: Rows) -> Mask:
+        """Mark the rows that the filter lets through and that have a vector."""
+        return self._request.allowed[rows] & self.known[rows]
+
+    def look_closely(self, rows: Rows) -> NDArray[np.float32]:
+        """Estimate the cosines of some rows, better than by signs."""
+        return self._codes.likeness(self._centred, rows)
+
+    @property
+    def vector(self) -> Column:
         """The vector of the question."""
-        return [float(value) for value in self._vector]
+        return self._vector.astype(np.float64)
 
     def exact(self, *several: Rows) -> list[Column]:
         """Compute the likeness of several columns of rows; 0 for a row without a vector."""
-        wanted, places = np.unique(np.concatenate(several), return_inverse=True)
+        every = np.concatenate(several)
+        known = self.known[every]  # the others, such as neighbours that are not there, have none
+        wanted, places = _distinct(every[known])
         cosines, has_vector = self._cosines(wanted)
-        self._note_damage(bool((self.known[wanted] & ~has_vector).any()))
-        likeness = self.scale.likeness(cosines) * has_vector
-        return np.split(likeness[places], np.cumsum([len(rows) for rows in several])[:-1])
+        self._note_damage(not has_vector.all())
+        likeness = np.zeros(len(every))
+        likeness[known] = (self.scale.likeness(cosines) * has_vector)[places]
+        ends = accumulate(map(len, several))
+        return [likeness[end - len(rows) : end] for rows, end in zip(several, ends, strict=True)]
 
     def _cosines(self, wanted: Rows) -> tuple[Column, Mask]:
         vectors, has_vector = self._look.exact(self.space, wanted)
         # Row by row, so that none depends on the others: a product of matrices may add up in
         # another order.
-        cosines: Column = np.vecdot(vectors.astype(np.float64), self._vector.astype(np.float64))
+        cosines: Column = np.vecdot(vectors.astype(np.float64), self.vector)
         return cosines, has_vector
 
     def _learned(self) -> Scale:
@@ -107,6 +139,23 @@ class Similarity:
         note = f"{self.space.name}: {problem}"
         if is_damaged and note not in self._request.notes:
             self._request.notes.append(note)
+
+
+def _distinct(rows: Rows) -> tuple[Rows, Rows | slice]:
+    """Return rows without repetition, ascending, and the place of each row among them."""
+    if (rows[1:] > rows[:-1]).all():  # where no turn has a neighbour, nothing is to be done
+        return rows, slice(None)
+    distinct: tuple[Rows, Rows] = np.unique(rows, return_inverse=True)
+    return distinct
+
+
+@lru_cache(16)
+def _cosines_of_signs(dimensions: int) -> NDArray[np.float32]:
+    """Return the cosine of two vectors for each number of signs in which they may differ."""
+    cosines: NDArray[np.float32] = np.cos(np.pi * np.arange(dimensions + 1) / dimensions).astype(
+        np.float32
+    )
+    return cosines
 
 
 def similarity(

@@ -6,6 +6,7 @@ records, active ones have a reserve, too.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -33,18 +34,28 @@ def part(request: Request, rows: Rows) -> Column:
 def best_of(request: Request, rows: Rows, score: NDArray[Any], number: int, own: int) -> Rows:
     """Return the places of the highest scores, with those of the best own and active records."""
     best = hits.best_of(request, rows, score, number)
-    if len(best) < number:
-        return best
-    if request.has_outside:
-        best = np.union1d(best, _best_among(request, rows, score, ~request.is_outside(rows), own))
-    if current.has_stale(request):
-        active = current.is_active(request, rows)
-        best = np.union1d(best, _best_among(request, rows, score, active, number))
+    if len(best) == number:
+        for members, reserve in _reserves(request, rows, number, own):
+            among = np.flatnonzero(members)
+            some = hits.best_of(request, rows[among], score[among], reserve)
+            best = np.union1d(best, among[some])
     return best
 
 
-def _best_among(
-    request: Request, rows: Rows, score: NDArray[Any], members: Mask, number: int
-) -> Rows:
-    among = np.flatnonzero(members)
-    return among[hits.best_of(request, rows[among], score[among], number)]
+def foremost(request: Request, rows: Rows | slice, score: NDArray[Any], number: int) -> Rows:
+    """Return the same in no order, with all that equal the least of them."""
+    best = hits.foremost(score, number)
+    for members, reserve in _reserves(request, rows, number, number):
+        among = np.flatnonzero(members)
+        best = np.union1d(best, among[hits.foremost(score[among], reserve)])
+    return best
+
+
+def _reserves(
+    request: Request, rows: Rows | slice, number: int, own: int
+) -> Iterator[tuple[Mask, int]]:
+    """Yield the rows of which some have a place whatever the others score, and how many."""
+    if request.has_outside:
+        yield ~request.is_outside(rows), own
+    if current.has_stale(request):
+        yield current.is_active(request, rows), number

@@ -179,3 +179,14 @@ def test_fewer_are_the_first_of_more(shelf: Memory, ranker: str) -> None:
     ]
     assert answers[0][:7] == answers[1]
     assert answers[0][:1] == answers[2]
+
+
+@given(st.integers(0, 2**32), st.integers(1, 4000), st.integers(1, 300), st.integers(1, 2000))
+@settings(max_examples=300 if FULL else 60)
+def test_the_foremost_are_the_highest(seed: int, size: int, number: int, levels: int) -> None:
+    """Q1: the highest scores with all that equal the least of them, however many there are and
+    wherever they stand."""
+    scores = np.random.default_rng(seed).integers(0, levels, size).astype(np.float32)
+    for score in (scores, np.sort(scores), np.sort(scores)[::-1]):
+        least = np.sort(score)[-min(number, size)]
+        assert ranked.foremost(score, number).tolist() == np.flatnonzero(score >= least).tolist()

@@ -451,6 +451,26 @@ def test_blocks_of_an_earlier_version_are_renewed(desk: Desk) -> None:
     assert inspection._derived(reader())[0] == "ok"
 
 
+def test_bits_of_an_earlier_version_are_renewed(desk: Desk) -> None:
+    """Q6: blocks with signs alone are read as missing, so that answers stay the same; the doctor
+    says what renews them, and `index` does."""
+    op = desk.operator()
+    op.remember_many([{"content": f"note {number} about tea"} for number in range(2 * BLOCK)])
+    op.index()
+    before = op.search("note about tea", ranker="semantic")
+    with op._scope.store.database.atomic() as transaction:
+        transaction.cursor.connection.execute(
+            "UPDATE codes SET bits = substr(bits, 1, ?)", (SEAL + BLOCK * 33,)
+        )
+    op.close()
+    later = desk.operator()
+    assert list(later.search("note about tea", ranker="semantic")) == list(before)
+    reader = later._scope.store.database.reader
+    assert inspection._derived(reader())[0] == "warn"
+    later.index()
+    assert inspection._derived(reader())[0] == "ok"
+
+
 def test_a_block_is_opened_only_as_it_was_sealed() -> None:
     """B7, Q7: of the right size and with the right checksum; one of the two is not enough."""
     sealed = block_table.sealed(b"block")

@@ -67,6 +67,7 @@ class Database(ABC):
     address: str  # as shown to people
     inherited = False
     writable = True  # a surface that only reads clears this, and then there is no way to write
+    is_near = True  # reading much at once takes little time; a server may be far away
 
     def __init__(self) -> None:
         self.write_lock = threading.RLock()

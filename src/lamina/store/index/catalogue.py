@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
 from enum import Enum
 from hashlib import blake2b
@@ -31,6 +32,7 @@ from lamina.text.screening import Screen
 # With more new records than this, reading the blocks again is faster.
 MANY = 20_000
 KEPT = 8  # filters whose result is kept
+DERIVED = 32  # and other arrays that follow from the columns
 COLUMNS = {
     "state": "u1", "layer": "u1", "kind": "u4", "user": "u8", "session": "u8", "speaker": "u8",
     "run": "u8", "occurred": "i8", "created": "i8", "valid_from": "i8", "valid_to": "i8",
@@ -91,10 +93,49 @@ class Since(Enum):
     ANEW = "another history, or all that is derived was made anew"
 
 
-class Catalogue:
+class Turns(ABC):
+    """What follows from the columns of all records, found once until something changes."""
+
+    before: NDArray[np.int32]  # the turn before each record in its conversation; 0 for none
+    after: NDArray[np.int32]
+
+    def __init__(self) -> None:
+        self._derived: dict[tuple[str, object], NDArray[Any]] = {}
+
+    @abstractmethod
+    def __getitem__(self, name: str) -> NDArray[Any]: ...
+
+    @property
+    @abstractmethod
+    def has_stale(self) -> bool:
+        """False when all records are active: then none has come after another."""
+
+    def spoken_by(self, name: str) -> Rows:
+        """List the rows of a speaker, by the word that a question would use."""
+        return self.once(
+            "speaker", name, lambda: np.flatnonzero(self["speaker"] == np.uint64(mark(name)))
+        )
+
+    def showing(self, sign: int) -> Rows:
+        """List the rows that show a sign."""
+        return self.once("sign", sign, lambda: np.flatnonzero(self["signs"] & sign))
+
+    def once(self, what: str, which: object, find: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """Find something that depends on nothing but the columns, and keep it for later."""
+        found = self._derived.pop((what, which), None)
+        if found is None:
+            found = find()
+            if len(self._derived) >= DERIVED:
+                del self._derived[next(iter(self._derived))]
+        self._derived[what, which] = found
+        return found
+
+
+class Catalogue(Turns):
     """The columns, and for every record its neighbours in its conversation."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.event = 0  # the last event that was read, and its hash
         self.hash = b""
         self.size = 1
@@ -112,7 +153,14 @@ class Catalogue:
     def footprint(self) -> int:
         """The memory that it takes, in bytes."""
         masks = sum(map(len, self._passed.values()))
-        return (WIDTH + self.before.itemsize + self.after.itemsize) * len(self.before) + masks
+        derived = sum(rows.nbytes for rows in self._derived.values())
+        columns = (WIDTH + self.before.itemsize + self.after.itemsize) * len(self.before)
+        return columns + masks + derived
+
+    @property
+    def has_stale(self) -> bool:
+        """False when all records are active: then none has come after another."""
+        return bool(self["state"].max() > STATES[State.ACTIVE])
 
     def rows_of(self, numbers: Rows) -> Rows:
         """Turn numbers of records into rows, without those of records that are not here."""
@@ -154,6 +202,7 @@ class Catalogue:
 
     def _learn(self, connection: Connection, seq: int, digest: bytes) -> Since:
         self._passed.clear()
+        self._derived.clear()
         known = connection.execute("SELECT hash FROM events WHERE seq = ?", (self.event,)).get
         last = connection.execute("SELECT max(seq) FROM records").get or 0
         # Another history is that of a restored backup, for example.
@@ -233,7 +282,7 @@ class Catalogue:
         past = events.fields_before(connection, moment)
         then: Catalogue = copy.copy(self)
         then._columns = {name: self[name].copy() for name in COLUMNS}
-        then._passed = {}
+        then._passed, then._derived = {}, {}
         by_number: dict[int, dict[str, Any]] = {}
         for record_id, fields in past.items():
             row = connection.execute(f"{SELECT} WHERE id = ?", (record_id,)).get
@@ -241,6 +290,7 @@ class Catalogue:
                 by_number[row[0]] = fields
                 then._put_past(row, fields)
         then["state"][self["created"] > moment] = 0
+        then["length"][then["state"] == 0] = 0  # as of all records that are not there
         return then, by_number
 
     @staticmethod

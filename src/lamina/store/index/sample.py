@@ -12,6 +12,7 @@ import json
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from lamina.model.record import Record
 from lamina.store.engine.postgres.database import PostgresDatabase, Session
 from lamina.store.engine.sql import Half, rows
 from lamina.store.index import catalogue
-from lamina.store.index.catalogue import COLUMNS, Mask, Rows, days_of
+from lamina.store.index.catalogue import COLUMNS, Mask, Rows, Turns, days_of
 from lamina.store.index.snapshot import Snapshot, Statistics
 from lamina.store.tables import fulltext, records, vectors
 from lamina.store.tables.interfaces import RecordSource
@@ -36,21 +37,27 @@ EVENLY = 400  # records, one as far from the next as the other, that stand for a
 UNSEEN = 200
 
 
-class Columns:
+class Columns(Turns):
     """The columns of a sample's records; row 0 is none."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.numbers: Rows = np.zeros(1, np.int64)  # the record of each row
         self.before = self.after = np.zeros(1, np.int32)
         self.days: list[tuple[int, int, int]] = []
         self.size = 1
         self._columns = {name: np.zeros(1, kind) for name, kind in COLUMNS.items()}
 
-    def __getitem__(self, name: str) -> NDArray[np.generic]:
+    def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name]
+
+    @property
+    def has_stale(self) -> bool:
+        return True  # some may be outside of the sample
 
     def fill(self, values: Mapping[int, Row], pairs: Collection[tuple[int, int]]) -> None:
         """Take in the values of all records of the sample, and the pairs of neighbours."""
+        self._derived.clear()
         self.size = len(values) + 1
         numbers = sorted(values)
         self.numbers = np.array([0, *numbers], np.int64)

@@ -148,6 +148,8 @@ class Snapshot:
         self._loaded = loaded
         self._connection = connection
         self._past: dict[int, dict[str, Any]] | None = None
+        # The records that were read, by the filter and the row; None for one that does not pass.
+        self._records: dict[Filter, dict[int, Record | None]] = {}
 
     def go_back(self, moment: int) -> None:
         self.catalogue, self._past = self.catalogue.as_known(self._connection, moment)
@@ -227,23 +229,37 @@ class Snapshot:
 
         The others get zeros.
         """
+        codes = self._loaded.codes[space.name]
+        has, found = codes.kept.find(wanted)
+        if has.all():
+            return found, has
+        if self._store.database.is_near and codes.read_ahead(
+            self._connection, space, len(wanted) - len(found)
+        ):
+            has, found = codes.kept.find(wanted)
         exact = np.zeros((len(wanted), space.dimensions), np.float32)
-        kept = self._loaded.codes[space.name].kept
-        has, kept_vectors = kept.find(wanted)
-        exact[has] = kept_vectors
-        if not has.all():
-            missing = self.catalogue.numbers_of(wanted[~has])
-            numbers, stored = vectors.exact(self._connection, space, missing.tolist())
-            found = self.catalogue.rows_of(numbers)
-            kept.put(found, stored)
-            positions = np.searchsorted(wanted, found)
-            exact[positions], has[positions] = stored, True
+        exact[has] = found
+        self._read_exact(space, wanted, exact, has)
         fresh = self._loaded.fresh[space.name]
         if fresh:
             for position, row in enumerate(wanted.tolist()):
                 if row in fresh:
                     exact[position], has[position] = fresh[row], True
         return exact, has
+
+    def _read_exact(
+        self, space: Space, wanted: Rows, exact: NDArray[np.float32], has: Mask
+    ) -> None:
+        """Read the vectors of the rows that have none yet, and keep them."""
+        missing = wanted[~has]
+        if not len(missing):
+            return
+        listed = self.catalogue.numbers_of(missing).tolist()
+        numbers, stored = vectors.exact(self._connection, space, listed)
+        found = self.catalogue.rows_of(numbers)
+        self._loaded.codes[space.name].kept.put(found, stored)
+        positions = np.searchsorted(wanted, found)
+        exact[positions], has[positions] = stored, True
 
     def tokens(self, space: Space, wanted: Rows) -> dict[int, bytes]:
         """Get the codes of the tokens of some rows; a row without any is left out."""
@@ -259,6 +275,21 @@ class Snapshot:
 
     def records(self, wanted_rows: Sequence[int], wanted: Filter) -> dict[int, Record]:
         """Read the records of some rows that a filter lets through, as the table itself says."""
+        known = self._records.setdefault(wanted, {})
+        if len(known) > AT_ONCE:
+            known.clear()
+        new = [row for row in wanted_rows if row not in known]
+        if new:
+            numbers = self.catalogue.numbers_of(np.array(new, np.int64)).tolist()
+            query, parameters = self._checked(wanted)
+            found = rows(self._connection, query, (json.dumps(numbers), *parameters))
+            read = {row[0]: self._as_known(self._store.record(row)) for row in found}
+            known.update(zip(new, map(read.get, numbers), strict=True))
+        chosen = ((row, known[row]) for row in wanted_rows)
+        return {row: record for row, record in chosen if record is not None}
+
+    def _checked(self, wanted: Filter) -> tuple[str, list[Any]]:
+        """Write the query for records by number, with the checks that columns cannot make."""
         # These need no second check: the catalogue takes them from tables, unhashed.
         # Sessions are hashes in the catalogue.
         wanted = structs.replace(
@@ -269,11 +300,7 @@ class Snapshot:
             wanted = structs.replace(wanted, layers=(), states=(), as_of=None)
         where, parameters = wanted.where()
         is_listed = "seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
-        query = f"{records.SELECT} WHERE {is_listed} AND {where}"
-        numbers = self.catalogue.numbers_of(np.array(wanted_rows, np.int64)).tolist()
-        found = rows(self._connection, query, (json.dumps(numbers), *parameters))
-        row_of = dict(zip(numbers, map(int, wanted_rows), strict=True))
-        return {row_of[row[0]]: self._as_known(self._store.record(row)) for row in found}
+        return f"{records.SELECT} WHERE {is_listed} AND {where}", parameters
 
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
         """Map the ids of records to their numbers, without ids that are not there."""
@@ -303,7 +330,7 @@ class Snapshot:
 
         Only the present has them: a snapshot of the past has none.
         """
-        if self._past is not None:
+        if self._past is not None or not ids or not self.catalogue.has_stale:
             return set()
         return set(rows(self._connection, SUCCESSIONS, (json.dumps(ids), to_micros(moment))))
 

@@ -137,15 +137,21 @@ def differ(connection: Connection) -> list[int]:
     query = "SELECT block, bits FROM codes WHERE space = ?"
     for space in vectors.every(connection):
         for block, stored in connection.execute(query, (space.number,)):
-            if _codes(connection, space, block).differ(stored, space):
+            is_earlier = vectors.is_earlier(stored, space.dimensions)
+            if not is_earlier and _codes(connection, space, block).differ(stored, space):
                 wrong.add(block)
     return sorted(wrong)
 
 
 def count_earlier(connection: Connection) -> int:
-    """Count the blocks that an earlier version wrote, with fewer columns."""
+    """Count the blocks that an earlier version wrote, with fewer columns or bits."""
     stored = connection.execute("SELECT columns FROM blocks")
-    return sum(catalogue.is_earlier(columns) for (columns,) in stored)
+    number = sum(catalogue.is_earlier(columns) for (columns,) in stored)
+    query = "SELECT bits FROM codes WHERE space = ?"
+    for space in vectors.every(connection):
+        bits = connection.execute(query, (space.number,))
+        number += sum(vectors.is_earlier(one, space.dimensions) for (one,) in bits)
+    return number
 
 
 def _last(connection: Connection) -> int:

@@ -1,8 +1,9 @@
-"""Vectors of records: exact ones in half precision, and their signs as bits for a full scan."""
+"""Vectors of records: exact ones in half precision, and two bits of each number for a scan."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,15 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.store.engine.sql import Connection, Half, rows
-from lamina.store.tables.blocks import BLOCK, opened, sealed
+from lamina.store.tables.blocks import BLOCK, SEAL, opened, sealed
 
 HALF = np.dtype("<f2")
 INFINITE = np.uint16(0x7C00)  # the bits that all are set in what is no finite number
 WORD = 64  # bits that are compared at a time
 STEP = 32768  # rows of a scan that fit into the processor's cache
 ALL = slice(None)
-KEPT = 16384  # exact vectors of a space that a process keeps, at most
+KEPT = 64 << 20  # bytes of exact vectors of a space that a process keeps, at most
 FEW = 32  # exact vectors that there is room for at first: a process may have many small stores
+# Vectors that are read one by one cost twenty times as much as a range of them. When a process has
+# read one in so many like that, it reads all, so many at a time.
+ONE_BY_ONE, RANGE = 64, 4096
+PIECE = 1024  # vectors that are packed at a time
+# A number is large when its square is above this share of the mean square of its vector: with one
+# level for each half, the steps of a bell curve that lose least.
+LARGE = 0.96
+# The bits of each number of a question, and how far from 0 they reach, in mean squares.
+ASKED_BITS, REACH = 3, 2.5
+MEAN_SQUARE = 3.19  # of a step, for numbers on a bell curve, shortened by what the steps lose
 SELECT_SPACE = "SELECT number, name, dimensions, seen, mean FROM spaces"
 PUT = (
     "INSERT INTO {0} (space, record, {1}) VALUES (?, ?, ?)"
@@ -154,38 +165,83 @@ def count_missing(connection: Connection, space: Space) -> int:
 
 
 def bits_of(vectors: Vectors) -> Bits:
-    """Pack the signs of vectors, 64 to a number; the rest of the last number is zero."""
-    number, dimensions = vectors.shape
-    padded = np.zeros((number, -(-dimensions // WORD) * WORD), np.bool_)
-    padded[:, :dimensions] = vectors.view(np.int16) > 0
+    """Pack two bits of each number: all signs, then whether it is the higher number of its sign.
+
+    So the two bits together are one of four steps from -3 to 3. They are packed 64 to a word; the
+    rest of the last word is zero.
+    """
+    pieces = [vectors[start : start + PIECE] for start in range(0, len(vectors), PIECE)]
+    return np.concatenate([_steps(piece) for piece in pieces or [vectors]])
+
+
+def _steps(vectors: Vectors) -> Bits:
+    is_positive = vectors.view(np.int16) > 0
+    # Squares of half-precision numbers, and their sum, are exact here, in whatever order.
+    squares = np.square(singles(vectors), dtype=np.float64)
+    is_large = squares > LARGE * squares.mean(axis=1, keepdims=True)
+    return np.concatenate((_packed(is_positive), _packed(is_positive == is_large)), axis=1)
+
+
+def _packed(marks: NDArray[np.bool_]) -> Bits:
+    number, dimensions = marks.shape
+    padded = np.zeros((number, words_of(dimensions) * WORD), np.bool_)
+    padded[:, :dimensions] = marks
     packed: Bits = np.packbits(padded, axis=1).view("<u8")
     return packed
 
 
+def words_of(dimensions: int) -> int:
+    """Count the words that hold one bit of each number of a vector."""
+    return -(-dimensions // WORD)
+
+
 def packed_size(dimensions: int) -> int:
     """Count the bytes of one block of bits, without its checksum."""
-    return BLOCK * (1 + 8 * -(-dimensions // WORD))
+    return BLOCK * (1 + 2 * 8 * words_of(dimensions))
+
+
+def is_earlier(stored: bytes, dimensions: int) -> bool:
+    """Tell whether a block has signs alone, as an earlier version wrote it."""
+    return len(stored) == SEAL + BLOCK * (1 + 8 * words_of(dimensions))
+
+
+def singles(halves: Vectors) -> NDArray[np.float32]:
+    """Widen finite numbers of half precision to single precision, exactly.
+
+    numpy does that number by number, which takes five times as long.
+    """
+    bits = halves.view("<i2").astype(np.int32)
+    bits <<= 13
+    bits &= np.int32(-0x70002000)  # the sign, and exponent and fraction in their new places
+    wide: NDArray[np.float32] = bits.view(np.float32)
+    wide *= np.float32(2.0**112)  # the exponent counts from another number
+    return wide
 
 
 class SignBits:
     """The bits of all vectors of a space, in memory.
 
-    There is one array for each 64 dimensions; row n of it is the record with number n.
+    There is one array for each 64 signs, which are read one after the other; second bits are read
+    here and there, and have one array. Row n is the record with number n.
     """
 
-    def __init__(self, dimensions: int, kept: int = KEPT) -> None:
+    def __init__(self, dimensions: int, kept: int | None = None) -> None:
         """Make room for bits; `kept` exact vectors are kept beside them, at most."""
         self.dimensions = dimensions
-        self.kept = RecentVectors(dimensions, kept)
+        most = KEPT // (HALF.itemsize * dimensions) if kept is None else kept
+        self.kept = RecentVectors(dimensions, most)
         self.known = np.zeros(BLOCK, np.bool_)
         self._number: int | None = None
         self._upto = 0  # the records below this number were read
-        self._words = [np.zeros(BLOCK, np.uint64) for _ in range(-(-dimensions // WORD))]
+        self._one_by_one = 0  # how many exact vectors were read like that
+        self._exact_upto = 0  # the exact vectors below this number were read
+        self._signs = [np.zeros(BLOCK, np.uint64) for _ in range(words_of(dimensions))]
+        self._seconds = np.zeros((BLOCK, len(self._signs)), np.uint64)
 
     @property
     def footprint(self) -> int:
         """The memory that it takes, with the exact vectors that were read lately."""
-        return (1 + 8 * len(self._words)) * len(self.known) + self.kept.footprint
+        return (1 + 2 * 8 * len(self._signs)) * len(self.known) + self.kept.footprint
 
     def are_of(self, space: Space) -> bool:
         """Tell whether these bits are of this space: another one may have taken its name."""
@@ -221,12 +277,13 @@ class SignBits:
     def put(self, numbers: NDArray[np.int64], bits: Bits) -> None:
         self._reserve(int(numbers[-1]) + 1)
         self.known[numbers] = True
-        for column, word in enumerate(self._words):
+        for column, word in enumerate(self._signs):
             word[numbers] = bits[:, column]
+        self._seconds[numbers] = bits[:, len(self._signs) :]
 
     def pack(self, size: int) -> bytes:
         """Pack the first rows: a byte for each that says if it is known, then the bits."""
-        bits = np.stack([word[:size] for word in self._words], axis=1)
+        bits = self._bits(size)
         return sealed(self.known[:size].tobytes() + bits.astype("<u8").tobytes())
 
     def differ(self, stored: bytes, space: Space) -> bool:
@@ -241,16 +298,24 @@ class SignBits:
         if not np.frombuffer(packed, np.bool_, BLOCK)[known].all():
             return True
         actual = np.frombuffer(packed, "<u8", offset=BLOCK).reshape(BLOCK, -1)
-        expected = np.stack([word[:BLOCK] for word in self._words], axis=1)
-        return not np.array_equal(actual[known], expected[known])
+        return not np.array_equal(actual[known], self._bits(BLOCK)[known])
+
+    def _bits(self, size: int) -> Bits:
+        signs = np.stack([word[:size] for word in self._signs], axis=1)
+        return np.concatenate((signs, self._seconds[:size]), axis=1)
+
+    def known_of(self, size: int) -> NDArray[np.bool_]:
+        """Mark those of the first `size` records that have bits."""
+        self._reserve(size)
+        return self.known[:size]
 
     def distances(
         self, vector: NDArray[np.float32], size: int, some: slice | Numbers = ALL
     ) -> NDArray[np.uint16]:
         """Count, for some of the first `size` records, the signs that differ from the query's."""
         self._reserve(size)
-        query_bits = bits_of(vector[None, :].astype(np.float16))[0]
-        words = [word[:size][some] for word in self._words]
+        query_bits = _packed(vector[None, :].astype(np.float16) > 0)[0]
+        words = [word[:size][some] for word in self._signs]
         distances = np.zeros(len(words[0]), np.uint16)
         for start in range(0, len(distances), STEP):
             end = start + STEP
@@ -258,24 +323,81 @@ class SignBits:
                 distances[start:end] += np.bitwise_count(word[start:end] ^ query_word)
         return distances
 
+    def likeness(self, vector: NDArray[np.float32], some: Numbers) -> NDArray[np.float32]:
+        """Estimate the cosines of some records and a query from both bits of each number.
+
+        The query has more bits than the records. All products of bits are 1 or -1, so that each
+        sum is a count of bits that differ.
+        """
+        planes, length = _asked(vector)
+        words = [*(word.take(some) for word in self._signs), *self._seconds[some].T]
+        differ = np.empty((len(words) * len(planes), len(some)), np.uint8)
+        weights = np.empty(len(differ), np.float32)
+        compared = np.empty(len(some), np.uint64)
+        for place, word in enumerate(words):
+            for level, plane in enumerate(planes):
+                at = place * len(planes) + level
+                np.bitwise_xor(word, plane[place % len(self._signs)], out=compared)
+                np.bitwise_count(compared, out=differ[at])
+                weights[at] = (2 if place < len(self._signs) else 1) << level
+        # Whole numbers, so that the sum is the same in whatever order.
+        total = weights @ differ.astype(np.float32)
+        most = np.float32(3 * ((1 << ASKED_BITS) - 1) * self.dimensions)
+        return (most - 2 * total) / np.float32(length * math.sqrt(self.dimensions * MEAN_SQUARE))
+
+    def read_ahead(self, connection: Connection, space: Space, wanted: int) -> bool:
+        """Read all exact vectors, if that pays now that some more are wanted and fits in memory.
+
+        False when it does not, or when all have been read before.
+        """
+        self._one_by_one += wanted
+        is_worth = ONE_BY_ONE * self._one_by_one >= space.seen - self._exact_upto
+        if not is_worth or self._exact_upto > space.seen or space.seen >= self.kept.most:
+            return False
+        self.kept.make_room(space.seen)
+        query = (
+            "SELECT record, vector FROM vectors WHERE space = ? AND record >= ? AND record < ?"
+            " ORDER BY record"
+        )
+        for first in range(self._exact_upto, space.seen + 1, RANGE):
+            stored = rows(connection, query, (space.number, first, first + RANGE))
+            numbers, vectors = unpacked(stored, space)
+            is_new = ~self.kept.find(numbers)[0]
+            self.kept.put(numbers[is_new], vectors[is_new])
+        self._one_by_one, self._exact_upto = 0, space.seen + 1
+        return True
+
     def _reserve(self, size: int) -> None:
         length = len(self.known)
         if size > length:
             more = max(size, 2 * length) - length
             self.known = np.concatenate((self.known, np.zeros(more, np.bool_)))
             wider = np.zeros(more, np.uint64)
-            self._words = [np.concatenate((word, wider)) for word in self._words]
+            self._signs = [np.concatenate((word, wider)) for word in self._signs]
+            wider = np.zeros((more, len(self._signs)), np.uint64)
+            self._seconds = np.concatenate((self._seconds, wider))
+
+
+def _asked(vector: NDArray[np.float32]) -> tuple[Bits, float]:
+    """Turn a query into odd numbers of some bits: these bits, lowest first, and its length."""
+    numbers = vector.astype(np.float64)
+    reach = REACH * math.sqrt(float(np.vecdot(numbers, numbers)) / len(numbers))
+    most = (1 << ASKED_BITS) - 1
+    steps = np.clip(np.rint((numbers / reach + 1) / 2 * most), 0, most).astype(np.int64)
+    levels = np.arange(ASKED_BITS)[:, None]
+    odd = 2 * steps - most
+    return _packed(steps >> levels & 1 > 0), math.sqrt(int(odd @ odd))
 
 
 class RecentVectors:
     """A ring of exact vectors that this process read lately, so that the next search need not."""
 
-    def __init__(self, dimensions: int, most: int = KEPT) -> None:
-        self._most = most
+    def __init__(self, dimensions: int, most: int) -> None:
+        self.most = most
         self._position = np.full(BLOCK, -1, np.int32)  # by record number; -1: not in the ring
         # By position; 0, which no record has: free. It grows until it has its full length.
         self._record = np.zeros(min(most, FEW), np.int64)
-        self._vectors = np.zeros((min(most, FEW), dimensions), np.float32)
+        self._vectors = np.zeros((min(most, FEW), dimensions), HALF)
         self._next = 0
 
     @property
@@ -288,27 +410,28 @@ class RecentVectors:
         self._reserve(int(numbers.max(initial=0)) + 1)
         positions = self._position[numbers]
         is_kept = positions >= 0
-        return is_kept, self._vectors[positions[is_kept]]
+        found = positions if is_kept.all() else positions[is_kept]
+        return is_kept, singles(self._vectors[found])
 
     def put(self, numbers: Numbers, vectors: Vectors) -> None:
         """Take in vectors that `find` did not find, in place of the oldest."""
-        numbers, vectors = numbers[-self._most :], vectors[-self._most :]
+        numbers, vectors = numbers[-self.most :], vectors[-self.most :]
         self._reserve(int(numbers.max(initial=0)) + 1)
-        self._widen(self._next + len(numbers))
-        positions = (self._next + np.arange(len(numbers))) % self._most
+        self.make_room(self._next + len(numbers))
+        positions = (self._next + np.arange(len(numbers))) % self.most
         self._position[self._record[positions]] = -1
         self._position[numbers] = positions
         self._record[positions] = numbers
         self._vectors[positions] = vectors
-        self._next = (self._next + len(numbers)) % self._most
+        self._next = (self._next + len(numbers)) % self.most
 
-    def _widen(self, size: int) -> None:
+    def make_room(self, size: int) -> None:
         """Make room for so many vectors, up to the most that are kept."""
         length, width = self._vectors.shape
-        more = min(self._most, max(size, 2 * length)) - length
+        more = min(self.most, max(size, 2 * length)) - length
         if size > length and more > 0:
             self._record = np.concatenate((self._record, np.zeros(more, np.int64)))
-            wider = np.zeros((more, width), np.float32)
+            wider = np.zeros((more, width), HALF)
             self._vectors = np.concatenate((self._vectors, wider))
 
     def _reserve(self, size: int) -> None:

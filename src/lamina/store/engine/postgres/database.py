@@ -126,6 +126,8 @@ class SingleStatements:
 class PostgresDatabase(Database):
     """The rows of one agent."""
 
+    is_near = False
+
     def __init__(
         self,
         url: str,
