@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,34 @@ def test_users_and_agents_see_their_own(
                     assert all(text.endswith(f" with {agent}") for text in texts)
                     owners = {text.split(" of ")[1].split()[0] for text in texts}
                     assert owners <= {user, "None"}, (agent, user, ranker)
+
+
+def test_what_is_pending_and_standing_is_found_without_reading_all(
+    quick_postgres: Copied, tmp_path: Path
+) -> None:
+    """B3: requests, days that have come, also again and again, and entries of the profile, as from
+    a file; some of them are in blocks, and some are not yet."""
+    url = quick_postgres.url(quick_postgres.copy())
+    said = []
+    for settings in ({}, {"store.url": url, **SERVED}):
+        with StoreDesk(tmp_path / str(len(said)), settings, Ticking()) as desk:
+            handle = desk.operator()
+            today = (desk.clock() + timedelta(days=7)).date()
+            for part in ("early", "late"):
+                handle.remember(f"{part}: please renew the passport", kind="request")
+                handle.remember(f"{part}: the boiler is checked every {today:%A}")
+                handle.remember(f"{part}: the train leaves on {today:%Y-%m-%d}")
+                handle.remember(f"{part}: rent is due every month on the {today.day}th")
+                handle.confirm(handle.propose_profile(f"{part}.tea", "green", "said").id)
+                if part == "early":
+                    fill(handle, 600)
+                    handle.index()
+            desk.clock.jump(timedelta(days=7))
+            waiting = [(item["kind"], item["content"]) for item in handle.pending()]
+            said.append((waiting, handle.memory_context("what about tea?").text))
+            assert has_catalogue(handle) == (not settings)
+    assert said[0] == said[1]
+    assert len([text for _, text in said[0][0] if text.startswith(("early", "late"))]) >= 6
 
 
 def test_without_its_indexes_the_store_answers(url: str, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def applies(
     if ranker not in RANKERS or known_at is not None or chosen.states != (State.ACTIVE,):
         return False
     names = {embedder.name for embedder in embedders}
-    return is_served(store, names, store.settings["store.search_above"])
+    return is_served(store, names)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from lamina.errors import LaminaError
@@ -178,6 +178,21 @@ def speaking_of(connection: Connection, numbers: str, since: int, until: int) ->
         " AND record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
     )
     return [number for (number,) in rows(connection, query, (until, since, numbers))]
+
+
+def told_of(connection: Connection, since: int, until: int) -> list[int]:
+    """List the records in blocks whose text speaks of a day in this span."""
+    query = "SELECT record FROM days WHERE since < ? AND until > ?"
+    return [number for (number,) in rows(connection, query, (until, since))]
+
+
+def hinting(connection: Connection, agent: str, hints: Sequence[Collection[str]]) -> list[int]:
+    """List the records whose text holds a word of each collection."""
+    index = Tsvectors(agent)
+    held = "SELECT record FROM lamina.words WHERE said @@ CAST(? AS tsquery)"
+    asked = [" | ".join(f"({index.query(cut(word))})" for word in sorted(some)) for some in hints]
+    query = " INTERSECT ".join([held] * len(asked))
+    return [number for (number,) in rows(connection, query, asked)]
 
 
 def in_days(
