@@ -37,7 +37,7 @@ def best_of(request: Request, rows: Rows, score: NDArray[Any], number: int, own:
         return best
     if request.has_outside:
         best = np.union1d(best, _best_among(request, rows, score, ~request.is_outside(rows), own))
-    if current.has_stale(request):
+    if current.has_stale(request.chosen):
         active = current.is_active(request, rows)
         best = np.union1d(best, _best_among(request, rows, score, active, number))
     return best

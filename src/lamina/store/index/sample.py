@@ -253,7 +253,7 @@ class Sample(Snapshot):
         return {row_of[row[0]]: self._store.record(row) for row in found}
 
     def with_facet(self, name: str, value: str) -> Rows:
-        raise AssertionError("a sample is searched for active records alone")
+        raise AssertionError("a sample is not searched for active and stale records at once")
 
     def speaking_of(self, since: int, until: int) -> Rows:
         listed = json.dumps(self._columns.numbers[1:].tolist())
