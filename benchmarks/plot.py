@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
@@ -46,6 +47,55 @@ def shares(title: str, rows: Mapping[str, Mapping[str, float]]) -> str:
             parts.append(f'<rect x="{x:.1f}" y="{y}" {size} fill="{colour}"/>')
             parts.append(_text(x + wide + 6, y + 14, f"{values[name]:.3f}", "s"))
     return _page(height, parts)
+
+
+Panels = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
+
+
+def decades(title: str, panels: Panels) -> str:
+    """One page of panels, two in a row, with lines over logarithmic axes."""
+    parts = [_text(20, 28, title, "t")]
+    for place, (name, lines) in enumerate(panels.items()):
+        left, top = 60 + place % 2 * (WIDTH // 2), 80 + place // 2 * SIDE
+        parts.append(_text(left - 40, top - 14, name, "s"))
+        parts.extend(_panel(lines, left, top))
+    return _page(60 + (len(panels) + 1) // 2 * SIDE, parts)
+
+
+def _panel(
+    lines: Mapping[str, Sequence[tuple[float, float]]], left: int, top: int
+) -> Iterator[str]:
+    wide, tall = WIDTH // 2 - 90, SIDE - 110
+    across = _span([x for points in lines.values() for x, _ in points])
+    up = _span([y for points in lines.values() for _, y in points])
+
+    def x_of(value: float) -> float:
+        return left + wide * (math.log10(value) - across[0]) / (len(across) - 1)
+
+    def y_of(value: float) -> float:
+        return top + tall * (1 - (math.log10(value) - up[0]) / (len(up) - 1))
+
+    for power in up:
+        y = y_of(10.0**power)
+        yield f'<line x1="{left}" x2="{left + wide}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
+        yield _text(left - 42, y + 4, f"{10.0**power:,g}", "s")
+    for power in across:
+        x = x_of(10.0**power)
+        yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{top + tall}" stroke="#eee"/>'
+        yield _text(x - 12, top + tall + 16, f"{10**power:,}", "s")
+    for place, (name, points) in enumerate(lines.items()):
+        colour = COLOURS[place]
+        path = " ".join(f"{x_of(x):.1f},{y_of(y):.1f}" for x, y in points)
+        yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>'
+        x, y = left + place % 4 * 100, top + tall + 34
+        yield f'<rect x="{x}" y="{y - 6}" width="12" height="4" fill="{colour}"/>'
+        yield _text(x + 16, y, name, "s")
+
+
+def _span(values: Sequence[float]) -> range:
+    """The powers of ten from below the least value to above the greatest; at least two."""
+    low = math.floor(math.log10(min(values)))
+    return range(low, max(math.ceil(math.log10(max(values))), low + 1) + 1)
 
 
 def _page(height: int, parts: Sequence[str]) -> str:

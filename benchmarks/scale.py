@@ -1,112 +1,183 @@
-"""Measure what a question costs where many users share a store, and where a process serves many.
+"""Measure how the cost of a question grows with memories, users and agents.
 
-`make bench-scale` prints the table. `--users`, `--agents` and `--single` choose other sizes; with
-`--keep` the stores are made once in that folder and used again.
+`make bench-scale` measures the curves, keeps them in `benchmarks/growth.json`, and draws them. The
+sizes may be chosen, as in `python -m benchmarks.scale --memories 1000 10000 --users --agents`; a
+size that is not measured keeps what is in the file. With `--keep` the stores are made once in that
+folder and used again.
 
-    users    1,000 and 5,000 users with 200 memories each in one agent, in no order
-    single   one user with all of 200,000 memories
-    agents   1,000 agents with 100 memories each, asked at random by one process
+    memories   so many memories of one agent, without users
+    users      users of one agent with 200 memories each; beyond 5,000 users with 10 each
+    agents     agents with 100 memories each, asked at random by one process through a pool
+
+Times are milliseconds of the processor, so that other work on the machine counts little; those with
+`clock` are what passed.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import json
 import random
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 
 import lamina
-from benchmarks.searching import NAMES, memories
+from benchmarks import growth
+from benchmarks.searching import NAMES, memories, questions
 from benchmarks.speed import folder
 from lamina import Memory
 from lamina.store.index.cache import CACHE
 
 SEED = 17
-EACH, VISITS = 200, 4  # memories of a user, and the visits in which they were told
+EACH, FEW, MANY_USERS = 200, 10, 5000  # memories of a user; of one among more users than that
 OF_AGENT = 100
-DISTINCT = 20_000  # texts, told by several users each
+DISTINCT = 20_000  # texts of users and agents; several of them tell the same
+BATCH, STEP = 5000, 250_000  # memories that are written, and indexed, at once
 ASKING = 40  # users and agents that are measured
 QUESTIONS = 5
 MEGABYTE = 1 << 20
+SEARCHES: dict[str, dict[str, Any]] = {
+    "warm": {},
+    "keyword": {"ranker": "keyword"},
+    "filtered": {"metadata": {"place": 7}},
+}
+GOALS = {
+    ("users", "first"): "≤ 15 ms",
+    ("users", "warm"): "≤ 3 ms",
+    ("users", "megabytes a handle"): "≤ 2",
+    ("agents", "asked"): "≤ 20 ms",
+    ("agents", "megabytes kept"): "≤ 256",
+}
+SIZES = {
+    "memories": [10**3, 10**4, 10**5, 10**6],
+    "users": [100, 1000, 5000, 100_000],
+    "agents": [100, 1000, 10_000],
+}
+Item = dict[str, Any]
+Figures = dict[str, float]
+Times = list[tuple[float, float]]  # milliseconds of the processor, and those that passed
 
 
-@functools.lru_cache(1)
-def told(number: int) -> list[dict[str, Any]]:
-    """So many memories; those of different users may be the same."""
-    some = list(memories(min(number, DISTINCT)))
-    return [some[place % len(some)] for place in range(number)]
+@functools.cache
+def different() -> list[Item]:
+    return list(memories(DISTINCT))
 
 
-def question(chance: random.Random, items: Sequence[dict[str, Any]]) -> str:
+def told(places: Iterable[int]) -> list[Item]:
+    """What is told at these places; it begins again when all is told."""
+    return [different()[place % DISTINCT] for place in places]
+
+
+def of_user(user: int, users: int) -> range:
+    """The places of a user's memories: all users speak in turn, so that nobody's lie together."""
+    return range(user, users * (EACH if users <= MANY_USERS else FEW), users)
+
+
+def of_agent(agent: int) -> range:
+    return range(agent * OF_AGENT, (agent + 1) * OF_AGENT)
+
+
+def question(chance: random.Random, items: Sequence[Item]) -> str:
     """Ask with some words of a memory that is there."""
     words = chance.choice(items)["content"].split()
     some = " ".join(chance.sample(words, min(4, len(words))))
     return f"What did {chance.choice(NAMES)} say about {some}?"
 
 
-def fill_users(path: Path, users: int) -> None:
-    """Let users tell their memories in several visits, so that nobody's lie side by side."""
-    items, part = told(users * EACH), EACH // VISITS
-    with lamina.pool(path) as pool:
-        for visit in range(VISITS):
-            for user in range(users):
-                start = (visit * users + user) * part
-                with pool.open("default", f"user{user}") as memory:
-                    memory.remember_many(items[start : start + part])
+def fill_memories(path: Path, number: int) -> Figures:
+    """Remember so many different memories, and index them in steps."""
+    source, written, indexed = memories(number), 0.0, 0.0
     with lamina.open("default", home=path) as memory:
+        memory._parts.derived.patience = sys.maxsize  # noqa: SLF001 - index only when we say so
+        for _ in range(0, number, STEP):
+            for batch in batches(itertools.islice(source, STEP)):
+                started = time.process_time()
+                memory.remember_many(batch)
+                written += time.process_time() - started
+            started = time.process_time()
+            memory.index()
+            indexed += time.process_time() - started
+    return {"written a second": number / written, "indexed a second": number / indexed}
+
+
+def batches(source: Iterator[Item]) -> Iterator[list[Item]]:
+    while batch := list(itertools.islice(source, BATCH)):
+        yield batch
+
+
+def fill_users(path: Path, users: int) -> Figures:
+    """Let all users tell their memories in turn; what is stored is as if each had a handle."""
+    places = range(of_user(users - 1, users).stop)
+    with lamina.open("default", home=path) as memory:
+        parts = memory._parts  # noqa: SLF001 - opening a handle for each would take hours
+        for start in places[::BATCH]:
+            drafts = [
+                msgspec.structs.replace(memory._scope.draft(item), user=f"user{place % users}")  # noqa: SLF001
+                for place, item in enumerate(told(places[start : start + BATCH]), start)
+            ]
+            parts.remember.stored(drafts, many=True)
         memory.index()
+    return {}
 
 
-def items_of(user: int, users: int) -> list[dict[str, Any]]:
-    """What `fill_users` had a user tell."""
-    items, part = told(users * EACH), EACH // VISITS
-    starts = [(visit * users + user) * part for visit in range(VISITS)]
-    return [item for start in starts for item in items[start : start + part]]
-
-
-def fill_one(path: Path, number: int) -> None:
-    """Store all memories for one user."""
-    items = told(number)
-    with lamina.open("default", "ana", path) as memory:
-        for start in range(0, number, 5000):
-            memory.remember_many(items[start : start + 5000])
-        memory.index()
-
-
-def fill_agents(path: Path, agents: int) -> None:
+def fill_agents(path: Path, agents: int) -> Figures:
     """Give each agent a store of its own."""
-    items = told(agents * OF_AGENT)
     for agent in range(agents):
         with lamina.open(f"agent{agent}", home=path) as memory:
-            memory.remember_many(items[agent * OF_AGENT : (agent + 1) * OF_AGENT])
+            memory.remember_many(told(of_agent(agent)))
             memory.index()
+    return {}
 
 
-def ask_users(path: Path, users: int) -> dict[str, float]:
-    """Open handles of new users one after the other; ask each once, and then some more."""
+def ask_memories(path: Path, number: int) -> Figures:
+    """Ask a store of many memories in a process of its own, in several ways."""
+    lines = questions(min(number, DISTINCT))[: 1 + 8 * QUESTIONS]
+    opening: Times = []
+    first: Times = []
+    with timed(opening):
+        memory = lamina.open("default", home=path)
+    with memory:
+        with timed(first):
+            memory.search(lines[0])
+        figures = {**spread("open", opening), **spread("first", first)}
+        for name, how in SEARCHES.items():
+            taken: Times = []
+            for line in lines[1:]:
+                with timed(taken):
+                    memory.search(line, **how)
+            figures |= spread(name, taken)
+        figures |= {"megabytes": resident(), "megabytes kept": CACHE.usage.bytes / MEGABYTE}
+    return figures
+
+
+def ask_users(path: Path, users: int) -> Figures:
+    """Open handles of users one after the other; ask each once, and then some more."""
     chance = random.Random(SEED)
     asked = chance.sample(range(1, users), ASKING)
     prepared = [
-        [question(chance, items_of(user, users)) for _ in range(1 + QUESTIONS)] for user in asked
+        [question(chance, told(of_user(user, users))) for _ in range(1 + QUESTIONS)]
+        for user in asked
     ]
-    with lamina.open("default", "user0", path) as memory:
+    opening: Times = []
+    first: Times = []
+    warm: Times = []
+    stranger: Times = []
+    handles: list[Memory] = []
+    with lamina.open("default", "user0", path) as memory:  # the program and its embedder are loaded
         for line in prepared[0]:
             memory.search(line)
-        opening: Times = []
-        first: Times = []
-        warm: Times = []
-        handles: list[Memory] = []
         before = resident()
         for user, lines in zip(asked, prepared, strict=True):
             with timed(opening):
@@ -118,84 +189,64 @@ def ask_users(path: Path, users: int) -> dict[str, float]:
             for line in lines[1:]:
                 with timed(warm):
                     handle.search(line)
+        for _ in range(QUESTIONS):
+            with timed(stranger):
+                lamina.open("default", "Сара", path).close()  # Cyrillic; a Latin name looks alike
         kept = CACHE.usage.bytes / MEGABYTE
         for handle in handles:
             handle.close()
-    return {**spread("open", opening), **spread("first", first), **spread("warm", warm)} | {
-        "MB a handle": taken,
-        "MB kept": kept,
+    return {
+        **spread("open", opening),
+        **spread("first", first),
+        **spread("warm", warm),
+        **spread("open as a new user", stranger),
+        "megabytes a handle": taken,
+        "megabytes kept": kept,
     }
 
 
-def ask_one(path: Path, number: int) -> dict[str, float]:
-    """Ask the only user of a large store."""
-    chance = random.Random(SEED)
-    first: Times = []
-    warm: Times = []
-    lines = [question(chance, told(number)) for _ in range(1 + 20 * QUESTIONS)]
-    with lamina.open("default", "ana", path) as memory:
-        with timed(first):
-            memory.search(lines[0])
-        for line in lines[1:]:
-            with timed(warm):
-                memory.search(line)
-        kept = CACHE.usage.bytes / MEGABYTE
-    return {**spread("first", first), **spread("warm", warm), "MB kept": kept}
-
-
-def ask_agents(path: Path, agents: int) -> dict[str, float]:
+def ask_agents(path: Path, agents: int) -> Figures:
     """Ask agents at random through one pool."""
     chance, most_files = random.Random(SEED), 0
     taken: Times = []
-    items = told(agents * OF_AGENT)
     with lamina.pool(path) as pool:
-        with pool.open("agent0") as memory:  # the program and its embedder are loaded before
+        with pool.open("agent0") as memory:
             memory.search("what did Ana say about tea?")
         before = resident()
-        for _ in range(5 * ASKING):
+        for _ in range(10 * ASKING):
             agent = chance.randrange(agents)
-            line = question(chance, items[agent * OF_AGENT : (agent + 1) * OF_AGENT])
+            line = question(chance, told(of_agent(agent)))
             with timed(taken), pool.open(f"agent{agent}") as memory:
                 memory.search(line)
             most_files = max(most_files, len([*Path("/proc/self/fd").iterdir()]))
-        kept = CACHE.usage.bytes / MEGABYTE
-        grown = resident() - before
-    return {**spread("opened and asked", taken)} | {
-        "MB kept": kept,
-        "MB grown": grown,
+        kept, grown = CACHE.usage.bytes / MEGABYTE, resident() - before
+    return {
+        **spread("asked", taken),
+        "megabytes kept": kept,
+        "megabytes grown": grown,
         "files": most_files,
     }
 
 
-ASKED = {"users": ask_users, "single": ask_one, "agents": ask_agents}
-FILLED = {"users": fill_users, "single": fill_one, "agents": fill_agents}
-GOALS = {
-    ("users", "first"): "≤ 15 ms",
-    ("users", "warm"): "≤ 3 ms",
-    ("users", "MB a handle"): "≤ 2",
-    ("agents", "opened and asked"): "≤ 20 ms",
-    ("agents", "MB kept"): "≤ 256",
-}
-
-
-Times = list[tuple[float, float]]  # milliseconds that passed, and those of the processor
+FILLED = {"memories": fill_memories, "users": fill_users, "agents": fill_agents}
+ASKED = {"memories": ask_memories, "users": ask_users, "agents": ask_agents}
 
 
 @contextmanager
 def timed(taken: Times) -> Iterator[None]:
     """Note how long a block takes."""
-    started, worked = time.perf_counter(), time.thread_time()
+    started, worked = time.perf_counter(), time.process_time()
     yield
-    taken.append((1e3 * (time.perf_counter() - started), 1e3 * (time.thread_time() - worked)))
+    taken.append((1e3 * (time.process_time() - worked), 1e3 * (time.perf_counter() - started)))
 
 
-def spread(name: str, taken: Times) -> dict[str, float]:
-    """The median, the time that one in twenty exceeds, and what the processor worked."""
-    passed, worked = zip(*taken, strict=True)
+def spread(name: str, taken: Times) -> Figures:
+    """The medians of what the processor worked and of what passed, and what one in twenty takes."""
+    worked, passed = zip(*taken, strict=True)
     return {
-        name: statistics.median(passed),
-        f"{name}, 95 %": sorted(passed)[int(0.95 * len(passed))],
-        f"{name}, processor": statistics.median(worked),
+        name: statistics.median(worked),
+        f"{name}, 95 %": sorted(worked)[int(0.95 * len(worked))],
+        f"{name}, clock": statistics.median(passed),
     }
 
 
@@ -205,39 +256,37 @@ def resident() -> float:
     return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
 
 
-def measured(table: Table, kept: Path, kind: str, number: int) -> None:
+def measured(path: Path, kind: str, number: int) -> Figures:
     """Fill a store if there is none yet, and ask it in a new process."""
-    path = kept / f"{kind}-{number}"
-    if not path.exists():
-        started = time.perf_counter()
-        FILLED[kind](path, number)
-        seconds = time.perf_counter() - started
-        table.add_row(kind, f"{number:,}", "told and indexed", f"{seconds:,.0f} s", "")
+    figures = {} if path.exists() else FILLED[kind](path, number)
+    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     command = [sys.executable, "-m", "benchmarks.scale", "--ask", kind, str(number), str(path)]
     answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    for name, value in json.loads(answer).items():
-        unit = "" if name.startswith(("MB", "files")) else " ms"
-        table.add_row(kind, f"{number:,}", name, f"{value:,.1f}{unit}", GOALS.get((kind, name), ""))
+    return {**figures, "megabytes on disk": size / MEGABYTE, **json.loads(answer)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ask", nargs=3, help=argparse.SUPPRESS)
-    parser.add_argument("--users", type=int, nargs="*", default=[1000, 5000])
-    parser.add_argument("--single", type=int, nargs="*", default=[200_000])
-    parser.add_argument("--agents", type=int, nargs="*", default=[1000])
+    for kind, sizes in SIZES.items():
+        parser.add_argument(f"--{kind}", type=int, nargs="*", default=sizes)
     parser.add_argument("--keep", type=Path)
     chosen = parser.parse_args()
     if chosen.ask:
         kind, number, path = chosen.ask
         print(json.dumps(ASKED[kind](Path(path), int(number))))
         return
-    table = Table("what", "number", "", "measured", "goal", title="Cost by users and agents")
+    table = Table("what", "number", "", "measured", "goal", title="Growth")
     with folder() as made:
-        for kind in ASKED:
+        for kind in SIZES:
             for number in getattr(chosen, kind):
-                measured(table, chosen.keep or made, kind, number)
+                figures = measured((chosen.keep or made) / f"{kind}-{number}", kind, number)
+                growth.keep(kind, number, figures)
+                for name, value in figures.items():
+                    goal = GOALS.get((kind, name), "")
+                    table.add_row(kind, f"{number:,}", name, f"{value:,.1f}", goal)
     Console().print(table)
+    growth.draw()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ sentence, as people ask.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import random
 import statistics
@@ -21,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 import lamina
-from benchmarks.speed import folder, texts
+from benchmarks.speed import folder, sentences, texts
 from lamina import Memory
 
 SEED = 11
@@ -46,7 +47,7 @@ def memories(number: int) -> Iterator[dict[str, Any]]:
     """Conversations of eight people over a year, with tags and metadata."""
     chance = random.Random(SEED)
     start, year = 1_748_736_000, 365 * 86_400
-    for place, content in enumerate(texts(number)):
+    for place, content in enumerate(itertools.islice(sentences(), number)):
         yield {
             "content": content,
             "speaker": chance.choice(NAMES),

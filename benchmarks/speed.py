@@ -7,6 +7,7 @@ since machines are noisy.
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import random
 import re
@@ -18,7 +19,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,11 @@ TYPES |= dict.fromkeys(("event", *records.TIMES), "INTEGER")
 
 
 def texts(number: int) -> list[str]:
+    """So many of the sentences."""
+    return list(itertools.islice(sentences(), number))
+
+
+def sentences() -> Iterator[str]:
     """Sentences of 6 to 34 words whose frequencies fall off like those of a language."""
     chance = random.Random(SEED)
     parts = [
@@ -57,11 +62,9 @@ def texts(number: int) -> list[str]:
         chance.choice(parts) + chance.choice(parts) + chance.choice(["", "n", "r", "s", "ing"])
         for _ in range(20_000)
     ]
-    weights = list(accumulate(1 / (rank + 3) for rank in range(len(vocabulary))))
-    return [
-        " ".join(chance.choices(vocabulary, cum_weights=weights, k=chance.randint(6, 34)))
-        for _ in range(number)
-    ]
+    weights = list(itertools.accumulate(1 / (rank + 3) for rank in range(len(vocabulary))))
+    while True:
+        yield " ".join(chance.choices(vocabulary, cum_weights=weights, k=chance.randint(6, 34)))
 
 
 @contextmanager

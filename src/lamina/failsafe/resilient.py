@@ -90,7 +90,7 @@ class Resilient:
     def user(self, given: object) -> str | None:
         """Check the name of a user, against those of the store unless it is away."""
         if self._store is None:
-            return stored_user(given, lambda _: False, lambda: ())
+            return stored_user(given, lambda _: False, lambda _: False)
         return self._store.user(given)
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ import re
 import stat
 import unicodedata
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -65,11 +65,12 @@ def user_name(value: object) -> str | None:
 def stored_user(
     value: object,
     is_known: Callable[[str], bool],
-    everybody: Callable[[], Iterable[str]],
+    has_likeness: Callable[[str], bool],
 ) -> str | None:
     """Check the name of a user of a store: keep a stored one, refuse a new one that looks alike.
 
-    Nearly all names need no question to the store, which has to look through its records.
+    `has_likeness` tells whether a user's name has this skeleton. Nearly all names need no question
+    to the store.
     """
     name = user_name(value)
     if name is None or not isinstance(value, str) or (name.isascii() and name == value):
@@ -84,7 +85,7 @@ def stored_user(
         code = f"{letter} (U+{ord(letter):04X}, {unicodedata.name(letter)})"
         problem = f"{code} looks like a letter of another script; write each word in one script"
         raise InvalidInput(f"{refused}: {problem}")
-    if likeness != name and any(lookalikes.skeleton(user) == likeness for user in everybody()):
+    if likeness != name and has_likeness(likeness):
         raise InvalidInput(f"{refused}: another user here has a name that looks the same")
     return name
 

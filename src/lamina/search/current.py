@@ -15,6 +15,7 @@ from lamina.model import slots
 from lamina.model.record import Record, State
 from lamina.search.request import Request
 from lamina.store.index.catalogue import STATES, Mask, Rows
+from lamina.store.tables.records import Filter
 from lamina.text.words import normalise, terms
 
 TELLING = 16  # words of a text by which others with the same text are found, the longest first
@@ -30,10 +31,9 @@ class Found(Protocol):
 Item = TypeVar("Item", bound=Found)
 
 
-def has_stale(request: Request) -> bool:
+def has_stale(chosen: Filter) -> bool:
     """Tell whether a search asks for active records and for others."""
-    states = request.chosen.states
-    return not states or (len(states) > 1 and State.ACTIVE in states)
+    return not chosen.states or (len(chosen.states) > 1 and State.ACTIVE in chosen.states)
 
 
 def first(
@@ -47,7 +47,7 @@ def first(
     `matches` takes a stale item and those active records, and returns the ones that match the
     question, ranked. `told` holds the ids that were yielded before, and takes in the new ones.
     """
-    if not has_stale(request):
+    if not has_stale(request.chosen):
         yield from ranked
         return
     for item in ranked:

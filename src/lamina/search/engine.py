@@ -66,7 +66,7 @@ class SearchEngine:
             from lamina.store.index import sample  # needs the driver of PostgreSQL
 
             names = {embedder.name for embedder in self.embedders}
-            sample.prepare(self._store, names, self._settings["store.search_above"])
+            sample.prepare(self._store, names)
 
     @cached_property
     def mirror(self) -> MirrorSearch | None:
@@ -98,8 +98,11 @@ class SearchEngine:
             return Duplicates(look, space, cosine).find(entries)
 
     def listed(self, chosen: Filter, limit: int) -> list[Record]:
-        """List the newest records that a filter lets through, by the catalogue of its scope."""
-        if self._settings["store.url"]:  # a server has indexes, and its catalogue may be large
+        """List the newest records that a filter lets through, by the catalogue of its scope.
+
+        Of a large store on a server no catalogue is read: the server lists them.
+        """
+        if self._is_served(chosen):
             return self._store.listed(chosen, limit)
         with self._store.index.snapshot(user=chosen.user) as look:
             rows = np.flatnonzero(look.allowed(chosen))[: -limit - 1 : -1].tolist()
@@ -143,6 +146,16 @@ class SearchEngine:
             for embedder in self.embedders
         )
 
+    def _is_served(
+        self, chosen: Filter, ranker: str = "hybrid", known_at: datetime | None = None
+    ) -> bool:
+        """Tell whether a server finds what a search of a large store needs."""
+        if not self._settings["store.url"] or self.mirror is not None:
+            return False
+        from lamina.search import sampling  # needs the driver of PostgreSQL
+
+        return sampling.applies(self._store, chosen, ranker, known_at, self.embedders)
+
     @contextmanager
     def _snapshot(
         self,
@@ -157,14 +170,13 @@ class SearchEngine:
         boosts: bool,
     ) -> Iterator[Snapshot]:
         """Open the snapshot that a ranker reads: of a large store on a server, only candidates."""
-        if self._settings["store.url"] and self.mirror is None:
-            from lamina.search import sampling  # needs the driver of PostgreSQL
+        if self._is_served(chosen, ranker, known_at):
+            from lamina.search import sampling
 
-            if sampling.applies(self._store, chosen, ranker, known_at, self.embedders):
-                asked = (self._store, query, chosen, now, limit, self.embedders, following)
-                with sampling.sampled(*asked, boosts=boosts) as sample:
-                    yield sample
-                return
+            asked = (self._store, query, chosen, now, limit, self.embedders, following)
+            with sampling.sampled(*asked, boosts=boosts) as sample:
+                yield sample
+            return
         # A mirror names records of the whole store, by their numbers in it.
         user = chosen.user if self.mirror is None else None
         with self._store.index.snapshot(known_at, user) as look:

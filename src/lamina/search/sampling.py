@@ -12,8 +12,7 @@ from datetime import datetime
 
 from lamina.embedders import Embedder
 from lamina.errors import EmbedderFailed
-from lamina.model.record import State
-from lamina.search import bm25, prompt, segments
+from lamina.search import bm25, current, prompt, segments
 from lamina.search.question import Question
 from lamina.search.request import MICROS_PER_DAY, Request
 from lamina.search.similarity import embedded_question
@@ -32,11 +31,15 @@ def applies(
     known_at: datetime | None,
     embedders: Sequence[Embedder],
 ) -> bool:
-    """Tell whether a server is to find the candidates of a search: of what is active now."""
-    if ranker not in RANKERS or known_at is not None or chosen.states != (State.ACTIVE,):
+    """Tell whether a server is to find the candidates of a search.
+
+    Where what holds is put before what no longer does, a ranker looks up records that are not
+    candidates.
+    """
+    if ranker not in RANKERS or known_at is not None or current.has_stale(chosen):
         return False
     names = {embedder.name for embedder in embedders}
-    return is_served(store, names, store.settings["store.search_above"])
+    return is_served(store, names)
 
 
 @contextmanager

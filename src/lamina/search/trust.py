@@ -57,5 +57,5 @@ def _reserves(
     """Yield the rows of which some have a place whatever the others score, and how many."""
     if request.has_outside:
         yield ~request.is_outside(rows), own
-    if current.has_stale(request):
+    if current.has_stale(request.chosen):
         yield current.is_active(request, rows), number

@@ -164,6 +164,11 @@ def skeleton(name: str) -> str:
     return name.translate(TWINS)
 
 
+def drawn_like(letter: str) -> list[str]:
+    """List the letters whose skeleton is this one."""
+    return [one for one in (letter, *DRAWN_LIKE.get(letter, ())) if skeleton(one) == letter]
+
+
 def foreign_letter(name: str) -> str | None:
     """Find the first letter that passes for a Latin one in a word of several scripts (аna)."""
     if name.isascii():
@@ -316,6 +321,9 @@ PLAIN = _Plain()
 # Unlike the rows above, these keep case and accents apart: a name made of them alone looks Latin.
 TWINS = {ord(letter): twin for letter, twin in PROTOTYPES.items() if twin.isalnum()}
 TWINS |= _table(MORE_TWINS)
+DRAWN_LIKE: dict[str, list[str]] = {}
+for _code, _twin in TWINS.items():
+    DRAWN_LIKE.setdefault(_twin, []).append(chr(_code))
 UNLIKE_CAPITALS = re.compile(f"[{''.join(IN_LATIN_WORDS.values())}]")
 LATIN_LOOKS = _table(IN_LATIN_WORDS)
 LOOKS = _Looks({code: chr(code).upper() for code in LATIN_LOOKS} | _table(LOOK_ALIKES))

@@ -177,6 +177,22 @@ def test_a_hole_is_filled(desk: Desk, mem: Memory, damage: str) -> None:
     assert everything(mem) == before
 
 
+@pytest.mark.parametrize("embedder", ["wordllama", "none"])
+def test_a_hole_is_filled_when_others_are_new(desk: Desk, embedder: str) -> None:
+    """Q6: a block that is missing is written again also when new ones are written after it, with an
+    embedder and without."""
+    op = desk.operator(settings={"recall.embedders": [embedder]})
+    op.remember_many([{"content": f"tea {n} on 3 May 2026"} for n in range(800)])
+    op.index()
+    before = table(op, "blocks")
+    tamper(desk.folder() / "memory.db", "DELETE FROM blocks WHERE block = 1")
+    op.remember_many([{"content": f"milk {n}"} for n in range(800)])
+    op.index()
+    after = table(op, "blocks")
+    assert after[: len(before)] == before
+    assert len(after) == 1601 // 256
+
+
 def test_closing_twice_is_closing_once(desk: Desk) -> None:
     """Q4: a handle may be closed again, also when it has left an index behind."""
     mem = desk.agent()

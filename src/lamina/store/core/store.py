@@ -181,14 +181,29 @@ class Store:
 
         `recurring` holds the words by which texts speak of a day that has come again.
         """
-        with self.index.snapshot(user=user) as look:
-            found = [look.speaking_of(since, until), *map(look.hinting, recurring)]
-            numbers = [look.catalogue.numbers_of(some).tolist() for some in found]
-        speaking = {number for some in numbers for number in some}
+        speaking = self._speaking(user, since, until, recurring)
         with self.database.moment() as db:
             waiting = [self.record(row) for row in pending.candidates(db, user, speaking)]
             answers = pending.answering(db, user, [record.id for record in waiting])
         return waiting, [self.record(row) for row in answers]
+
+    def _speaking(
+        self,
+        user: str | None,
+        since: int,
+        until: int,
+        recurring: Iterable[Sequence[Collection[str]]],
+    ) -> set[int]:
+        """List the records that speak of days in this span, or of one that has come again."""
+        if user is None and self.settings["store.url"]:
+            from lamina.store.index import sample  # needs the driver of PostgreSQL
+
+            if sample.is_large(self):
+                return sample.speaking(self, since, until, recurring)
+        with self.index.snapshot(user=user) as look:
+            found = [look.speaking_of(since, until), *map(look.hinting, recurring)]
+            numbers = [look.catalogue.numbers_of(some).tolist() for some in found]
+        return {number for some in numbers for number in some}
 
     def user(self, given: object) -> str | None:
         """Return the name of a user as this store has it, or may have it from now on."""

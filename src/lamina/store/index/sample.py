@@ -260,7 +260,7 @@ class Sample(Snapshot):
         return {row_of[row[0]]: self._store.record(row) for row in found}
 
     def with_facet(self, name: str, value: str) -> Rows:
-        raise AssertionError("a sample is searched for active records alone")
+        raise AssertionError("a sample is not searched for active and stale records at once")
 
     def speaking_of(self, since: int, until: int) -> Rows:
         listed = json.dumps(self._columns.numbers[1:].tolist())
@@ -333,24 +333,45 @@ def opened(store: RecordSource, wanted: Filter) -> Iterator[Sample]:
             sample.statistics = None  # they refer back to the sample, which is not to linger
 
 
-def is_served(store: RecordSource, names: Collection[str], above: int) -> bool:
-    """Tell whether a store has more records than this, and the server is ready to search them."""
+def is_large(store: RecordSource) -> bool:
+    """Tell whether a store has so many records that a process should not read all of them."""
+    with _database(store).moment() as connection:
+        return candidates.last(connection) > store.settings["store.search_above"]
+
+
+def speaking(
+    store: RecordSource, since: int, until: int, hints: Iterable[Sequence[Collection[str]]]
+) -> set[int]:
+    """List the records that speak of a day in this span, or hold a word of each collection."""
+    with _database(store).moment() as connection:
+        found = set(candidates.told_of(connection, since, until))
+        newer = (candidates.sealed(connection),)
+        in_no_block = rows(connection, f"{catalogue.SELECT} WHERE seq >= ?", newer)
+        days = (day for row in in_no_block for day in days_of(row))
+        found.update(number for start, end, number in days if start < until and end > since)
+        for hint in hints:
+            found.update(candidates.hinting(connection, connection.agent, hint))
+    return found
+
+
+def is_served(store: RecordSource, names: Collection[str]) -> bool:
+    """Tell whether a store is large, and the server is ready to search it."""
     database = _database(store)
     if database not in _READY:
+        if not is_large(store):
+            return False
         with database.moment() as connection:
-            if candidates.last(connection) <= above:
-                return False
             if not candidates.is_ready(connection, _spaces(connection, names)):
                 return False
         _READY.add(database)
     return True
 
 
-def prepare(store: RecordSource, names: Collection[str], above: int) -> None:
-    """Let the server make what it needs to search a store with more records than this."""
+def prepare(store: RecordSource, names: Collection[str]) -> None:
+    """Let the server make what it needs to search a large store."""
+    if not is_large(store):
+        return
     with _database(store).moment() as connection:
-        if candidates.last(connection) <= above:
-            return
         spaces = _spaces(connection, names)
     candidates.prepare(_database(store), spaces)
 

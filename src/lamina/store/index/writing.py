@@ -106,7 +106,7 @@ def seal(database: Database) -> bool:
     """Write full blocks that are missing or have changed records. True when there are more."""
     with database.moment() as connection:
         is_stale = _head(connection) - _sealed_event(connection) >= STALE
-        if not is_stale and not any(missing for _, missing in _missing(connection)):
+        if not is_stale and not any(missing for *_, missing in _missing(connection)):
             return False
     with database.atomic() as transaction:
         return _seal(transaction.cursor.connection)
@@ -169,34 +169,42 @@ def _sealed_event(connection: Connection) -> int:
     return int(meta.get(connection, "blocks") or 0)
 
 
-def _missing(connection: Connection) -> Iterator[tuple[Space | None, list[int]]]:
-    """Yield the full blocks that are missing or of the wrong size: of records and of spaces."""
-    query = "SELECT block FROM blocks WHERE length(columns) = ?"
+def _missing(connection: Connection) -> Iterator[tuple[Space | None, bool, list[int]]]:
+    """Yield the full blocks that are missing or of the wrong size: of records and of spaces.
+
+    Where some are new, they are these alone, and it says so: looking through all blocks takes time
+    by the size of the store, and is left for when nothing is new.
+    """
     size = SEAL + BLOCK * catalogue.WIDTH
-    yield None, _absent(connection, _last(connection), query, (size,))
-    query = "SELECT block FROM codes WHERE space = ? AND length(bits) = ?"
+    yield None, *_absent(connection, _last(connection), "blocks", "length(columns) = ?", (size,))
     for space in vectors.every(connection):
-        size = SEAL + vectors.packed_size(space.dimensions)
-        yield space, _absent(connection, space.seen, query, (space.number, size))
+        size, right = SEAL + vectors.packed_size(space.dimensions), "length(bits) = ? AND space = ?"
+        yield space, *_absent(connection, space.seen, "codes", right, (size, space.number))
 
 
 def _absent(
-    connection: Connection, last: int, query: str, parameters: tuple[int, ...]
-) -> list[int]:
-    """List the full blocks that a query does not return."""
+    connection: Connection, last: int, table: str, right: str, parameters: tuple[int, ...]
+) -> tuple[bool, list[int]]:
+    """List the full blocks of a table that are new, or else those that are not right."""
     full = (last + 1) // BLOCK
+    of_space = "WHERE space = ?" if table == "codes" else ""
+    newest = f"SELECT coalesce(max(block) + 1, 0) FROM {table} {of_space}"
+    (written,) = rows(connection, newest, parameters[1:])[0]
+    if written < full:
+        return True, list(range(written, full))
+    query = f"SELECT block FROM {table} WHERE {right}"
     (number,) = rows(connection, f"SELECT count(*) FROM ({query}) AS found", parameters)[0]
     if number == full:  # the usual case, without a list of thousands
-        return []
+        return False, []
     present = {block for (block,) in rows(connection, query, parameters)}
-    return [block for block in range(full) if block not in present]
+    return False, [block for block in range(full) if block not in present]
 
 
 def _seal(connection: Connection) -> bool:
     has_more = False
-    for space, missing in _missing(connection):
+    for space, is_new, missing in _missing(connection):
         part = missing[:AT_ONCE]
-        has_more |= len(missing) > len(part)
+        has_more |= is_new or len(missing) > len(part)
         if space is not None:
             for block in part:
                 _write_codes(connection, space, block)

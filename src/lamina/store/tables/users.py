@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from lamina.home.folder import stored_user
@@ -15,11 +16,20 @@ WITH RECURSIVE names (name) AS (
     WHERE name IS NOT NULL
 )
 SELECT name FROM names WHERE name IS NOT NULL"""
+ARCHIVED = "SELECT DISTINCT user FROM archived WHERE user IS NOT NULL"
+BEGUN = """
+SELECT value FROM json_each(?1)
+WHERE EXISTS (SELECT 1 FROM records WHERE user >= value AND user < value || ?2)"""
+LAST = chr(0x10FFFF)  # no name has it: it sorts after whatever follows a beginning
 
 
 def resolved(name: object, connected: Callable[[], Connection]) -> str | None:
     """Spell the name of a user as the store does; refuse a new one that looks like another."""
-    return stored_user(name, lambda user: is_known(connected(), user), lambda: every(connected()))
+    return stored_user(
+        name,
+        lambda user: is_known(connected(), user),
+        lambda likeness: has_likeness(connected(), likeness),
+    )
 
 
 def is_known(connection: Connection, name: str) -> bool:
@@ -33,5 +43,23 @@ def is_known(connection: Connection, name: str) -> bool:
 
 def every(connection: Connection) -> list[str]:
     """List the names of all users."""
-    archived = "SELECT user FROM archived WHERE user IS NOT NULL"
-    return sorted(name for (name,) in rows(connection, f"{DISTINCT} UNION {archived}"))
+    return sorted(name for (name,) in rows(connection, f"{DISTINCT} UNION {ARCHIVED}"))
+
+
+def has_likeness(connection: Connection, likeness: str) -> bool:
+    """Tell whether the name of a user has this skeleton.
+
+    The index is walked letter by letter, through beginnings that users have: it takes time by the
+    length of a name, however many users there are.
+    """
+    from lamina.text import lookalikes  # few names get here, and every command starts without it
+
+    beginnings = [""]
+    for letter in likeness:
+        longer = [start + one for start in beginnings for one in lookalikes.drawn_like(letter)]
+        found = rows(connection, BEGUN, (json.dumps(longer), LAST))
+        beginnings = [beginning for (beginning,) in found]
+    if any(is_known(connection, name) for name in beginnings):
+        return True
+    archived = rows(connection, ARCHIVED)
+    return any(lookalikes.skeleton(name) == likeness for (name,) in archived)

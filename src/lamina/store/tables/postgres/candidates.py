@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from lamina.errors import LaminaError
@@ -39,6 +39,8 @@ HELPERS = {
     "records_of_sessions": "lamina.records (owner, session, seq) WHERE session IS NOT NULL",
     "records_of_users": 'lamina.records (owner, "user")',
 }
+# A server that does not know yet how many rows a full table has takes a way that is slow by far.
+ANALYSE = "ANALYZE lamina.records, lamina.words, lamina.vectors, lamina.days"
 NEIGHBOURS = f"""
 SELECT c.seq, n.seq FROM records c CROSS JOIN LATERAL (
     (SELECT b.seq FROM records b WHERE b.session = c.session
@@ -180,6 +182,21 @@ def speaking_of(connection: Connection, numbers: str, since: int, until: int) ->
     return [number for (number,) in rows(connection, query, (until, since, numbers))]
 
 
+def told_of(connection: Connection, since: int, until: int) -> list[int]:
+    """List the records in blocks whose text speaks of a day in this span."""
+    query = "SELECT record FROM days WHERE since < ? AND until > ?"
+    return [number for (number,) in rows(connection, query, (until, since))]
+
+
+def hinting(connection: Connection, agent: str, hints: Sequence[Collection[str]]) -> list[int]:
+    """List the records whose text holds a word of each collection."""
+    index = Tsvectors(agent)
+    held = "SELECT record FROM lamina.words WHERE said @@ CAST(? AS tsquery)"
+    asked = [" | ".join(f"({index.query(cut(word))})" for word in sorted(some)) for some in hints]
+    query = " INTERSECT ".join([held] * len(asked))
+    return [number for (number,) in rows(connection, query, asked)]
+
+
 def in_days(
     connection: Connection, since: int, until: int, day: int, wanted: Filter, limit: int
 ) -> list[int]:
@@ -241,11 +258,13 @@ def prepare(database: PostgresDatabase, spaces: Iterable[Space]) -> None:
         for name in sorted(valid - needed.keys()):
             if name.startswith("near_") and name.endswith(_digest(database.agent)):
                 session.script(f"DROP INDEX CONCURRENTLY lamina.{name}")  # its space is gone
-        for name, what in needed.items():
-            if name not in valid:
-                # One that was left half made is in the way.
-                session.script(f"DROP INDEX CONCURRENTLY IF EXISTS lamina.{name}")
-                session.script(f"CREATE INDEX CONCURRENTLY {name} ON {what}")
+        missing = needed.keys() - valid
+        for name in sorted(missing):
+            # One that was left half made is in the way.
+            session.script(f"DROP INDEX CONCURRENTLY IF EXISTS lamina.{name}")
+            session.script(f"CREATE INDEX CONCURRENTLY {name} ON {needed[name]}")
+        if missing:
+            session.script(ANALYSE)
     except LaminaError as error:
         do = "let the owner of the tables run `lamina index`"
         raise type(error)(f"{error.message}; the indexes of a large store are missing: {do}") from (
