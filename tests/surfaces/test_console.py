@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.engines.facts import Fact
-from lamina.model.record import Change, Event, Hit, Hits, Role, State
+from lamina.memory.browsing import Move
+from lamina.model.record import Hit, Hits, Role, State
 from lamina.surfaces.cli.main import run
 from lamina.surfaces.cli.reviewer import comparison, texts
 from lamina.surfaces.cli.reviewer.wording import because
@@ -280,20 +281,9 @@ def test_timings_are_bounded() -> None:
 
 def test_a_backlog_is_counted_back_from_now() -> None:
     """H2: how many waited at the end of each day follows from what waits now and
-    the events since."""
-
-    def event(day: int, before: str | None, after: str) -> Event:
-        change = Change(
-            "r", "h", {} if before is None else {"state": before}, {"state": after}, None
-        )
-        return Event(day, START + timedelta(days=day), "x", "a", "s", (change,), {}, {}, "h")
-
-    newest_first = [
-        event(4, "constrained", "active"),
-        event(2, None, "constrained"),
-        event(2, None, "constrained"),
-        event(0, None, "active"),
-    ]
+    the changes since."""
+    moved = ((4, -1), (2, 1), (2, 1), (0, 0))
+    newest_first = [Move(START + timedelta(days=day), 0, number) for day, number in moved]
     days = [(START + timedelta(days=day)).date() for day in range(6)]
     assert overview.backlog(1, newest_first, days) == [0, 0, 2, 2, 1, 1]
     assert overview.backlog(0, [], days) == [0] * 6
@@ -439,7 +429,7 @@ def test_facts_are_intervals(visit: Visit, all_: Everything) -> None:
 
 @given(
     st.lists(
-        st.tuples(st.integers(0, 1000), st.none() | st.integers(0, 500), st.booleans()), max_size=8
+        st.tuples(st.integers(0, 1000), st.none() | st.integers(0, 500), st.booleans()), max_size=9
     )
 )
 def test_intervals_stay_on_the_line(spans: list[tuple[int, int | None, bool]]) -> None:
@@ -450,7 +440,9 @@ def test_intervals_stay_on_the_line(spans: list[tuple[int, int | None, bool]]) -
         for begin, length, active in spans
     ]
     line = facts.line(known, now)
-    assert sum(len(lanes) for _, lanes in line.groups) == len(known)
+    assert sum(len(lanes) for _, lanes in line.groups) + line.left_out == len(known)
+    assert len(line.rows) == len(known)
+    assert all(len(lanes) <= facts.LANES for _, lanes in line.groups)
     for _, lanes in line.groups:
         for lane in lanes:
             assert lane.width >= facts.LEAST

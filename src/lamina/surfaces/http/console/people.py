@@ -15,7 +15,6 @@ from lamina.surfaces.http.console.page import Form, PageRoute
 from lamina.surfaces.http.dependencies import CurrentCaller
 from lamina.text.words import normalise
 
-MOST = 500  # of somebody's memories, to find what is open among them
 SHOWN = 12
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -41,8 +40,7 @@ async def people(
             "sessions": [],
         }
         if subject is not None:
-            said = {record.id for record in memory.list(speaker=subject, limit=MOST)}
-            found["open"] = [item for item in memory.pending() if item["id"] in said]
+            found["open"] = memory.browsing.open_items(speaker=subject)
             found["sessions"] = memory.browsing.conversations(SHOWN, speaker=subject)
         return found
 

@@ -17,7 +17,6 @@ from lamina.surfaces.http.dependencies import CurrentCaller
 from lamina.text.words import shown
 
 SECTIONS = (("goals", "Goals"), ("blockers", "Blockers"), ("next_steps", "Next steps"))
-MOST = 500  # of a project's memories, to find what is open among them
 SHOWN = 12
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -44,18 +43,17 @@ async def projects(
         return {**common, **_one(memory, given.project, given.project in names)}
 
     def _one(memory: Memory, name: str, is_known: bool) -> dict[str, Any]:
-        listed = memory.list(project=name, limit=MOST)
+        listed = memory.list(project=name, limit=SHOWN)
         if not listed and not is_known:
             raise NotFound(f"there is no project {shown(name, 80)}")
-        ids = {record.id for record in listed}
         return {
             "project": name,
             "instructions": memory.user_profile(name).instructions,
             "recap": memory.recap(project=name),
             "line": line(memory.facts(project=name), now),
-            "open": [item for item in memory.pending() if item["id"] in ids],
+            "open": memory.browsing.open_items(project=name),
             "sessions": memory.browsing.conversations(SHOWN, project=name),
-            "newest": listed[:SHOWN],
+            "newest": listed,
         }
 
     return await page.show(request, caller, "projects.html", values)
