@@ -45,7 +45,7 @@ async def projects(
     def _one(memory: Memory, name: str, is_known: bool) -> dict[str, Any]:
         listed = memory.list(project=name, limit=SHOWN)
         if not listed and not is_known:
-            raise NotFound(f"there is no project {shown(name, 80)}")
+            raise NotFound(f"there is no project {shown(name, 80)}; the page Projects lists all")
         return {
             "project": name,
             "instructions": memory.user_profile(name).instructions,
