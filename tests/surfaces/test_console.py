@@ -82,7 +82,7 @@ def visit(served: Served) -> Visit:
 
 def test_every_page_is_well_made(visit: Visit, all_: Everything) -> None:
     """H2: each page has a language, a title, one first heading, landmarks, names for all fields and
-    plots, and no script."""
+    plots, and one script at its end."""
     for path in (
         *PATHS,
         f"/records/{all_.corrected.id}",
@@ -99,7 +99,8 @@ def test_every_page_is_well_made(visit: Visit, all_: Everything) -> None:
         assert page.all("title")[0].text.endswith(" · Lamina")
         assert page.one("h1").text
         assert page.one("main")["id"] == page.one("a", class_="skip")["href"][1:]
-        assert not page.all("script") + page.all("style")
+        assert page.elements[-1] == page.one("script")
+        assert not page.all("style")
         assert not [one for one in page.elements if "style" in one.attributes]
         names = [one["id"] for one in page.elements if "id" in one.attributes]
         assert len(names) == len(set(names))

@@ -194,7 +194,14 @@ def _latency(latest: tuple[float, ...]) -> Iterator[Chart]:
         )
     series = [Series("recall", "recall", [round(value, 1) for value in latest])]
     yield charts.bars(
-        "latency", "Recall latency", about, columns, series, unit=" ms", column="recall"
+        "latency",
+        "Recall latency",
+        about,
+        columns,
+        series,
+        unit=" ms",
+        column="recall",
+        labels=("the oldest", "the newest") if len(latest) > 1 else columns,
     )
 
 
