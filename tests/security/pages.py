@@ -26,7 +26,7 @@ ATTRIBUTES = frozenset(
     "referrerpolicy rel role rx scope selected"
     " tabindex type value viewbox width x x1 x2 y y1 y2".split()
 )
-ACTIONS = ("/search", "/records", "/archive", "/conversations")
+ACTIONS = ("/search", "/records", "/archive", "/conversations", "/people")
 
 
 def poisoned(desk: Desk) -> list[str]:

@@ -8,7 +8,9 @@ import io
 import shlex
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -26,13 +28,14 @@ from lamina.surfaces.http.console import (
     facts,
     formatting,
     overview,
+    people,
     search,
     tree,
 )
 from lamina.surfaces.http.console.charts import HEIGHT, WIDTH, Series
 from lamina.surfaces.http.console.timings import MOST, Timings, summary
 from lamina.surfaces.http.service import Visitor
-from tests.conftest import START, Desk, quietly
+from tests.conftest import CONTRACTS, START, Desk, quietly
 from tests.surfaces.looked_at import Page
 from tests.surfaces.served import ID, Everything, Served, filled
 
@@ -428,6 +431,25 @@ def test_facts_are_intervals(visit: Visit, all_: Everything) -> None:
     assert "Nothing is known about them" in visit("/people?subject=Nobody").text
 
 
+def test_of_many_people_some_are_named(visit: Visit, desk: Desk) -> None:
+    """H2: of many people the page names those of whom most is known, and asks for the others."""
+    op = desk.operator()
+    for place in range(people.NAMED + 3):
+        claim = {"subject": f"Person {place}", "attribute": "likes", "value": "tea"}
+        op.remember(
+            f"Person {place} likes tea",
+            layer="semantic",
+            kind="fact",
+            metadata={**CONTRACTS["semantic"], **claim},
+        )
+    page = visit("/people")
+    named = page.links("/people?subject=Person")
+    assert 0 < len(named) <= people.NAMED
+    assert page.one("form", action="/people")
+    left = next(f"Person {n}" for n in range(43) if f"/people?subject=Person+{n}" not in named)
+    assert visit(f"/people?subject={quote(left)}").one("h1").text == left
+
+
 @given(
     st.lists(
         st.tuples(st.integers(0, 1000), st.none() | st.integers(0, 500), st.booleans()), max_size=9
@@ -596,6 +618,8 @@ def test_facets_narrow_a_list(visit: Visit, all_: Everything) -> None:
     assert chosen[0]["href"] == "/records?state=active"
     found = visit("/search?query=Ana")
     assert [one for one in found.links("/search?") if "layer=semantic" in one]
+    # Only some hits are of a conversation, and all of these of one: that narrows, too.
+    assert [one for one in found.links("/search?") if "session=s1" in one]
     month = next(one for one in found.links("/search?") if "since=" in one)
     assert visit(month).one("h1").text == "Search"
 
@@ -723,6 +747,27 @@ def test_sources_are_drawn_to_the_left(number: int, pairs: list[tuple[int, int]]
     for later, earlier in edges:
         if names[later] in places and names[earlier] in places:
             assert places[names[later]].x > places[names[earlier]].x
+
+
+def test_a_chain_is_drawn_as_one() -> None:
+    """H2: what a corrected memory rests on is drawn once, at the first of the chain; the lines of
+    the others, which say the same, are in the table alone."""
+    names = ["source", "seven", "eight", "nine"]
+    node: dict[str, Any] = {"is_record": True, "layer": "semantic", "state": "active"}
+    at = {"occurred_at": "2026-05-01T00:00:00Z"}
+    resting = [{"from": name, "to": "source", "relation": "evidence"} for name in names[1:]]
+    chain = [
+        {"from": later, "to": earlier, "relation": "supersedes"}
+        for earlier, later in pairwise(names[1:])
+    ]
+    graph = {
+        "record": "nine",
+        "nodes": [{"id": name, "content": name, **node, **at} for name in names],
+        "edges": [*resting, *chain],
+    }
+    made = tree.draw(graph)
+    assert [edge.relation for edge in made.edges] == ["evidence", "supersedes", "supersedes"]
+    assert made.height == tree.HEIGHT + 2 * tree.MARGIN  # no line has to pass a column
 
 
 @given(st.lists(st.text(max_size=20), max_size=4), st.lists(st.text(max_size=20), max_size=4))

@@ -16,6 +16,7 @@ from lamina.surfaces.http.dependencies import CurrentCaller
 from lamina.text.words import normalise
 
 SHOWN = 12
+NAMED = 40  # people; others are asked for by name
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
@@ -31,7 +32,8 @@ async def people(
         subject = given.subject or profile.name or next((n for n, _ in number.most_common(1)), None)
         is_user = subject is None or normalise(subject) == normalise(profile.name or "")
         found: dict[str, Any] = {
-            "subjects": sorted(number.items()),
+            "subjects": sorted(number.most_common(NAMED)),
+            "unnamed": max(0, len(number) - NAMED),
             "subject": subject,
             "profile": profile,
             "shows_profile": is_user or not given.subject,

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from lamina.engines.facts import Fact
 from lamina.errors import NotFound
 from lamina.memory.agent import Memory
 from lamina.surfaces.http import params
@@ -50,10 +51,16 @@ async def projects(
             "project": name,
             "instructions": memory.user_profile(name).instructions,
             "recap": memory.recap(project=name),
-            "line": line(memory.facts(project=name), now),
+            "line": line(_facts(memory, name), now),
             "open": memory.browsing.open_items(project=name),
             "sessions": memory.browsing.conversations(SHOWN, project=name),
             "newest": listed,
         }
 
     return await page.show(request, caller, "projects.html", values)
+
+
+def _facts(memory: Memory, name: str) -> list[Fact]:
+    """List what belongs to a project now, and what was ever known about the project itself."""
+    known = (*memory.timeline(name), *memory.facts(project=name))
+    return [*{fact.record: fact for fact in known}.values()]
