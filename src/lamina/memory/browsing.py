@@ -224,10 +224,8 @@ class Browsing:
 
 
 def _promoted(outline: Outline) -> int:
-    return sum(
-        change.before.get("layer") == Layer.SHORT_TERM and change.after.get("layer") in LONG_TERM
-        for change in outline.changes
-    )
+    left = [one for one in outline.changes if one.before.get("layer") == Layer.SHORT_TERM]
+    return sum(one.after.get("layer") in LONG_TERM for one in left)
 
 
 def _made_waiting(outline: Outline) -> int:

@@ -13,15 +13,19 @@ from markupsafe import Markup
 
 from lamina.surfaces.http.guard import HEADERS
 
+# Browsers have a clipboard for pages of this machine, and for others that come by TLS.
 SCRIPT = """\
-for (const one of document.querySelectorAll("[data-copy]")) {
+if (navigator.clipboard) for (const one of document.querySelectorAll("[data-copy]")) {
   const button = document.createElement("button");
+  const say = word => {
+    button.textContent = word;
+    button.setAttribute("aria-label", word + " " + one.textContent);
+  };
   button.className = "copy";
   button.type = "button";
-  button.textContent = "Copy";
-  button.setAttribute("aria-label", "Copy " + one.textContent);
   button.onclick = () => navigator.clipboard.writeText(one.textContent).then(
-    () => { button.textContent = "Copied"; }, () => { button.textContent = "Not allowed"; });
+    () => say("Copied"), () => say("Not allowed"));
+  say("Copy");
   one.after(button);
 }
 """
