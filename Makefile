@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 DEMO   := $(VENV)/.demo
 SLOW   := tests/faults tests/property tests/security $(addprefix tests/surfaces/,test_adapters.py test_console_browser.py test_mcp_typescript.py test_reviewer.py test_running.py)
 
-.PHONY: help demo test test-slow test-console servers clients test-servers check faults soak security mutants bench limits bench-search bench-scale bench-large bench-retrieval model-e5 bench-context bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-importance dist docs format clean
+.PHONY: help demo test test-slow test-console servers clients test-servers check faults soak security mutants bench limits bench-search bench-scale bench-large bench-retrieval model-e5 bench-context bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-console bench-importance dist docs format clean
 help:    ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 17
 
@@ -76,6 +76,9 @@ bench-serving: $(READY)    ## HTTP and MCP beside the bare library call, and a h
 	$(BIN)/python -m benchmarks.serving
 	$(BIN)/python -m benchmarks.serving_mcp
 	$(BIN)/python -m benchmarks.hooking
+
+bench-console: $(READY)    ## every page of the console at 100,000 memories
+	$(BIN)/python -m benchmarks.console
 
 bench-lifecycle: $(READY)  ## how fast memories move, and a search through a million archived lines
 	$(BIN)/python -m benchmarks.lifecycle

@@ -34,6 +34,11 @@ class NotFound(LaminaError):
     code = "not_found"
 
 
+def no_record(which: str) -> NotFound:
+    """Make the error for an id that leads nowhere. It says what to do, on every surface."""
+    return NotFound(f"there is no record {which}; list or search memories to find an id")
+
+
 class Refused(LaminaError):
     """The request is not allowed from here: wrong role, illegal move, or outside the home."""
 

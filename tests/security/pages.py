@@ -6,6 +6,7 @@ import unicodedata
 from urllib.parse import urlsplit
 
 from lamina.errors import LaminaError
+from lamina.surfaces.http.console.copying import SCRIPT
 from lamina.text.words import is_invisible, reveal
 from tests.conftest import CONTRACTS, Desk
 from tests.security.xss import TEXTS
@@ -16,16 +17,16 @@ TAGS = frozenset(
     "line text desc h1 h2 h3 h4 p strong"
     " span code section article figure figcaption div details summary table caption thead "
     "tbody tr th td dl dt dd form label"
-    " input select option button time bdi del ins mark meter".split()
+    " input select option button time bdi del ins mark meter script".split()
 )
 ATTRIBUTES = frozenset(
     "action aria-current aria-hidden aria-label aria-labelledby autocomplete charset class "
-    "aria-sort content d data-theme datetime dir"
+    "aria-sort content d data-copy data-theme datetime dir"
     " focusable height href id lang max method min name open preserveaspectratio "
     "referrerpolicy rel role rx scope selected"
     " tabindex type value viewbox width x x1 x2 y y1 y2".split()
 )
-ACTIONS = ("/search", "/records", "/archive", "/conversations")
+ACTIONS = ("/search", "/records", "/archive", "/conversations", "/people")
 
 
 def poisoned(desk: Desk) -> list[str]:
@@ -70,9 +71,11 @@ def poisoned(desk: Desk) -> list[str]:
 
 
 def harmless(body: bytes) -> Page:
-    """A page, after a look at every element: only ours, only what they need, and addresses of our
-    own or spelled out."""
+    """A page, after a look at every element: only ours, only what they need, the one script, and
+    addresses of our own or spelled out."""
     page = Page(body.decode())
+    assert page.one("script").attributes == {}
+    assert "".join(page.one("script").words) == SCRIPT
     for element in page.elements:
         assert element.tag in TAGS, element
         assert {*element.attributes} <= ATTRIBUTES, element

@@ -22,7 +22,7 @@ import msgspec
 import pytest
 
 from lamina import Memory
-from lamina.errors import LaminaError, NotFound
+from lamina.errors import LaminaError, NotFound, no_record
 from lamina.memory.shared import Guest
 from lamina.model.record import State
 from lamina.search import RANKERS
@@ -323,7 +323,7 @@ class Reads:
             return
         with pytest.raises(NotFound) as error:
             guest.get(one.id)
-        assert error.value.message == f"there is no record '{one.id}'"
+        assert error.value.message == no_record(f"'{one.id}'").message
 
     def listed(self, who: tuple[str, str | None], guest: Guest) -> None:
         """Exactly what is granted, with every filter."""

@@ -57,7 +57,8 @@ class Page(HTMLParser):
         self._open.pop()
 
     def handle_data(self, data: str) -> None:
-        for element in self._open:
+        is_script = bool(self._open) and self._open[-1].tag == "script"
+        for element in self._open[-1:] if is_script else self._open:
             element.words.append(data)
 
     def all(self, tag: str, **attributes: str) -> list[Element]:

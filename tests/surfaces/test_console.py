@@ -8,14 +8,17 @@ import io
 import shlex
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.engines.facts import Fact
-from lamina.model.record import Change, Event, Hit, Hits, Role, State
+from lamina.memory.browsing import Move
+from lamina.model.record import Hit, Hits, Role, State
 from lamina.surfaces.cli.main import run
 from lamina.surfaces.cli.reviewer import comparison, texts
 from lamina.surfaces.cli.reviewer.wording import because
@@ -25,13 +28,14 @@ from lamina.surfaces.http.console import (
     facts,
     formatting,
     overview,
+    people,
     search,
     tree,
 )
 from lamina.surfaces.http.console.charts import HEIGHT, WIDTH, Series
 from lamina.surfaces.http.console.timings import MOST, Timings, summary
 from lamina.surfaces.http.service import Visitor
-from tests.conftest import START, Desk, quietly
+from tests.conftest import CONTRACTS, START, Desk, quietly
 from tests.surfaces.looked_at import Page
 from tests.surfaces.served import ID, Everything, Served, filled
 
@@ -81,7 +85,7 @@ def visit(served: Served) -> Visit:
 
 def test_every_page_is_well_made(visit: Visit, all_: Everything) -> None:
     """H2: each page has a language, a title, one first heading, landmarks, names for all fields and
-    plots, and no script."""
+    plots, and one script at its end."""
     for path in (
         *PATHS,
         f"/records/{all_.corrected.id}",
@@ -98,7 +102,8 @@ def test_every_page_is_well_made(visit: Visit, all_: Everything) -> None:
         assert page.all("title")[0].text.endswith(" · Lamina")
         assert page.one("h1").text
         assert page.one("main")["id"] == page.one("a", class_="skip")["href"][1:]
-        assert not page.all("script") + page.all("style")
+        assert page.elements[-1] == page.one("script")
+        assert not page.all("style")
         assert not [one for one in page.elements if "style" in one.attributes]
         names = [one["id"] for one in page.elements if "id" in one.attributes]
         assert len(names) == len(set(names))
@@ -280,20 +285,9 @@ def test_timings_are_bounded() -> None:
 
 def test_a_backlog_is_counted_back_from_now() -> None:
     """H2: how many waited at the end of each day follows from what waits now and
-    the events since."""
-
-    def event(day: int, before: str | None, after: str) -> Event:
-        change = Change(
-            "r", "h", {} if before is None else {"state": before}, {"state": after}, None
-        )
-        return Event(day, START + timedelta(days=day), "x", "a", "s", (change,), {}, {}, "h")
-
-    newest_first = [
-        event(4, "constrained", "active"),
-        event(2, None, "constrained"),
-        event(2, None, "constrained"),
-        event(0, None, "active"),
-    ]
+    the changes since."""
+    moved = ((4, -1), (2, 1), (2, 1), (0, 0))
+    newest_first = [Move(START + timedelta(days=day), 0, number) for day, number in moved]
     days = [(START + timedelta(days=day)).date() for day in range(6)]
     assert overview.backlog(1, newest_first, days) == [0, 0, 2, 2, 1, 1]
     assert overview.backlog(0, [], days) == [0] * 6
@@ -437,9 +431,28 @@ def test_facts_are_intervals(visit: Visit, all_: Everything) -> None:
     assert "Nothing is known about them" in visit("/people?subject=Nobody").text
 
 
+def test_of_many_people_some_are_named(visit: Visit, desk: Desk) -> None:
+    """H2: of many people the page names those of whom most is known, and asks for the others."""
+    op = desk.operator()
+    for place in range(people.NAMED + 3):
+        claim = {"subject": f"Person {place}", "attribute": "likes", "value": "tea"}
+        op.remember(
+            f"Person {place} likes tea",
+            layer="semantic",
+            kind="fact",
+            metadata={**CONTRACTS["semantic"], **claim},
+        )
+    page = visit("/people")
+    named = page.links("/people?subject=Person")
+    assert 0 < len(named) <= people.NAMED
+    assert page.one("form", action="/people")
+    left = next(f"Person {n}" for n in range(43) if f"/people?subject=Person+{n}" not in named)
+    assert visit(f"/people?subject={quote(left)}").one("h1").text == left
+
+
 @given(
     st.lists(
-        st.tuples(st.integers(0, 1000), st.none() | st.integers(0, 500), st.booleans()), max_size=8
+        st.tuples(st.integers(0, 1000), st.none() | st.integers(0, 500), st.booleans()), max_size=9
     )
 )
 def test_intervals_stay_on_the_line(spans: list[tuple[int, int | None, bool]]) -> None:
@@ -450,7 +463,9 @@ def test_intervals_stay_on_the_line(spans: list[tuple[int, int | None, bool]]) -
         for begin, length, active in spans
     ]
     line = facts.line(known, now)
-    assert sum(len(lanes) for _, lanes in line.groups) == len(known)
+    assert sum(len(lanes) for _, lanes in line.groups) + line.left_out == len(known)
+    assert len(line.rows) == len(known)
+    assert all(len(lanes) <= facts.LANES for _, lanes in line.groups)
     for _, lanes in line.groups:
         for lane in lanes:
             assert lane.width >= facts.LEAST
@@ -603,6 +618,8 @@ def test_facets_narrow_a_list(visit: Visit, all_: Everything) -> None:
     assert chosen[0]["href"] == "/records?state=active"
     found = visit("/search?query=Ana")
     assert [one for one in found.links("/search?") if "layer=semantic" in one]
+    # Only some hits are of a conversation, and all of these of one: that narrows, too.
+    assert [one for one in found.links("/search?") if "session=s1" in one]
     month = next(one for one in found.links("/search?") if "since=" in one)
     assert visit(month).one("h1").text == "Search"
 
@@ -730,6 +747,27 @@ def test_sources_are_drawn_to_the_left(number: int, pairs: list[tuple[int, int]]
     for later, earlier in edges:
         if names[later] in places and names[earlier] in places:
             assert places[names[later]].x > places[names[earlier]].x
+
+
+def test_a_chain_is_drawn_as_one() -> None:
+    """H2: what a corrected memory rests on is drawn once, at the first of the chain; the lines of
+    the others, which say the same, are in the table alone."""
+    names = ["source", "seven", "eight", "nine"]
+    node: dict[str, Any] = {"is_record": True, "layer": "semantic", "state": "active"}
+    at = {"occurred_at": "2026-05-01T00:00:00Z"}
+    resting = [{"from": name, "to": "source", "relation": "evidence"} for name in names[1:]]
+    chain = [
+        {"from": later, "to": earlier, "relation": "supersedes"}
+        for earlier, later in pairwise(names[1:])
+    ]
+    graph = {
+        "record": "nine",
+        "nodes": [{"id": name, "content": name, **node, **at} for name in names],
+        "edges": [*resting, *chain],
+    }
+    made = tree.draw(graph)
+    assert [edge.relation for edge in made.edges] == ["evidence", "supersedes", "supersedes"]
+    assert made.height == tree.HEIGHT + 2 * tree.MARGIN  # no line has to pass a column
 
 
 @given(st.lists(st.text(max_size=20), max_size=4), st.lists(st.text(max_size=20), max_size=4))

@@ -4,12 +4,14 @@ text does nothing."""
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
 
+from lamina.surfaces.review.browser.serving import Serving
 from tests.conftest import FULL, Desk
 from tests.security.pages import poisoned
 from tests.surfaces.served import Everything, Served, filled
@@ -24,7 +26,7 @@ CHROMIUM = (
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
 THEMES = ("light", "dark")
-LOOKS = [*product((1280, 390), THEMES)] if FULL else [(1280, "light"), (390, "dark")]
+LOOKS = [*product((1440, 390), THEMES)] if FULL else [(1440, "light"), (390, "dark")]
 PAGES = (
     "/",
     "/search",
@@ -33,12 +35,41 @@ PAGES = (
     "/conversations",
     "/conversations?session=s1",
     "/people",
+    "/people?subject=Ana",
     "/review",
     "/projects",
     "/projects?project=garden",
     "/audit",
     "/audit/verify",
 )
+# What is looked at for its looks alone.
+FURTHER = (
+    "/search?query=reports",
+    "/search?query=quantum+chromodynamics",
+    "/records?sort=importance",
+    "/records?tag=nothing",
+    "/records/nothing",
+    "/records?limit=many",
+    "/conversations?speaker=Nobody",
+    "/audit?of=reads",
+    "/audit?of=refused",
+    "/audit?of=violations",
+    "/docs",
+    "/nowhere",
+)
+# A stranger's ways to run something in a page that he could write into.
+ATTEMPTS = """() => {
+  const add = (name, fill) => {
+    const one = document.createElement(name); fill(one); document.body.append(one); return one; };
+  add("script", one => { one.textContent = "window.pwned = 1"; });
+  add("script", one => { one.src = "data:text/javascript,window.pwned = 2"; });
+  add("script", one => { one.src = "/console/icon.svg"; });
+  add("button", one => { one.setAttribute("onclick", "window.pwned = 3"); }).click();
+  add("a", one => { one.href = "javascript:window.pwned = 4"; }).click();
+  add("iframe", one => { one.srcdoc = "<script>parent.pwned = 5</script>"; });
+  add("div", one => { one.innerHTML = "<img src=x onerror='window.pwned = 6'>"; });
+  setTimeout("window.pwned = 7");
+}"""
 OWN = frozenset({"document", "stylesheet", "image", "other"})
 
 
@@ -130,13 +161,7 @@ def test_everybody_can_use_it(browser: Any, served: Served, all_: Everything) ->
     """H2: axe-core finds nothing wrong on any page, wide or narrow, dark or light; and no page is
     wider than its screen."""
     page, seen = signed_in(browser, served)
-    for path in (
-        *PAGES,
-        f"/records/{all_.corrected.id}",
-        "/search?query=reports",
-        "/records/nothing",
-        "/audit?of=reads",
-    ):
+    for path in (*PAGES, *FURTHER, f"/records/{all_.corrected.id}"):
         for width, theme in LOOKS:
             page.set_viewport_size({"width": width, "height": 900})
             page.goto(f"{path}{'&' if '?' in path else '?'}theme={theme}")
@@ -149,6 +174,81 @@ def test_everybody_can_use_it(browser: Any, served: Served, all_: Everything) ->
                 [(one["id"], one["nodes"][0]["html"]) for one in found],
             )
     assert quiet(seen, served)
+
+
+def test_the_page_for_deciding_can_be_used(browser: Any, all_: Everything) -> None:
+    """H2: axe-core finds nothing wrong on the page of `lamina review --browser`, wide or narrow, dark
+    or light; and it is no wider than its screen."""
+    serving = Serving(all_.op, lambda *_: None)
+    thread = threading.Thread(target=serving._server.run, args=([serving._listening],))
+    thread.start()
+    try:
+        page = browser.new_page()
+        page.goto(serving.link)
+        for width, theme in LOOKS:
+            page.emulate_media(color_scheme=theme)
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.get_by_role("button", name="Confirm").first.is_visible()
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert not axe.Axe().run(page).response["violations"], (width, theme)
+    finally:
+        serving.end()
+        thread.join()
+
+
+def test_an_empty_store_says_what_to_do(browser: Any, desk: Desk) -> None:
+    """H2: axe-core finds nothing wrong on pages with nothing to show, and each of those that list
+    something has a command that fills it."""
+    desk.agent()
+    with Served(desk) as served:
+        page, seen = signed_in(browser, served)
+        for path in PAGES:
+            if "session=" in path or "project=" in path:
+                continue
+            for width, theme in LOOKS:
+                page.set_viewport_size({"width": width, "height": 900})
+                page.goto(f"{path}{'&' if '?' in path else '?'}theme={theme}")
+                assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+                found = axe.Axe().run(page).response["violations"]
+                assert not found, (path, width, theme, found)
+            if path in ("/records", "/conversations", "/people", "/projects", "/review"):
+                assert page.locator("main code[data-copy]").count(), path
+        assert quiet(seen, served)
+
+
+def test_commands_and_ids_are_copied(browser: Any, served: Served, all_: Everything) -> None:
+    """H2: a button beside each command and id copies it as it is shown; without a script there is
+    no button, and the rest of the page is the same."""
+    allowed = ["clipboard-read", "clipboard-write"]
+    page, seen = signed_in(browser, served, permissions=allowed)
+    plain, _ = signed_in(browser, served, java_script_enabled=False)
+    for path in ("/", "/review", "/audit", "/audit/verify", f"/records/{all_.told.id}"):
+        page.goto(path)
+        texts = page.locator("[data-copy]").all_inner_texts()
+        assert texts, path
+        buttons = page.locator("button.copy")
+        assert buttons.count() == len(texts)
+        assert buttons.last.get_attribute("aria-label") == f"Copy {texts[-1]}"
+        buttons.last.click()
+        page.get_by_text("Copied").wait_for()
+        assert page.evaluate("navigator.clipboard.readText()") == texts[-1], path
+        plain.goto(path)
+        assert plain.locator("button.copy").count() == 0
+        assert plain.locator("[data-copy]").all_inner_texts() == texts
+    assert quiet(seen, served)
+
+
+def test_no_other_script_runs(browser: Any, served: Served) -> None:
+    """H2: where somebody could write into a page, its policy would still let nothing run: no inline
+    script, no file, no handler of an event, no address and no text."""
+    page, _ = signed_in(browser, served)
+    for path in ("/", "/review", "/nowhere", "/docs"):
+        page.goto(path)
+        page.evaluate(ATTEMPTS)
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("window.pwned") is None, path
+    page.goto("/review")
+    assert page.locator("button.copy").count()
 
 
 def test_the_keyboard_is_enough(browser: Any, served: Served) -> None:

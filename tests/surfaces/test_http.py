@@ -381,7 +381,7 @@ def test_a_foreign_cursor_is_refused(text: str) -> None:
     ("path", "status", "words"),
     [
         (f"/memory/records/{ID}", 404, "there is no record"),
-        ("/memory/records/x", 404, "there is no record 'x'"),
+        ("/memory/records/x", 404, "there is no record 'x'; list or search memories"),
         ("/memory/records/..%2f..%2fetc%2fpasswd", 404, "nothing at"),
         ("/nothing", 404, "nothing at '/nothing'"),
         ("/memory/search/", 404, "nothing at"),

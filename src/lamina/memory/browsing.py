@@ -17,9 +17,10 @@ from lamina.memory.refusals import recorded
 from lamina.memory.scope import Times, optional_moment
 from lamina.model import clock as clocks
 from lamina.model import hashing, rules
-from lamina.model.record import Layer, Record, State
-from lamina.store.tables import conversations, facets, lineage, records
+from lamina.model.record import LONG_TERM, Layer, Record, State
+from lamina.store.tables import archived, conversations, events, facets, lineage, records
 from lamina.store.tables.conversations import Session
+from lamina.store.tables.events import Outline
 from lamina.store.tables.records import OUTLINE, Row
 from lamina.text.words import shown
 
@@ -55,6 +56,14 @@ class Growth(msgspec.Struct, frozen=True):
     layer: Layer
     day: date
     number: int
+
+
+class Move(msgspec.Struct, frozen=True):
+    """What a change moved: memories to long-term memory, and proposals into the queue or out."""
+
+    at: datetime
+    promoted: int
+    waiting: int  # how many more wait since then; below zero for what was decided
 
 
 class Learned(msgspec.Struct, frozen=True):
@@ -116,6 +125,24 @@ class Browsing:
             for layer, day, number in counted
         ]
 
+    def moves(self, since: Times, limit: int = MOST) -> list[Move]:
+        """List what the newest changes moved since a time, newest first; of the whole store."""
+        self._scope.check_whole("moves")
+        start = clocks.to_micros(clocks.moment(since, "since"))
+        with self._scope.store.read() as db:
+            outlines = [*events.outlines(db, start, rules.limit(limit))]
+        self._scope.audit("moves", ())
+        return [
+            Move(clocks.from_micros(one.at), _promoted(one), _made_waiting(one)) for one in outlines
+        ]
+
+    def archived(self) -> int:
+        """Count the memories in the archive."""
+        with self._scope.store.read() as db:
+            number = archived.count(db, self._scope.user)
+        self._scope.audit("archived", ())
+        return number
+
     def conversations(
         self,
         limit: int = 50,
@@ -137,6 +164,22 @@ class Browsing:
             found = conversations.latest(db, chosen, name, number)
         self._scope.audit("conversations", ())
         return found
+
+    def open_items(
+        self, speaker: str | None = None, project: str | None = None
+    ) -> list[dict[str, Any]]:
+        """List what waits for a person, as `pending` does: of one speaker, or of one project."""
+        voice = None if speaker is None else rules.label(speaker, "speaker")
+        name = None if project is None else rules.label(project, "project")
+        items = self._scope.parts.inspect.pending()
+        found = self._found({item["id"] for item in items})
+        wanted = {
+            record.id
+            for record in found.values()
+            if (voice is None or record.speaker == voice)
+            and (name is None or name in facets.projects(record.metadata))
+        }
+        return [item for item in items if item["id"] in wanted]
 
     def learned_from(self, record_ids: Sequence[str]) -> dict[str, list[Learned]]:
         """List by record what rests on it, but for the episodes that turns are parts of."""
@@ -178,6 +221,18 @@ class Browsing:
             rows = records.by_ids(db, ids).values()
             found = [store.record(row) for row in rows]
         return {record.id: record for record in found if self._scope.is_mine(record)}
+
+
+def _promoted(outline: Outline) -> int:
+    left = [one for one in outline.changes if one.before.get("layer") == Layer.SHORT_TERM]
+    return sum(one.after.get("layer") in LONG_TERM for one in left)
+
+
+def _made_waiting(outline: Outline) -> int:
+    made = sum(one.number for one in outline.made if one.state == State.CONSTRAINED)
+    came = sum(one.after.get("state") == State.CONSTRAINED for one in outline.changes)
+    went = sum(one.before.get("state") == State.CONSTRAINED for one in outline.changes)
+    return made + came - went
 
 
 def _end(record: Record, known: Mapping[str, Record]) -> Record:

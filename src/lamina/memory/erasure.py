@@ -508,7 +508,10 @@ class Erasures(Part):
 
 def _nothing(wanted: ErasureRequest) -> NotFound:
     if wanted.ids:
-        return NotFound(f"there is no record {', '.join(wanted.ids)}, or it is erased already")
+        return NotFound(
+            f"there is no record {', '.join(wanted.ids)}, or it is erased already;"
+            " list or search memories to find an id"
+        )
     return NotFound(f"nothing of this {wanted.what} is here")
 
 

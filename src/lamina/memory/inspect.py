@@ -11,7 +11,7 @@ from lamina.errors import InvalidInput
 from lamina.memory.scope import Times, optional_moment
 from lamina.model import clock as clocks
 from lamina.model import rules
-from lamina.model.record import Event, Record
+from lamina.model.record import Event, Record, State
 from lamina.store.archive.search import ArchiveQuery
 from lamina.store.tables import grounds, lineage
 from lamina.text import dates, recurrences
@@ -99,7 +99,7 @@ class Inspect:
             candidates,
             awareness.answers(answers),
             today,
-            {record.id: _days(record, today) for record in candidates},
+            {one.id: _days(one, today) for one in candidates if one.state is State.ACTIVE},
             awareness.answers(answers, since=today),
         )
         self._scope.audit("pending", tuple(item["id"] for item in items))

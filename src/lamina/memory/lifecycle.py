@@ -99,7 +99,7 @@ class Lifecycle:
         """Say how many explicit memories wait in short-term memory, and why."""
         retention = self.retention.current()
         with self._scope.store.read() as db:
-            entries = records.short_term(db, self._scope.user)
+            entries = records.short_term(db, self._scope.user, kinds=promotion.EXPLICIT)
         explicit = promotion.explicit(entries, self._scope.clock(), retention)
         slept = self._scope.store.night.slept().seq
         return promotion.waiting(explicit, slept, *self._serving(explicit, retention))

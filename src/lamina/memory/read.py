@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from lamina.errors import InvalidInput, NotFound
+from lamina.errors import InvalidInput, NotFound, no_record
 from lamina.failsafe.spool import OUTAGES
 from lamina.memory.scope import Times, optional_moment
 from lamina.model import clock as clocks
@@ -50,14 +50,14 @@ class Read:
         if not isinstance(given, str) or not clocks.is_part(given):
             self._scope.audit("full_id", (), missing=shown(given))
             raise NotFound(
-                f"there is no record {shown(given)};"
-                " the beginning or end of an id has at least 6 characters"
+                f"there is no record {shown(given)}; the beginning or end of an id has at least 6"
+                " characters: list or search memories to find one"
             )
         ids = self._ids_like(given, CANDIDATES + 1)
         missing = {} if ids else {"missing": given}
         self._scope.audit("full_id", tuple(ids[:CANDIDATES]), **missing)
         if not ids:
-            raise NotFound(f"there is no record whose id begins or ends with {shown(given)}")
+            raise no_record(f"whose id begins or ends with {shown(given)}")
         if len(ids) > 1:
             raise self._ambiguous(given, ids)
         return ids[0]

@@ -300,7 +300,7 @@ class Reviews(Part):
         with self._change("undo", reason, {"undoes": rules.event_number(event)}) as transaction:
             found = transaction.event(event)
             if found is None or not self._is_visible(found):
-                raise NotFound(f"there is no event {event}")
+                raise NotFound(f"there is no event {event}; `lamina audit log` lists the newest")
             last = transaction.settled_events([change.record for change in found.changes])
             since = transaction.events({number for number in last.values() if number > event})
             later = {record: since[number] for record, number in last.items() if number > event}

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from lamina.errors import Forbidden, InvalidInput, NotFound, Refused, StoreUnavailable
+from lamina.errors import (
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    Refused,
+    StoreUnavailable,
+    no_record,
+)
 from lamina.failsafe.resilient import Resilient, is_of
 from lamina.home.folder import Home
 from lamina.home.settings import Settings
@@ -113,7 +120,7 @@ class Scope:
                 )
             self.note_crossing(record_id)
         self.audit(action, (), missing=shown(record_id))
-        raise NotFound(f"there is no record {shown(record_id)}")
+        raise no_record(shown(record_id))
 
     def seen(self, record_id: str) -> Record | None:
         """Find a record that this scope may see."""

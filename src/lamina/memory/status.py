@@ -158,8 +158,10 @@ class Status:
         slot = bursts.SLOT // timedelta(microseconds=1)
         user = self._scope.user
         with self._scope.store.read() as db:
-            repeated = sources.repeated(db, user, since, bursts.BEGINNING, bursts.ALIKE)
             arrived = sources.arrived(db, user, since, slot)
+            if sum(number for _, _, number in arrived) < bursts.ALIKE:  # so few make no burst
+                return []
+            repeated = sources.repeated(db, user, since, bursts.BEGINNING, bursts.ALIKE)
         return bursts.find(arrived, repeated)
 
     def _jobs(self) -> tuple[list[Outlook], list[str], list[str | None]]:

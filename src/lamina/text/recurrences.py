@@ -126,7 +126,9 @@ def hints(day: date) -> Iterator[Sequence[Collection[str]]]:
     length = monthrange(day.year, day.month)[1]
     days = range(day.day, 32) if day.day == length else (day.day,)
     numbers = [f"{number}{ending}" for number in days for ending in ("", "st", "nd", "rd", "th")]
-    words = [*ORDINALS[day.day - 1 : day.day], "last", GERMAN_FIRST, GERMAN_LAST]
+    first = (GERMAN_FIRST,) if day.day == 1 else ()
+    last = ("last", GERMAN_LAST) if day.day == length else ()
+    words = [*ORDINALS[day.day - 1 : day.day], *first, *last]  # "the last Friday" names its day
     yield MONTHLY, [*numbers, *words, *named]
     yield YEARLY, (MONTHS[month], MONTHS[month][:3], "sept", GERMAN_MONTHS[month])
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from lamina.errors import InvalidInput
+from lamina.errors import Forbidden, InvalidInput
 from lamina.model.record import Layer
 from tests.conftest import CONTRACTS, START, Desk
 
@@ -50,8 +50,52 @@ def test_growth_is_counted_by_day(desk: Desk) -> None:
     }
 
 
+def test_moves_are_counted_by_change(desk: Desk) -> None:
+    """H2: of each change since a time it is told how many memories it promoted, and how many more
+    or fewer wait for a person; what was before that time is left out."""
+    mem, op = desk.agent(), desk.operator()
+    old = mem.remember("Ana likes tea", kind="preference")
+    desk.clock.jump(timedelta(days=2))
+    since = desk.clock.now
+    waiting = mem.propose_profile("drink", "tea", "she said so", [old.id])
+    op.promote(old.id)
+    op.confirm(waiting.id)
+    moves = op.browsing.moves(since)
+    assert [(one.promoted, one.waiting) for one in moves if one.promoted or one.waiting] == [
+        (0, -1),
+        (1, 0),
+        (0, 1),
+    ]
+    assert all(one.at >= since for one in moves)
+    assert len(op.browsing.moves(START, limit=2)) == 2
+    with pytest.raises(Forbidden):
+        desk.agent(user="ben").browsing.moves(since)
+
+
+def test_open_items_of_a_person_or_project(desk: Desk) -> None:
+    """H2: what waits is listed for who said it, or for the project that it belongs to, however
+    much else was said since."""
+    mem = desk.agent()
+    asked = mem.remember("Please call the baker", kind="request", speaker="Ana", project="house")
+    other = mem.remember("Please water the plants", kind="request", speaker="Ben")
+    assert {one["id"] for one in mem.browsing.open_items()} == {asked.id, other.id}
+    assert [one["id"] for one in mem.browsing.open_items(speaker="Ana")] == [asked.id]
+    assert [one["id"] for one in mem.browsing.open_items(project="house")] == [asked.id]
+    assert not mem.browsing.open_items(speaker="Ben", project="house")
+
+
+def test_the_archive_is_counted(desk: Desk) -> None:
+    """H2: the number of archived memories is that of the user who asks."""
+    op = desk.operator()
+    op.remember("An old invoice", tags=["old"])
+    desk.agent(user="ben").remember("Ben's invoice", tags=["old"])
+    op.prune(tags=["old"])
+    assert op.browsing.archived() == 2
+    assert desk.agent(user="ana").browsing.archived() == 1
+
+
 def test_conversations_are_listed_by_time(desk: Desk) -> None:
-    """H2: each conversation has its times, its speakers and the number of its turns."""
+    """H2: each conversation has its times, its speakers, the number of its turns and its beginning."""
     mem = desk.agent()
     for day, name in enumerate(("first", "second")):
         at = START + timedelta(days=day)
@@ -63,6 +107,7 @@ def test_conversations_are_listed_by_time(desk: Desk) -> None:
         mem.remember_conversation(turns[: 3 - day], session=name)
     second, first = mem.browsing.conversations()
     assert (first.name, first.turns, first.speakers) == ("first", 3, ("Ana", "Ben"))
+    assert (first.opening, second.opening) == ("I am here, first.", "I am here, second.")
     assert (second.name, second.turns, second.begin) == ("second", 2, START + timedelta(days=1))
     assert [one.name for one in mem.browsing.conversations(limit=1)] == ["second"]
     assert [one.name for one in mem.browsing.conversations(until=START + timedelta(hours=1))] == [

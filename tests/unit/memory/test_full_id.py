@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lamina import InvalidInput, Memory, NotFound, Operator
+from lamina.errors import no_record
 from tests.cases import every
 from tests.conftest import Desk, Ticking
 
@@ -83,10 +84,8 @@ def test_nobody_elses_records_count(desk: Desk) -> None:
     for record in (his, gone):
         with pytest.raises(NotFound) as unseen:
             ana.full_id(record.id[-8:])
-        assert (
-            unseen.value.message
-            == f"there is no record whose id begins or ends with '{record.id[-8:]}'"
-        )
+        which = f"whose id begins or ends with '{record.id[-8:]}'"
+        assert unseen.value.message == no_record(which).message
         assert everybody.full_id(record.id[-8:]) == record.id
     with pytest.raises(NotFound):
         desk.agent("milton").full_id(common.id[-8:])

@@ -99,6 +99,20 @@ def test_hints_miss_nothing(text: str, days: list[date]) -> None:
         assert any(all(words & held for words in hint) for hint in hints)
 
 
+def test_hints_spare_what_is_said_often() -> None:
+    """L12: "last month" is a common phrase and no day; it is looked at on the last day alone."""
+    held = set(terms("I moved to Porto last month"))
+    found = [
+        day
+        for day in (date(2026, 11, number) for number in range(1, 31))
+        if any(
+            all({terms(word)[0] for word in words} & held for words in hint)
+            for hint in recurrences.hints(day)
+        )
+    ]
+    assert found == [date(2026, 11, 30)]
+
+
 PIECES = st.sampled_from(
     "every each on the first last 3 3rd 31st . of month year Monday mondays montags jeden jedes Jahr"
     " am Monats May mai märz and , until June İ ſ annually".split()

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import BinaryIO, NamedTuple
 
-from lamina.errors import Conflict, Corrupt, NotFound, Refused, StoreUnavailable
+from lamina.errors import Conflict, Corrupt, Refused, StoreUnavailable, no_record
 from lamina.model import hashing
 from lamina.model.clock import to_micros
 from lamina.model.record import Actor, Record, plain
@@ -108,7 +108,7 @@ class Archive:
                 return place
             if records.exists(connection, record_id):
                 raise Refused(f"the record {record_id} is not archived")
-        raise NotFound(f"there is no record {record_id}")
+        raise no_record(record_id)
 
     def _take_out(
         self, transaction: ArchiveTransaction, old: str, new: str, wanted: Collection[str]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lamina.store.core.store import Store
 
 CHANGES_PER_EVENT = 500
-EVERY = 1 << 31
+EVERY = records.EVERY
 
 
 class Transaction(Atomic):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 
 import msgspec
@@ -11,6 +12,7 @@ from lamina.model.clock import from_micros
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.tables.records import Filter
 
+BEGINNING = 400  # characters
 SYSTEM = "system"  # who says of a conversation that it was one
 
 
@@ -22,6 +24,7 @@ class Session(msgspec.Struct, frozen=True):
     end: datetime
     turns: int
     speakers: tuple[str, ...]
+    opening: str = ""  # how its first turn begins
 
 
 def latest(
@@ -30,16 +33,31 @@ def latest(
     """List the conversations that have records of a filter, the newest first."""
     where, parameters = chosen.where()
     query = (
-        "SELECT session, speaker, count(*), min(occurred_at), max(occurred_at) FROM records"
+        "SELECT session, speaker, count(*), min(occurred_at), max(occurred_at), min(seq)"
+        " FROM records"
         f" WHERE session IS NOT NULL AND {where} GROUP BY session, speaker"
         " ORDER BY session, count(*) DESC, speaker"
     )
     found: dict[str, Session] = {}
-    for name, voice, number, begin, end in rows(connection, query, parameters):
+    firsts: dict[str, int] = {}
+    for name, voice, number, begin, end, first in rows(connection, query, parameters):
         one = Session(name, from_micros(begin), from_micros(end), 0, ())
         found[name] = _joined(found.get(name, one), one, voice, number)
+        if voice != SYSTEM:
+            firsts[name] = min(first, firsts.get(name, first))
     chosen_ones = [one for one in found.values() if speaker in (None, *one.speakers)]
-    return sorted(chosen_ones, key=lambda one: (one.end, one.name), reverse=True)[:limit]
+    newest = sorted(chosen_ones, key=lambda one: (one.end, one.name), reverse=True)[:limit]
+    begun = _beginnings(connection, [firsts[one.name] for one in newest if one.name in firsts])
+    return [structs.replace(one, opening=begun.get(firsts.get(one.name, 0), "")) for one in newest]
+
+
+def _beginnings(connection: Connection, numbers: list[int]) -> dict[int, str]:
+    """Read how the texts of some records begin."""
+    query = (
+        f"SELECT seq, substr(content, 1, {BEGINNING}) FROM records"
+        " WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+    )
+    return dict(rows(connection, query, (json.dumps(numbers),)))
 
 
 def _joined(known: Session, other: Session, voice: str | None, number: int) -> Session:

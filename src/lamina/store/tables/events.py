@@ -75,6 +75,36 @@ def body_of(text: str) -> Body:
         raise Corrupt(f"the text of an event is not one: {error}") from None
 
 
+class MadeOutline(msgspec.Struct, frozen=True):
+    """The layer and state in which new records began; which they are is read only to count them."""
+
+    layer: str
+    state: str
+    records: msgspec.Raw
+
+    @property
+    def number(self) -> int:
+        return len(msgspec.json.decode(self.records, type=list[msgspec.Raw]))
+
+
+class ChangedOutline(msgspec.Struct, frozen=True):
+    """The tracked fields of a record before and after an event."""
+
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+
+class Outline(msgspec.Struct, frozen=True):
+    """When an event was, and what it moved."""
+
+    at: int
+    made: list[MadeOutline] = []
+    changes: list[ChangedOutline] = []
+
+
+_outlines = msgspec.json.Decoder(Outline)
+
+
 class News(NamedTuple):
     """The effect of some events on the records that were there before them."""
 
@@ -199,6 +229,19 @@ def latest(connection: Connection, limit: int, before: int = LAST) -> list[Event
     query = f"{SELECT} WHERE seq < ? ORDER BY seq DESC LIMIT ?"
     newest = rows(connection, query, (before, limit))
     return [event_of(row, notes_of(connection, row[0])) for row in newest]
+
+
+def outlines(connection: Connection, since: int, limit: int) -> Iterator[Outline]:
+    """Read what the newest events moved, newest first, back to a time."""
+    query = "SELECT body FROM events ORDER BY seq DESC LIMIT ?"
+    for (text,) in rows(connection, query, (limit,)):
+        try:
+            outline = _outlines.decode(text)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise Corrupt(f"the text of an event is not one: {error}") from None
+        if outline.at < since:
+            return
+        yield outline
 
 
 def actions(connection: Connection, numbers: Collection[int]) -> dict[int, str]:

@@ -43,10 +43,11 @@ def count_groundless(store: RecordSource, connection: Connection, user: str | No
     It starts from what is gone, which is little beside all that there is.
     """
     resting = (
-        "SELECT l.record FROM links l JOIN records t ON t.id = l.target"
-        " WHERE l.relation = 'evidence' AND t.state IN ('tombstoned', 'superseded')"
-        " UNION SELECT l.record FROM links l JOIN erased e ON e.id = l.target"
-        " WHERE l.relation = 'evidence'"
+        "SELECT l.record FROM records t CROSS JOIN links l"  # SQLite keeps to this order
+        " WHERE t.state IN ('tombstoned', 'superseded')"
+        " AND l.target = t.id AND l.relation = 'evidence'"
+        " UNION SELECT l.record FROM erased e CROSS JOIN links l"
+        " WHERE l.target = e.id AND l.relation = 'evidence'"
     )
     query = (
         f"{records.SELECT} WHERE layer = 'semantic' AND state = 'active'"

@@ -52,6 +52,7 @@ EVERYWHERE = ("records", "archived", "erased")
 AT_ONCE = 500  # ids in one query
 A_DAY = 86_400_000_000  # in microseconds
 EVER = (1 << 63) - 1
+EVERY = 1 << 31  # more than any list is asked for: all that match
 Row = tuple[Any, ...]
 
 
@@ -349,8 +350,16 @@ def only_row(connection: Connection, query: str, parameters: Row) -> Row | None:
 def listed(connection: Connection, chosen: Filter, limit: int) -> list[Row]:
     """Read the rows that match, newest first."""
     where, parameters = chosen.where()
+    query = f"{SELECT} WHERE {where}"
+    if limit >= EVERY:  # the order of the index by time would lead all through the table
+        found = rows(connection, query, parameters)
+        return sorted(found, key=_time_and_number, reverse=True)
     order = "ORDER BY occurred_at DESC, seq DESC LIMIT ?"
-    return rows(connection, f"{SELECT} WHERE {where} {order}", (*parameters, limit))
+    return rows(connection, f"{query} {order}", (*parameters, limit))
+
+
+def _time_and_number(row: Row) -> tuple[int, int]:
+    return row[COLUMN["occurred_at"]], row[COLUMN["seq"]]
 
 
 def outlined(connection: Connection, chosen: Filter, limit: int) -> list[Row]:
@@ -417,13 +426,21 @@ WAITING = f"layer = 'short_term' AND state = 'active' AND {visible('?1')}"
 
 
 def short_term(
-    connection: Connection, user: str | None, record_id: str | None = None
+    connection: Connection,
+    user: str | None,
+    record_id: str | None = None,
+    kinds: Collection[str] = (),
 ) -> list[Entry]:
-    """List what waits in short-term memory, oldest first; or only the record with this id."""
-    one, parameters = ("", (user,)) if record_id is None else ("AND id = ?2", (user, record_id))
+    """List what waits in short-term memory, oldest first; or only one record, or some kinds."""
+    where, parameters = WAITING, [user]
+    if record_id is not None:
+        where, parameters = f"{where} AND id = ?2", [user, record_id]
+    elif kinds:
+        where = f"{where} AND kind IN (SELECT value FROM json_each(?2))"
+        parameters.append(hashing.encode(sorted(kinds)).decode())
     query = (
         "SELECT seq, event, id, user, kind, importance, trust, tags, created_at, last_verified,"
-        f" metadata FROM records WHERE {WAITING} {one} ORDER BY seq"
+        f" metadata FROM records WHERE {where} ORDER BY seq"
     )
     return [_entry(row) for row in connection.execute(query, parameters)]
 

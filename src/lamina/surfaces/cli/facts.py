@@ -59,7 +59,7 @@ def timeline(invocation: Invocation, subject: str) -> None:
     """Draw what is and was true about SUBJECT over time."""
     found = invocation.memory().timeline(subject)
     if not found:
-        raise NotFound(f"nothing is known about {shown(subject)}")
+        raise NotFound(f"nothing is known about {shown(subject)}; `lamina facts` lists what is")
     if invocation.json:
         output.show_json([fact.to_dict() for fact in found])
     else:

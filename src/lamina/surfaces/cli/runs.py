@@ -51,7 +51,7 @@ def runs_close(
     open_runs = {run.id: run for run in invocation.memory().runs()}
     whole_id = invocation.full_id(run_id)
     if whole_id not in open_runs:
-        raise NotFound(f"there is no open run {whole_id}")
+        raise NotFound(f"there is no open run {whole_id}; `lamina runs list` shows them")
     with secrets_unlogged():
         ending = open_runs[whole_id].close(summary, failed)
     if ending is not None:

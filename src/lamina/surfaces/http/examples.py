@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from lamina.errors import no_record
+
 ID = "01kqg7r3h0c5m2v8w1x4z6t9d3"
 OLDER = "01kqe1s2g0c5m2k7f9b3n8q4a6"
 AT = "2026-05-01T08:00:00.000000Z"
@@ -168,7 +170,7 @@ HEAD = {
     "reads": {"seq": 3, "hash": "77aa"},
 }
 REPORT = {"ok": True, "events": 12, "records": 12, "head": "4be1", "problems": []}
-ERROR = {"error": {"code": "not_found", "message": f"there is no record '{ID}'"}}
+ERROR = no_record(f"'{ID}'").to_dict()
 
 
 def page(item: Any) -> dict[str, Any]:

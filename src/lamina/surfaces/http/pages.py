@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from html import escape
+from itertools import groupby
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -16,14 +18,17 @@ from lamina.surfaces.http.sessions import LIFE
 
 # Beside the style of the console.
 STYLE = """
-main { max-width: 62rem; }
 main > p { margin-block: .6rem; max-width: 70ch; }
-h2 { font-family: ui-monospace, monospace; font-size: 1.05rem; margin-top: 2.5rem;\
- overflow-wrap: anywhere; }
-table { display: block; overflow-x: auto; }
-pre { overflow-x: auto; padding: .8rem 1rem; font-size: .84rem; background: var(--card);\
- border: 1px solid var(--line); border-radius: var(--round); max-height: 24rem; }
+.route { margin-block: 1rem; }
+.route h3 { font-family: ui-monospace, monospace; font-size: 1.02rem; overflow-wrap: anywhere; }
+.route > p { margin-block: .3rem .6rem; max-width: 70ch; }
+.route td:first-child { white-space: nowrap; }
+.contents { columns: 19rem; margin-block: 1rem; }
+.contents a { font-family: ui-monospace, monospace; font-size: .88rem; }
+pre { overflow-x: auto; padding: .8rem 1rem; margin: .3rem 0 0; font-size: .84rem;\
+ background: var(--raised); border-radius: 8px; max-height: 24rem; }
 """
+CODE = re.compile(r"`([^`]+)`")
 USED_UP = (
     "This link was used already, or is too old. Press Enter where <code>lamina serve</code> runs,"
     " and it prints a new one."
@@ -40,11 +45,14 @@ PAGE = """\
 <link rel="stylesheet" href="/docs.css">
 </head>
 <body>
-<header class="top"><a class="brand" href="/">Lamina</a></header>
-<main>
+<a class="skip" href="#content">Skip to the content</a>
+<header class="top"><a class="brand" href="/">
+<img src="/console/icon.svg" width="26" height="26" alt="">Lamina</a></header>
+<main id="content" tabindex="-1">
 <h1>{title}</h1>
 {body}
 </main>
+<footer class="bottom"><p><a href="/">To the console</a></p></footer>
 </body>
 </html>
 """
@@ -107,22 +115,51 @@ def document(title: str, body: str) -> str:
 
 
 def _description(schema: dict[str, Any]) -> Iterator[str]:
-    yield f"<p>{escape(schema['info']['description'])}</p>"
+    """Describe the routes by what they are about, after a list of all of them."""
+    routes = [(path, methods["get"]) for path, methods in schema["paths"].items()]
+    yield f"<p>{_prose(schema['info']['description'])}</p>"
     yield '<p>For programs: <a href="/openapi.json">openapi.json</a></p>'
-    for path, methods in schema["paths"].items():
-        route = methods["get"]
-        yield f"<h2>GET {escape(path)}</h2>\n<p>{escape(route['description'])}</p>"
-        if route.get("parameters"):
-            rows = "\n".join(map(_row, route["parameters"]))
-            head = "<tr><th>parameter</th><th>default</th><th>what it is</th></tr>"
-            yield f"<table>\n{head}\n{rows}\n</table>"
-        example = route["responses"]["200"]["content"]["application/json"]["example"]
-        yield f"<pre tabindex='0'>{escape(json.dumps(example, indent=2, ensure_ascii=False))}</pre>"
+    links = "".join(f'<li><a href="#{_anchor(path)}">{escape(path)}</a></li>' for path, _ in routes)
+    yield f'<nav aria-label="Routes"><ul class="contents card">{links}</ul></nav>'
+    for subject, some in groupby(routes, lambda one: one[1]["tags"][0]):
+        yield f"<h2>{escape(subject.capitalize())}</h2>"
+        for path, route in some:
+            yield from _route(path, route)
+
+
+def _route(path: str, route: dict[str, Any]) -> Iterator[str]:
+    yield f'<section class="card route" id="{_anchor(path)}">'
+    yield f"<h3>GET {escape(path)}</h3>\n<p>{_prose(route['description'])}</p>"
+    if route.get("parameters"):
+        names = ("parameter", "default", "what it is")
+        head = "".join(f'<th scope="col">{name}</th>' for name in names)
+        rows = "\n".join(map(_row, route["parameters"]))
+        table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody>\n</table>"
+        label = f"Parameters of {escape(path)}"
+        yield f'<div class="wide" tabindex="0" role="region" aria-label="{label}">{table}</div>'
+    example = route["responses"]["200"]["content"]["application/json"]["example"]
+    shown = escape(json.dumps(example, indent=2, ensure_ascii=False))
+    yield "<details><summary>An answer</summary>"
+    yield f'<pre tabindex="0">{shown}</pre></details></section>'
 
 
 def _row(parameter: dict[str, Any]) -> str:
     schema = parameter.get("schema", {})
-    default = "required" if parameter.get("required") else json.dumps(schema.get("default"))
+    default = "required" if parameter.get("required") else _default(schema.get("default"))
     what = parameter.get("description") or schema.get("description") or ""
-    cells = (parameter["name"], default, what)
-    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+    cells = (escape(parameter["name"]), escape(default), _prose(what))
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
+def _default(value: Any) -> str:
+    """Write a default as people do: nothing is no limit."""
+    return "" if value in (None, []) else value if isinstance(value, str) else json.dumps(value)
+
+
+def _prose(text: str) -> str:
+    """Write a text as HTML, with the code that it quotes as code."""
+    return CODE.sub(r"<code>\1</code>", escape(text))
+
+
+def _anchor(path: str) -> str:
+    return re.sub(r"[^a-z]+", "-", path).strip("-")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from lamina.errors import NotFound
+from lamina.errors import no_record
 from lamina.memory.agent import Memory
 from lamina.model.clock import is_id
 from lamina.search.context import room
@@ -267,5 +267,5 @@ def _id(text: str) -> str:
     """Read an id as it is written in the store; people may type it in capitals."""
     record_id = text.lower()
     if not is_id(record_id):  # not even the trail of reads needs to know
-        raise NotFound(f"there is no record {shown(text, 80)}")
+        raise no_record(shown(text, 80))
     return record_id

@@ -1,4 +1,4 @@
-"""The console: memories, lineage and reviews, as pages without scripts that change nothing."""
+"""The console: memories, lineage and reviews, as pages that change nothing and need no script."""
 
 from __future__ import annotations
 

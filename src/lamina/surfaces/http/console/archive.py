@@ -29,7 +29,7 @@ async def archive(
     request: Request, caller: CurrentCaller, given: Annotated[ArchiveForm, Query()]
 ) -> Response:
     def values(memory: Memory) -> dict[str, Any]:
-        number, items = memory.status()["archived"], None
+        number, items = memory.browsing.archived(), None
         if given.is_asked:
             items = memory.search_archive(
                 given.query, given.limit, since=given.since, until=given.until

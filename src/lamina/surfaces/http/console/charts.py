@@ -63,6 +63,7 @@ def bars(
     unit: str = "",
     gap: float = 0.2,
     column: str = "day",
+    labels: Sequence[str] | None = None,
 ) -> Chart:
     """Stack the values of all series in columns; without a gap they make an area."""
     totals = (sum(values) for values in zip(*(each.values for each in series), strict=True))
@@ -81,7 +82,8 @@ def bars(
                 title_ = f"{label}: {amount(value)}{unit} {each.name}"
                 boxes.append(Box(x, _round(y), width, _round(height), each.tone, title_))
     drawn = [each for each in series if any(each.values)]
-    return Chart(name, title, about, columns, drawn, boxes, top, spread(columns), unit, column)
+    below = spread(columns) if labels is None else labels
+    return Chart(name, title, about, columns, drawn, boxes, top, below, unit, column)
 
 
 def ceiling(highest: float) -> float:

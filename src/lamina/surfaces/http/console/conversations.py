@@ -76,7 +76,9 @@ def _chat(memory: Memory, session: str) -> dict[str, Any]:
     """Read the turns of a conversation in their order, each with what rests on it."""
     listed = memory.list(session=session, states=None, limit=MOST)
     if not listed:
-        raise NotFound(f"there is no conversation {shown(session, 80)}")
+        raise NotFound(
+            f"there is no conversation {shown(session, 80)}; the page Conversations lists all"
+        )
     records = sorted(listed, key=lambda record: (record.occurred_at, record.seq))
     said = [record for record in records if record.speaker != SYSTEM]
     learned = memory.browsing.learned_from([record.id for record in said])

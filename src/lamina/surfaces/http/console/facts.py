@@ -14,6 +14,8 @@ from lamina.surfaces.http.console.charts import WIDTH
 from lamina.surfaces.http.console.page import Form
 
 MARKS = 4
+LANES = 6  # of one attribute in the drawing
+LISTED = 200  # in the table
 LEAST = 6.0  # the width of a moment, so that it is still seen
 DAY = timedelta(days=1)
 
@@ -34,10 +36,13 @@ class Interval(NamedTuple):
 
 
 class TimeLine(NamedTuple):
-    """All that is and was known about a subject, by attribute, from the first day until now."""
+    """What is and was known about a subject, by attribute, from the first day until now."""
 
     groups: Sequence[tuple[str, list[Interval]]]
     marks: Sequence[str]
+    rows: Sequence[Interval]  # of the table, the newest first
+    left_out: int  # facts that found no room in the drawing
+    unlisted: int  # facts that the table lacks, too
 
 
 def line(known: Sequence[Fact], now: datetime) -> TimeLine:
@@ -45,11 +50,26 @@ def line(known: Sequence[Fact], now: datetime) -> TimeLine:
     start = min((fact.valid_from for fact in known), default=now)
     end = max((fact.valid_to or now for fact in known), default=now)
     end = max(now, end, start + DAY)
+    intervals = [_interval(fact, start, end, now) for fact in known]
     groups: dict[str, list[Interval]] = {}
-    for fact in known:
-        groups.setdefault(fact.attribute, []).append(_interval(fact, start, end, now))
+    for one in intervals:
+        groups.setdefault(one.fact.attribute, []).append(one)
+    drawn = [(name, _limited(lanes)) for name, lanes in sorted(groups.items())]
     marks = [start + (end - start) * number / (MARKS - 1) for number in range(MARKS)]
-    return TimeLine(sorted(groups.items()), [f"{mark.day} {mark:%b %Y}" for mark in marks])
+    rows = sorted(intervals, key=lambda one: one.fact.valid_from, reverse=True)
+    return TimeLine(
+        drawn,
+        [f"{mark.day} {mark:%b %Y}" for mark in marks],
+        sorted(rows[:LISTED], key=lambda one: one.fact.attribute),
+        len(intervals) - sum(len(lanes) for _, lanes in drawn),
+        max(0, len(rows) - LISTED),
+    )
+
+
+def _limited(lanes: list[Interval]) -> list[Interval]:
+    """Take as many of an attribute as are easily seen: those that hold, then the latest."""
+    chosen = sorted(lanes, key=lambda one: (one.standing == "holds", one.fact.valid_from))[-LANES:]
+    return sorted(chosen, key=lambda one: (one.fact.valid_from, one.fact.value))
 
 
 def _interval(fact: Fact, start: datetime, end: datetime, now: datetime) -> Interval:

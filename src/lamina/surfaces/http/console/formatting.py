@@ -33,6 +33,11 @@ def when(moment: datetime | str | None, form: str = "%Y-%m-%d %H:%M") -> str:
     return (datetime.fromisoformat(moment) if isinstance(moment, str) else moment).strftime(form)
 
 
+def day(moment: datetime) -> str:
+    """Write a day as people say it."""
+    return f"{moment:%A}, {moment.day} {moment:%B %Y}"
+
+
 def since(moment: datetime | str | None, now: datetime) -> str:
     """Say how long ago that was."""
     if moment is None:
@@ -116,6 +121,7 @@ def named(value: Mapping[str, Any]) -> list[tuple[str, str]]:
 FILTERS = {
     "amount": amount,
     "when": when,
+    "day": day,
     "since": since,
     "number": number,
     "spoken": spoken,

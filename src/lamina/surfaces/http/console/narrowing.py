@@ -45,13 +45,11 @@ class Facet(NamedTuple):
     more: int
 
 
-def facets(counts: Mapping[str, Mapping[str, int]], given: Any) -> list[Facet]:
-    """Offer what narrows a list, and what was chosen already; one value for all narrows nothing."""
+def facets(counts: Mapping[str, Mapping[str, int]], total: int, given: Any) -> list[Facet]:
+    """Offer what narrows a list, and what was chosen already; what all have narrows nothing."""
     made = [_facet(name, counts.get(name, {}), given) for name in TITLES]
     return [
-        facet
-        for facet in made
-        if len(facet.choices) > 1 or any(one.is_chosen for one in facet.choices)
+        facet for facet in made if any(one.is_chosen or one.number < total for one in facet.choices)
     ]
 
 

@@ -11,9 +11,9 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from lamina.memory.agent import Memory
-from lamina.memory.browsing import Browsed
+from lamina.memory.browsing import Browsed, Move
 from lamina.memory.operator import Operator
-from lamina.model.record import LONG_TERM, Event, Layer, State
+from lamina.model.record import LONG_TERM, Layer, State
 from lamina.surfaces.http.console import charts, formatting, page, timings
 from lamina.surfaces.http.console.charts import Chart, Series
 from lamina.surfaces.http.console.formatting import spoken
@@ -135,8 +135,7 @@ def _memories(memory: Memory, now: datetime) -> Iterator[Chart]:
     """Plot how many memories of each layer happened on each day."""
     days = _days(now)
     layers = [layer for layer in Layer if layer is not Layer.WORKING]
-    since = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=DAYS - 1)
-    number = {(one.layer, one.day): one.number for one in memory.browsing.growth(since)}
+    number = {(one.layer, one.day): one.number for one in memory.browsing.growth(_midnight(now))}
     series = [
         Series(spoken(layer.value), f"layer-{layer}", [number.get((layer, day), 0) for day in days])
         for layer in layers
@@ -152,40 +151,31 @@ def _trail(operator: Operator, now: datetime, waiting: int) -> Iterator[Chart]:
         return
     days = _days(now)
     labels = _labels(days)
-    events = operator.audit_log(CHANGES)
-    promoted = Counter(
-        event.at.date()
-        for event in events
-        for change in event.changes
-        if _is_promotion(change.before, change.after)
-    )
+    moves = operator.browsing.moves(_midnight(now), CHANGES)
+    promoted: Counter[date] = Counter()
+    for move in moves:
+        promoted[move.at.date()] += move.promoted
     values = [promoted[day] for day in days]
     moved = counted(sum(values), "memory", "memories")
     about = f"{moved} moved from short-term to long-term memory in {DAYS} days"
-    if len(events) == CHANGES:
+    if len(moves) == CHANGES:
         about = f"among the newest {CHANGES:,} changes, {about}"
     series = [Series("promoted", "promoted", values)]
     yield charts.bars("promotions", "Promotions per day", about, labels, series)
-    numbers = backlog(waiting, events, days)
+    numbers = backlog(waiting, moves, days)
     proposals = counted(waiting, "proposal waits", "proposals wait")
     about = f"{proposals} now; at most {max(numbers):,} did at the end of a day"
     series = [Series("waiting", "waiting", numbers)]
     yield charts.bars("backlog", "Review backlog", about, labels, series, gap=0)
 
 
-def _is_promotion(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    return before.get("layer") == Layer.SHORT_TERM and after.get("layer") in LONG_TERM
-
-
-def backlog(now_waiting: int, events: Iterable[Event], days: Sequence[date]) -> list[int]:
-    """Count what waited at the end of each day, back from now: the newest events come first."""
+def backlog(now_waiting: int, moves: Iterable[Move], days: Sequence[date]) -> list[int]:
+    """Count what waited at the end of each day, back from now: the newest moves come first."""
     waiting, ends, left = now_waiting, {}, list(days)
-    for event in events:
-        while left and event.at.date() <= left[-1]:
+    for move in moves:
+        while left and move.at.date() <= left[-1]:
             ends[left.pop()] = waiting
-        for change in event.changes:
-            waiting += change.before.get("state") == State.CONSTRAINED
-            waiting -= change.after.get("state") == State.CONSTRAINED
+        waiting -= move.waiting
     return [ends.get(day, max(0, waiting)) for day in days]
 
 
@@ -204,8 +194,20 @@ def _latency(latest: tuple[float, ...]) -> Iterator[Chart]:
         )
     series = [Series("recall", "recall", [round(value, 1) for value in latest])]
     yield charts.bars(
-        "latency", "Recall latency", about, columns, series, unit=" ms", column="recall"
+        "latency",
+        "Recall latency",
+        about,
+        columns,
+        series,
+        unit=" ms",
+        column="recall",
+        labels=("the oldest", "the newest") if len(latest) > 1 else columns,
     )
+
+
+def _midnight(now: datetime) -> datetime:
+    """Return the beginning of the first day that is plotted."""
+    return now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=DAYS - 1)
 
 
 def _days(now: datetime) -> list[date]:

@@ -19,7 +19,7 @@ from lamina.errors import InvalidInput, LaminaError
 from lamina.memory.agent import Memory
 from lamina.memory.operator import Operator
 from lamina.surfaces.http import errors, params
-from lamina.surfaces.http.console import formatting
+from lamina.surfaces.http.console import copying, formatting
 from lamina.surfaces.http.console.timings import Timings
 from lamina.surfaces.http.dependencies import Caller, find_caller
 from lamina.surfaces.http.errors import Problem
@@ -66,6 +66,11 @@ class Frame(NamedTuple):
     agents: tuple[str, ...] = ()  # whose memory this visitor may see
     agent: str | None = None  # the one that the address names
 
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether the address asks for something, beside an agent and a theme."""
+        return any(name not in ("agent", "theme") for name, _ in self.asked)
+
     def url(self, path: str, **query: Any) -> str:
         """Make an address of the console that keeps the agent and the theme."""
         kept = {"agent": self.agent, "theme": self.theme}
@@ -99,7 +104,7 @@ class Console:
     def __init__(self, timings: Timings) -> None:
         self.timings = timings
         self.checked: dict[Visitor, dict[str, Any]] = {}
-        self._templates = templates(navigation=NAVIGATION, themes=THEMES)
+        self._templates = templates(navigation=NAVIGATION, themes=THEMES, script=copying.ELEMENT)
 
     def render(self, template: str, frame: Frame, now: datetime, **values: Any) -> str:
         return self._templates.get_template(template).render(
@@ -137,7 +142,7 @@ async def show(
     def render(memory: Memory) -> str:
         return console.render(template, frame, now, **question(memory))
 
-    return HTMLResponse(await caller.service.ask(caller.visitor, render))
+    return _html(await caller.service.ask(caller.visitor, render))
 
 
 async def show_trail(
@@ -174,7 +179,11 @@ def failure(request: Request, error: LaminaError, status: int) -> Response:
     body = console_of(request).render(
         "failure.html", frame, service.clock(), message=error.message, status=status
     )
-    return HTMLResponse(body, status)
+    return _html(body, status)
+
+
+def _html(body: str, status: int = 200) -> Response:
+    return HTMLResponse(body, status, {"Content-Security-Policy": copying.POLICY})
 
 
 def _visitor(request: Request) -> Visitor | None:

@@ -15,8 +15,8 @@ from lamina.surfaces.http.console.page import Form, PageRoute
 from lamina.surfaces.http.dependencies import CurrentCaller
 from lamina.text.words import normalise
 
-MOST = 500  # of somebody's memories, to find what is open among them
 SHOWN = 12
+NAMED = 40  # people; others are asked for by name
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
@@ -32,7 +32,8 @@ async def people(
         subject = given.subject or profile.name or next((n for n, _ in number.most_common(1)), None)
         is_user = subject is None or normalise(subject) == normalise(profile.name or "")
         found: dict[str, Any] = {
-            "subjects": sorted(number.items()),
+            "subjects": sorted(number.most_common(NAMED)),
+            "unnamed": max(0, len(number) - NAMED),
             "subject": subject,
             "profile": profile,
             "shows_profile": is_user or not given.subject,
@@ -41,8 +42,7 @@ async def people(
             "sessions": [],
         }
         if subject is not None:
-            said = {record.id for record in memory.list(speaker=subject, limit=MOST)}
-            found["open"] = [item for item in memory.pending() if item["id"] in said]
+            found["open"] = memory.browsing.open_items(speaker=subject)
             found["sessions"] = memory.browsing.conversations(SHOWN, speaker=subject)
         return found
 

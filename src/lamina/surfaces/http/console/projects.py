@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from lamina.engines.facts import Fact
 from lamina.errors import NotFound
 from lamina.memory.agent import Memory
 from lamina.surfaces.http import params
@@ -17,7 +18,6 @@ from lamina.surfaces.http.dependencies import CurrentCaller
 from lamina.text.words import shown
 
 SECTIONS = (("goals", "Goals"), ("blockers", "Blockers"), ("next_steps", "Next steps"))
-MOST = 500  # of a project's memories, to find what is open among them
 SHOWN = 12
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -44,18 +44,23 @@ async def projects(
         return {**common, **_one(memory, given.project, given.project in names)}
 
     def _one(memory: Memory, name: str, is_known: bool) -> dict[str, Any]:
-        listed = memory.list(project=name, limit=MOST)
+        listed = memory.list(project=name, limit=SHOWN)
         if not listed and not is_known:
-            raise NotFound(f"there is no project {shown(name, 80)}")
-        ids = {record.id for record in listed}
+            raise NotFound(f"there is no project {shown(name, 80)}; the page Projects lists all")
         return {
             "project": name,
             "instructions": memory.user_profile(name).instructions,
             "recap": memory.recap(project=name),
-            "line": line(memory.facts(project=name), now),
-            "open": [item for item in memory.pending() if item["id"] in ids],
+            "line": line(_facts(memory, name), now),
+            "open": memory.browsing.open_items(project=name),
             "sessions": memory.browsing.conversations(SHOWN, project=name),
-            "newest": listed[:SHOWN],
+            "newest": listed,
         }
 
     return await page.show(request, caller, "projects.html", values)
+
+
+def _facts(memory: Memory, name: str) -> list[Fact]:
+    """List what belongs to a project now, and what was ever known about the project itself."""
+    known = (*memory.timeline(name), *memory.facts(project=name))
+    return [*{fact.record: fact for fact in known}.values()]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from lamina.errors import NotFound
+from lamina.errors import no_record
 from lamina.memory.agent import Memory
 from lamina.model.clock import is_id
 from lamina.model.record import Record
@@ -39,7 +39,7 @@ async def record(
 ) -> Response:
     wanted = record_id.lower()
     if not is_id(wanted):
-        raise NotFound(f"there is no record {shown(record_id, 80)}")
+        raise no_record(shown(record_id, 80))
 
     def values(memory: Memory) -> dict[str, Any]:
         shown_record = memory.get(wanted)

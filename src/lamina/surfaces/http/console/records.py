@@ -76,7 +76,7 @@ def _listed(memory: Memory, given: RecordsForm) -> dict[str, Any]:
         **listed,
         "given": given,
         "browsed": browsed,
-        "facets": narrowing.facets(browsed.counts, given),
+        "facets": narrowing.facets(browsed.counts, browsed.total, given),
         "columns": COLUMNS,
     }
 

@@ -42,10 +42,23 @@ class ReviewItem(NamedTuple):
 async def review(
     request: Request, caller: CurrentCaller, given: Annotated[ReviewForm, Query()]
 ) -> Response:
+    home, (agent, user, *_) = caller.service.home.path, caller.visitor
+
+    def typed(*verb: str) -> str:
+        return formatting.command(home, agent, user, *verb)
+
     def values(memory: Memory) -> dict[str, Any]:
         queue, following = paging.of_queue(memory.proposals, given.cursor, ON_A_PAGE)
         items = [_item(proposal, caller) for proposal in queue]
-        return {"waiting": items, "number": queue.total, "next": following, "given": given}
+        return {
+            "waiting": items,
+            "number": queue.total,
+            "next": following,
+            "given": given,
+            "review": typed("review"),
+            "browser": typed("review", "--browser"),
+            "sleep": typed("sleep"),
+        }
 
     return await page.show(request, caller, "review.html", values)
 

@@ -71,7 +71,9 @@ async def search(
             "takes_off": any(value < 0 for hit in hits or () for value in hit.parts.values()),
             "layers": [layer.value for layer in Layer if layer is not Layer.WORKING],
             "rankers": RANKERS,
-            "facets": narrowing.facets(narrowing.counted(h.record for h in hits or ()), given),
+            "facets": narrowing.facets(
+                narrowing.counted(hit.record for hit in hits or ()), len(hits or ()), given
+            ),
             **_ordered(memory, hits or Hits([])),
         }
 

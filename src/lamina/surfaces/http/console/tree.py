@@ -16,6 +16,7 @@ CORNER = 20
 TALLEST = 6  # boxes in a column; the others are in the table
 LETTERS = 20
 DETAILS = 24
+EVIDENCE = "evidence"
 LABEL = 80  # letters that are read aloud
 
 
@@ -57,7 +58,11 @@ def draw(graph: Mapping[str, Any]) -> Drawing:
     """Draw a graph as the API gives it."""
     here = graph["record"]
     columns = {column: _limited(ids, here) for column, ids in _columns(graph).items()}
-    room = ROOM if _passes(graph, columns) else 0
+    column_of = {name: column for column, names in columns.items() for name in names}
+    shown = _telling(
+        [edge for edge in graph["edges"] if edge["from"] in column_of and edge["to"] in column_of]
+    )
+    room = ROOM if _passes(shown, column_of) else 0
     corners = _corners(columns, room)
     nodes = [
         _node(node, corners[node["id"]], here) for node in graph["nodes"] if node["id"] in corners
@@ -66,22 +71,31 @@ def draw(graph: Mapping[str, Any]) -> Drawing:
     width = len(columns) * (WIDTH + ACROSS) - ACROSS + 2 * MARGIN
     edges = [
         Edge(_line(corners[edge["from"]], corners[edge["to"]], height), edge["relation"])
-        for edge in graph["edges"]
-        if edge["from"] in corners and edge["to"] in corners
+        for edge in shown
     ]
     left_out = len(graph["nodes"]) - len(nodes)
     ends_here = 2 * corners[here][0] > width - WIDTH
     return Drawing(nodes, edges, width, height, left_out, ends_here)
 
 
-def _passes(graph: Mapping[str, Any], columns: Mapping[int, Sequence[str]]) -> bool:
+def _telling(edges: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """Leave out evidence that what a record replaced rests on already: the chain leads there."""
+    resting = {(edge["from"], edge["to"]) for edge in edges if edge["relation"] == EVIDENCE}
+    replaced: dict[str, list[str]] = {}
+    for edge in edges:
+        if edge["relation"] != EVIDENCE:
+            replaced.setdefault(edge["from"], []).append(edge["to"])
+    return [
+        edge
+        for edge in edges
+        if edge["relation"] != EVIDENCE
+        or not any((one, edge["to"]) in resting for one in replaced.get(edge["from"], ()))
+    ]
+
+
+def _passes(edges: Sequence[Mapping[str, str]], column_of: Mapping[str, int]) -> bool:
     """Tell whether a line passes a column: it needs room above or below that."""
-    column_of = {name: column for column, names in columns.items() for name in names}
-    return any(
-        abs(column_of[edge["from"]] - column_of[edge["to"]]) > 1
-        for edge in graph["edges"]
-        if edge["from"] in column_of and edge["to"] in column_of
-    )
+    return any(abs(column_of[edge["from"]] - column_of[edge["to"]]) > 1 for edge in edges)
 
 
 def _corners(columns: Mapping[int, Sequence[str]], room: int) -> dict[str, tuple[int, int]]:
