@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from itertools import groupby
 
-from lamina.engines.claims import attributes, open_words, words
+from lamina.engines.claims import attributes, imperatives, open_words, words
 from lamina.engines.claims.open_phrases import (
     CALLED,
     DENIED,
     ENDED,
     HOLDS,
+    NOUNS,
     PAST,
     PERSONS,
     Candidate,
@@ -283,7 +284,8 @@ class Sentence(Predicates):
         is_noun = self._kind(after) == MY or (self._text(after) == "the" and is_apart)
         if (is_apart or is_being) and is_noun:
             last = self._nouns(after + 1)
-            if last > after + 1:
+            is_anew = is_apart and (self._kind(last) == NAME or self._is_finite(last))
+            if last > after + 1 and not is_anew:  # "…, the admin panel is Rails 7" is not
                 noun = self._raw(after + 1, last).lower()
                 status, over = self._being(end, after)
                 shape = "is_mine" if is_being else "apposed"
@@ -321,14 +323,43 @@ class Sentence(Predicates):
         start = self.opening
         for place in range(start, self.end + 1):
             if self._kind(place) in (MARK, COMMA, JOINT) and self._text(place) not in ("/", "+"):
-                if FRAGMENT[0] <= place - start <= FRAGMENT[1]:
+                if self._text(place) == ":" and self._is_headed(start, place):
+                    yield from self._entry(start, place)
+                elif FRAGMENT[0] <= place - start <= FRAGMENT[1]:
                     yield from self._fragment(start, place)
                 start = place + 1
+
+    def _is_headed(self, start: int, colon: int) -> bool:
+        """Tell if the words before a colon name a thing: "Wifi:", "pager rota:"."""
+        is_short = 0 < colon - start <= NOUNS and self._nouns(start) >= colon - 1
+        kinds = {self._kind(place) for place in range(start, colon)}
+        return is_short and kinds <= {PLAIN, NAME, NUMBER} and not self._is_order(start)
+
+    def _entry(self, start: int, colon: int) -> Iterator[Candidate]:
+        """Read an entry of a list: "Wifi: fritz-7590"."""
+        end = self._value_end(colon + 1)
+        last = self._trimmed(colon + 1, end)
+        kinds = {self._kind(place) for place in range(colon + 1, last)}
+        if not 0 < last - colon - 1 <= FRAGMENT[1] or kinds & {*VERBAL, MY}:
+            return
+        if self._is_order(colon + 1) or any(map(self._is_verb, range(colon + 2, last))):
+            return
+        noun = self._raw(start, colon).lower()
+        span = (self.words[colon + 1].start, self.words[last - 1].end)
+        yield self._candidate("", attributes.HAS + noun, span, start, "entry::", HOLDS, "be")
+
+    def _is_order(self, place: int) -> bool:
+        """Tell if a phrase asks for something: "Draft a letter", "make calendar"."""
+        word, following = self.words[place], self._kind(place + 1)
+        if word.kind not in (PLAIN, NAME):
+            return False
+        is_verb = word.text in imperatives.VERBS and word.text not in imperatives.NOUNS
+        return is_verb or following in (ARTICLE, MY, THEIR, OTHER)
 
     def _fragment(self, start: int, end: int) -> Iterator[Candidate]:
         listed = self.words[start:end]
         kinds = {word.kind for word in listed}
-        if kinds & VERBAL or not kinds & {NUMBER, NAME, PREPOSITION, ARTICLE}:
+        if self._is_order(start) or kinds & VERBAL or not kinds & {NUMBER, NAME, PREPOSITION, ARTICLE}:
             return
         if any(self._is_verb(place) for place in range(start + 1, end)):
             return

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from lamina.engines.claims import attributes
 from lamina.engines.claims.open_phrases import (
+    CALLED,
     DENIED,
     ENDED,
     HOLDS,
@@ -32,6 +33,7 @@ from lamina.engines.claims.open_words import (
     NOT,
     NUMBER,
     PLAIN,
+    PREPOSITION,
 )
 
 # The present of states; in the past they are over.
@@ -107,8 +109,9 @@ class Predicates(Phrases):
         word = self.words[place]
         if word.kind in (HAVE, DO, MODAL) or (word.kind == BE and word.text != "be"):
             return place
-        if word.kind != PLAIN or not self._may_be_verb(place):
-            return 0
+        is_bare = not word.text.endswith("s") and self._kind(place + 1) == PREPOSITION
+        if word.kind != PLAIN or not (is_bare or self._may_be_verb(place)):
+            return 0  # "and work at Acme" goes on, "and shoes" does not
         is_noun = word.text.endswith("ing") and self._kind(self._value_end(place + 1)) == BE
         return 0 if is_noun else place  # ", roaming in Austria is off"
 
@@ -182,7 +185,7 @@ class Predicates(Phrases):
             return None
         if before.modal and not before.aim and before.modal not in TOLD:
             return None  # what would, should or might be so
-        start = place if is_copula else place + 1
+        start = place if is_copula and text not in CALLED else place + 1
         if self._text(start) in ("me", "us", "him", "them"):
             start += 1
         after = self._value_end(start)
