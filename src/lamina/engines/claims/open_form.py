@@ -192,6 +192,8 @@ class Sentence(Predicates):
             return True
         if following == BE:
             return self._kind(place + 2) in (PREPOSITION, NUMBER, NAME)
+        if word.text.endswith("s") and following == PLAIN:  # "Deploys happen at 10"
+            return not self._text(place + 1).endswith("s") and self._is_verb(place + 1)
         return following == PLAIN and self._kind(place + 2) in (BE, PLAIN)
 
     def _owned(self, start: int, place: int, shape: str) -> Generator[Candidate, None, int]:

@@ -233,6 +233,8 @@ class Phrases:
     def _is_described(self, place: int) -> bool:
         """Tell if "'s" means "is" before a plain word: "my sister's lactose intolerant"."""
         owner, word = self._text(place - 1), self._text(place + 1)
+        if self._kind(place - 2) == MY and self._kind(place - 3) == PREPOSITION:
+            return False  # "the books for my husband's garage"
         if word.endswith(("ing", "ed")):
             return True
         end = place + 1

@@ -239,7 +239,8 @@ class Predicates(Phrases):
             suffix, verb = "past_state" if is_state else "past", STATES.get(text, text)
         elif is_later and topic.shape[:4] != "self":
             status = PLANNED
-        return (ENDED if topic.over and status == HOLDS else status), suffix, verb
+        is_over = topic.over and status == HOLDS and (verb == "be" or topic.person != "")
+        return (ENDED if is_over else status), suffix, verb  # "the old monolith runs PHP" still
 
     def _changed(self, topic: Topic, place: int) -> list[Candidate]:
         """Read "moved the deadline to Friday", "switched from Jira to Linear"."""
