@@ -17,6 +17,7 @@ from lamina.engines.claims.open_phrases import (
     NOUNS,
     PAST,
     PERSONS,
+    TITLES,
     Candidate,
     Topic,
 )
@@ -324,7 +325,9 @@ class Sentence(Predicates):
         """Read what is noted down without a verb: "logs in loki, 14d retention"."""
         start = self.opening
         for place in range(start, self.end + 1):
-            if self._kind(place) in (MARK, COMMA, JOINT) and self._text(place) not in ("/", "+"):
+            is_border = self._kind(place) in (MARK, COMMA, JOINT)
+            is_title = self._text(place) == "." and self._text(place - 1) in TITLES
+            if is_border and not is_title and self._text(place) not in ("/", "+"):
                 if self._text(place) == ":" and self._is_headed(start, place):
                     yield from self._entry(start, place)
                 elif FRAGMENT[0] <= place - start <= FRAGMENT[1]:
@@ -361,7 +364,9 @@ class Sentence(Predicates):
     def _fragment(self, start: int, end: int) -> Iterator[Candidate]:
         listed = self.words[start:end]
         kinds = {word.kind for word in listed}
-        if self._is_order(start) or kinds & VERBAL or not kinds & {NUMBER, NAME, PREPOSITION, ARTICLE}:
+        if kinds & VERBAL or not kinds & {NUMBER, NAME, PREPOSITION, ARTICLE}:
+            return
+        if self._is_order(start):
             return
         if any(self._is_verb(place) for place in range(start + 1, end)):
             return

@@ -63,6 +63,11 @@ LATER = frozenset(
     " summer winter fall later upcoming q1 q2 q3 q4 jan feb mar apr jun jul aug sep sept oct"
     " nov dec mon tue tues wed thu thurs fri sat christmas easter weekend".split()
 )
+MONTHS = frozenset(
+    "january february march april may june july august september october november december"
+    " jan feb mar apr jun jul aug sep sept oct nov dec of".split()
+)
+LIMITS = frozenset({"since", "until", "till"})
 ORDINALS = frozenset({"st", "nd", "rd", "th"})
 # With these, a day is no plan: "expires on 2 October", "closed every Monday".
 STANDING = frozenset(
@@ -231,16 +236,31 @@ class Predicates(Phrases):
         elif before.being or (topic.shape == "omitted" and text.endswith("ing")):
             status = PLANNED if is_later and tense != "was" else status
             suffix, verb = "going", f"be {text}"
+        elif tense == "have" and text in STATES and self._is_lasting(place):
+            suffix, verb = "lasting", STATES[text]  # "we've used Postgres since 2019"
         elif tense in ("have", "did"):
             suffix = tense
         elif self._is_past(place):
             is_state = text in STATES and self._text(place + 1) != "his"
             status = ENDED if is_state and not denied else status
             suffix, verb = "past_state" if is_state else "past", STATES.get(text, text)
-        elif is_later and topic.shape[:4] != "self":
+        elif is_later and (topic.shape[:4] != "self" or self._names_day(place)):
             status = PLANNED
         is_over = topic.over and status == HOLDS and (verb == "be" or topic.person != "")
         return (ENDED if is_over else status), suffix, verb  # "the old monolith runs PHP" still
+
+    def _names_day(self, place: int) -> bool:
+        """Tell if one day is named, and not a weekday that may come again: "on the 20th"."""
+        listed = self.words[place : self._value_end(place + 1)]
+        return any(
+            word.kind == NUMBER and (two.text in MONTHS or one.text in MONTHS or one.text == "the")
+            for one, word, two in zip(listed, listed[1:], [*listed[2:], listed[-1]], strict=False)
+        )
+
+    def _is_lasting(self, place: int) -> bool:
+        """Tell if a deed still goes on: "since" is said of it."""
+        after = self._value_end(place + 1)
+        return any(self._text(one) == "since" for one in range(place + 1, after))
 
     def _changed(self, topic: Topic, place: int) -> list[Candidate]:
         """Read "moved the deadline to Friday", "switched from Jira to Linear"."""
@@ -312,6 +332,8 @@ class Predicates(Phrases):
         """Make a candidate of the object and of each phrase with a preposition."""
         after = self._value_end(start)
         for number, (first, last, preposition) in enumerate(self._pieces(start, after)):
+            if number and preposition in LIMITS:
+                continue  # since when or until when the rest holds
             attribute = self._attribute(topic, verb, preposition)
             if self._text(first) == "no" and last > first + 1:
                 first, status = first + 1, DENIED  # "we have no dishwasher"
