@@ -154,9 +154,22 @@ class Sentence(Predicates):
             yield self._candidate(
                 who.person, attributes.HAS + noun, span, place, "their_named", HOLDS, noun
             )
+        elif self._is_naming(after) and (name := self._named_after(after)):
+            span = (self.words[name[0]].start, self.words[name[1] - 1].end)
+            yield self._candidate(
+                who.person, attributes.HAS + noun, span, place, "their_named", HOLDS, noun
+            )
+            self._mention(Topic(self.plain[slice(*span)], "", span[0], "a_person"), noun)
         elif self._is_person(noun) and self._is_finite(after):
             topic = Topic(f"{who.person}'s {noun}", "", at, "their_person")
             yield from self._predicates(topic, after)
+
+    def _named_after(self, place: int) -> tuple[int, int] | None:
+        """Find the name of "is NAME"."""
+        while self._kind(place) in (BE, ADVERB) or self._text(place) in CALLED:
+            place += 1
+        end = self._names(place)
+        return (place, end) if end > place else None
 
     def _opened(self, place: int) -> Generator[Candidate, None, int]:
         """Read a clause that leaves out "I", or begins with a thing: "Standup is at 9:40"."""
@@ -209,7 +222,8 @@ class Sentence(Predicates):
         is_person = self._is_person(self._raw(place, head).lower() if is_of else noun)
         name, after = self._name_after(place, end, noun)
         at, span = self.words[start].start, None
-        over = self._text(place) in FORMER or noun.startswith("ex-")
+        is_former = self._text(place) in FORMER and end > place + 1  # "my ex" is one still
+        over = is_former or noun.startswith("ex-")
         if name:
             span = (self.words[name[0]].start, self.words[name[1] - 1].end)
             status = ENDED if over else HOLDS

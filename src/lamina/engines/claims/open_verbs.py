@@ -72,7 +72,7 @@ ORDINALS = frozenset({"st", "nd", "rd", "th"})
 # With these, a day is no plan: "expires on 2 October", "closed every Monday".
 STANDING = frozenset(
     "deadline due expires expire until till since every each birthday bday ends end usually"
-    " mondays tuesdays wednesdays thursdays fridays saturdays sundays by".split()
+    " mondays tuesdays wednesdays thursdays fridays saturdays sundays by day between".split()
 )
 
 
@@ -184,9 +184,10 @@ class Predicates(Phrases):
         """Make the candidates of a verb and what follows it."""
         word, denied = self.words[place], before.denied
         text = word.text
-        is_going = text.endswith("ing") and word.kind == PLAIN and len(text) > 4
+        is_plain = word.kind == PLAIN or place == self.opening  # where a capital says nothing
+        is_going = text.endswith("ing") and is_plain and len(text) > 4
         is_copula = before.being and not is_going
-        if not is_copula and word.kind not in (PLAIN, HAVE, DO):
+        if not is_copula and not is_plain and word.kind not in (HAVE, DO):
             return None
         if before.modal and not before.aim and before.modal not in TOLD:
             return None  # what would, should or might be so
