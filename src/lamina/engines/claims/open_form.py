@@ -6,7 +6,7 @@ The open form proposes generously; `judge.py` says how sure each candidate is.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from lamina.engines.claims import attributes, imperatives, open_words, words
 from lamina.engines.claims.open_phrases import (
@@ -17,11 +17,12 @@ from lamina.engines.claims.open_phrases import (
     NOUNS,
     PAST,
     PERSONS,
+    PLANNED,
     TITLES,
     Candidate,
     Topic,
 )
-from lamina.engines.claims.open_verbs import LATER, Predicates
+from lamina.engines.claims.open_verbs import LATER, ORDINALS, STANDING, Predicates
 from lamina.engines.claims.open_words import (
     ADVERB,
     ARTICLE,
@@ -375,6 +376,16 @@ class Sentence(Predicates):
         is_verb = word.text in imperatives.VERBS and word.text not in imperatives.NOUNS
         return is_verb or following in (ARTICLE, MY, THEIR, OTHER)
 
+    def _is_day_to_come(self, first: int, last: int) -> bool:
+        """Tell if a note names a thing and its one day: "surgery on the 12th"."""
+        listed = self.words[first:last]
+        if not listed or STANDING & {word.text for word in listed}:
+            return False
+        days = pairwise(listed)
+        is_dated = any(one.text == "the" and two.text[-2:] in ORDINALS for one, two in days)
+        is_named = any(word.text in LATER for word in listed[1:])
+        return listed[0].kind == PLAIN and listed[0].text not in LATER and (is_dated or is_named)
+
     def _fragment(self, start: int, end: int) -> Iterator[Candidate]:
         listed = self.words[start:end]
         kinds = {word.kind for word in listed}
@@ -394,6 +405,8 @@ class Sentence(Predicates):
             noun -= 1
         if status == DENIED:
             attribute, value, shape = f"{attributes.DOES}have", (first, last), "note_no"
+        elif self._is_day_to_come(first, last):
+            attribute, value, shape, status = "plan", (first, last), "note_plan", PLANNED
         elif is_counted and noun > first + 1 and self._text(first + 1) not in LATER:
             attribute = attributes.HAS + self._raw(first + 1, noun).lower()
             value, shape = (first, min(last, first + 1)), "note_count"

@@ -92,7 +92,7 @@ class Predicates(Phrases):
 
     def _predicates(self, topic: Topic, place: int) -> Iterator[Candidate]:
         """Read the predicate of a topic, and those that are joined to it."""
-        helper = ""
+        helper = Auxiliaries("", False, self.negative, False, "", "")
         for _ in range(3):
             found = self._predicate(topic, place, helper)
             if found is None:
@@ -121,10 +121,9 @@ class Predicates(Phrases):
         return 0 if is_noun else place  # ", roaming in Austria is off"
 
     def _predicate(
-        self, topic: Topic, place: int, helper: str
-    ) -> tuple[list[Candidate], int, str] | None:
-        tense, denied, over, modal, aim = helper, self.negative, False, "", ""
-        being = bool(helper)
+        self, topic: Topic, place: int, helper: Auxiliaries
+    ) -> tuple[list[Candidate], int, Auxiliaries] | None:
+        tense, being, denied, over, modal, aim = helper
         while place < self.end:
             word = self.words[place]
             text, kind, following = word.text, word.kind, self._text(place + 1)
@@ -180,7 +179,7 @@ class Predicates(Phrases):
 
     def _stated(
         self, topic: Topic, place: int, before: Auxiliaries
-    ) -> tuple[list[Candidate], int, str] | None:
+    ) -> tuple[list[Candidate], int, Auxiliaries] | None:
         """Make the candidates of a verb and what follows it."""
         word, denied = self.words[place], before.denied
         text = word.text
@@ -197,7 +196,7 @@ class Predicates(Phrases):
         after = self._value_end(start)
         is_later = not denied and self._speaks_of_later(topic, place, after)
         status, suffix, verb = self._sense(topic, place, before, is_copula, is_later)
-        helper = before.tense if suffix == "going" else ""
+        helper = self._shared(before, after, suffix)
         if text in CHANGES and not denied and (changed := self._changed(topic, place + 1)):
             return changed, after, helper
         is_deed = suffix in ("past", "have") and text not in ("got", "had", "been")
@@ -213,6 +212,19 @@ class Predicates(Phrases):
             shape = f"{topic.shape}_but_not"  # "typesense, not elastic"
             listed += self._values(topic, after + 1, verb, DENIED, shape, suffix)
         return listed, after, helper
+
+    def _shared(self, before: Auxiliaries, after: int, suffix: str) -> Auxiliaries:
+        """Find what a verb that is joined by "and" shares with the one before it.
+
+        "I'm flying in and staying", "I plan to sell the cottage and take a flat".
+        """
+        tense = before.tense if suffix == "going" else ""
+        joined = self._joined(after)
+        is_bare = self._kind(joined) == PLAIN and not self._is_past(joined)
+        is_planned = before.aim or before.modal in WILL
+        if joined and is_bare and is_planned and not before.denied:
+            return Auxiliaries(tense, bool(tense), self.negative, False, before.modal, before.aim)
+        return Auxiliaries(tense, bool(tense), self.negative, False, "", "")
 
     def _sense(
         self, topic: Topic, place: int, before: Auxiliaries, is_copula: bool, is_later: bool
