@@ -5,7 +5,7 @@
     python -m benchmarks.instructions --labels more.jsonl    # the weights in use, on other messages
     python -m benchmarks.instructions --real     # what is flagged in real turns
 
-`standing/messages.jsonl` has messages to an assistant by three writers, with the standing
+`standing/messages.jsonl` has messages to an assistant by five writers, with the standing
 instructions in each.
 """
 
@@ -34,10 +34,7 @@ from lamina.engines.claims.imperatives import Piece, pieces
 
 MESSAGES = Path(__file__).parent / "standing" / "messages.jsonl"
 AT = datetime(2026, 1, 5, 9, tzinfo=UTC)
-# Both found by the judgement of writers whom the weights have not seen. The sentences of writer 0
-# are a list in which half stand, and not messages as people write them: they count less.
-PENALTY = 0.5
-SHARES = {"0": 0.3}
+PENALTY = 0.5  # found by the judgement of writers whom the weights have not seen
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9)
 ROUNDS = 40
 WORD = re.compile(r"[\w']+")
@@ -82,13 +79,12 @@ def trained(rows: Sequence[Judged]) -> dict[str, float]:
     names = sorted(frozenset().union(*named))
     has = np.array([[name in one for name in names] for one in named], float)
     wanted = np.array([one.stands for one in rows], float)
-    share = np.array([SHARES.get(one.writer, 1.0) for one in rows])
     penalty = np.array([0.01 if name == standing.BIAS else PENALTY for name in names])
     weights: NDArray[Any] = np.zeros(len(names))
     for _ in range(ROUNDS):
         chance = 1 / (1 + np.exp(-has @ weights))
-        slope = has.T @ (share * (chance - wanted)) + penalty * weights
-        bend = (has * (share * chance * (1 - chance))[:, None]).T @ has + np.diag(penalty)
+        slope = has.T @ (chance - wanted) + penalty * weights
+        bend = (has * (chance * (1 - chance))[:, None]).T @ has + np.diag(penalty)
         weights = weights - np.linalg.solve(bend, slope)
     return {name: round(float(one), 2) for name, one in zip(names, weights, strict=True)}
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,23 +24,34 @@ from rich.table import Table
 
 from benchmarks import claims, messages
 from lamina.engines.claims import Claim, Turn, judge
+from lamina.engines.claims.attributes import INSTRUCTION
 from lamina.engines.claims.extraction import extract
+from lamina.engines.claims.opening import Judge
 
 SELDOM = 3  # examples of a feature below which it is left out
 STRENGTHS = (2.0, 4.0, 8.0)
 NEARLY = 1.01  # the weakest strength that does nearly as well is taken: it tells most apart
 STEPS = 40
-LEVELS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85)
+LEAST = 0.01  # a smaller weight is left out
+LEVELS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 
 
 class Example(NamedTuple):
-    """A claim with its features, and whether it is right."""
+    """A claim with its features, how sure it is, and whether it is right."""
 
-    source: str
+    claim: Claim
     features: tuple[str, ...]
     before: float  # how sure its rule is elsewhere
+    sure: float
     right: bool
-    met: tuple[str, int] | None  # the label that it meets, which counts once
+    met: tuple[int, int, int] | None  # the label that it meets, which counts once
+
+
+class Case(NamedTuple):
+    """A session, with a judge for each turn that says how well a claim meets each label."""
+
+    turns: Sequence[Turn]
+    likeness: Sequence[Callable[[Claim], list[float]]]
 
 
 class Source(NamedTuple):
@@ -47,77 +59,90 @@ class Source(NamedTuple):
 
     name: str
     labels: int
-    examples: list[Example]
+    cases: Sequence[Case]
 
 
-Read = tuple[Claim, tuple[str, ...], float]
+def even(features: list[str], before: float) -> float:
+    """Take every claim to be as sure as it was before anything was learned."""
+    return before
 
 
-def read(turns: Sequence[Turn]) -> list[list[Read]]:
-    """Extract every claim there may be, with its features and how sure it was before."""
-    listed: list[tuple[tuple[str, ...], float]] = []
+def examples(source: Source, judged: Judge = even) -> list[Example]:
+    """List every claim that is found when claims are as sure as a judge says."""
+    told = []
+    for number, case in enumerate(source.cases):
+        for turn, found in enumerate(_read(case.turns, judged)):
+            for claim, features, before, sure in found:
+                like = case.likeness[turn](claim)
+                best = max(range(len(like)), key=lambda n: like[n], default=-1)
+                met = (number, turn, best) if best >= 0 and like[best] >= 0.5 else None
+                told.append(Example(claim, features, before, sure, met is not None, met))
+    return told
 
-    def numbered(features: list[str], before: float) -> float:
-        listed.append((tuple(features), before))
-        return float(len(listed))
+
+Read = tuple[Claim, tuple[str, ...], float, float]
+
+
+def _read(turns: Sequence[Turn], judged: Judge) -> list[list[Read]]:
+    """Extract every claim there may be, the unlikely ones too, with its features."""
+    listed: dict[float, tuple[tuple[str, ...], float, float]] = {}
+
+    def marked(features: list[str], before: float) -> float:
+        sure = judged(features, before)
+        mark = 1 + sure - len(listed) / 1e9  # no two are alike, and surer ones still come first
+        listed[mark] = tuple(features), before, sure
+        return mark
 
     def told(claim: Claim) -> Read:
-        if claim.confidence < 1:  # it is not judged
-            return claim, (), claim.confidence
-        return claim, *listed[round(claim.confidence) - 1]
+        unjudged = (), min(claim.confidence, judge.MOST), min(claim.confidence, judge.MOST)
+        return claim, *listed.get(claim.confidence, unjudged)
 
-    found = extract(turns, judged=numbered)
-    return [[told(one) for one in turn] for turn in found]
+    found = extract(turns, judged=marked)
+    return [
+        [told(one) for one in turn if not one.attribute.startswith(INSTRUCTION)] for turn in found
+    ]
 
 
 def writers() -> Iterator[Source]:
     for path in messages.MESSAGES:
-        listed, examples = messages.messages(path), []
-        for number, message in enumerate(listed):
-            turn = Turn(message.text, messages.SPEAKER, messages.SAID_AT)
-            for claim, features, before in read([turn])[0]:
-                like = [messages.likeness(claim, fact) for fact in message.facts]
-                best = max(range(len(like)), key=lambda n: like[n], default=None)
-                right = best is not None and like[best] >= 0.5
-                met = (f"{path.stem} {number}", best) if right and best is not None else None
-                examples.append(Example(path.stem, features, before, right, met))
-        yield Source(path.stem, sum(len(one.facts) for one in listed), examples)
+        listed = messages.messages(path)
+        cases = [_written(message) for message in listed]
+        yield Source(path.stem, sum(len(one.facts) for one in listed), cases)
+
+
+def _written(message: messages.Message) -> Case:
+    turn = Turn(message.text, messages.SPEAKER, messages.SAID_AT)
+    return Case([turn], [lambda claim: [messages.likeness(claim, one) for one in message.facts]])
 
 
 def conversations(names: Sequence[str]) -> Iterator[Source]:
     told = list(claims.sessions(names))
     for name in names:
-        here = [session for session in told if session.conversation == name]
-        yield _talked(name, here)
+        yield _talked(name, [session for session in told if session.conversation == name])
 
 
-def _talked(name: str, listed: Iterable[claims.Session]) -> Source:
-    examples, labels = [], 0
-    for number, session in enumerate(listed):
-        labels += sum(map(len, session.labels))
-        for turn, found in enumerate(read(session.turns)):
-            for claim, features, before in found:
-                like = [claims.likeness(claim, label) for label in session.labels[turn]]
-                best = max(range(len(like)), key=lambda n: like[n], default=None)
-                right = best is not None and like[best] >= 0.5
-                met = (f"{name} {number} {turn}", best) if right and best is not None else None
-                examples.append(Example(name, features, before, right, met))
-    return Source(name, labels, examples)
+def _talked(name: str, listed: Sequence[claims.Session]) -> Source:
+    cases = [Case(one.turns, [_likeness(labels) for labels in one.labels]) for one in listed]
+    return Source(name, sum(len(labels) for one in listed for labels in one.labels), cases)
 
 
-def _among_friends(source: Source) -> Source:
+def _likeness(labels: Sequence[Mapping[str, Any]]) -> Callable[[Claim], list[float]]:
+    return lambda claim: [claims.likeness(claim, label) for label in labels]
+
+
+def _among_friends(listed: Sequence[Example]) -> list[Example]:
     """Count single sentences, which were written for talks, as parts of talks.
 
     Rules were mended on them, so they cannot teach how sure rules are.
     """
     told = []
-    for one in source.examples:
+    for one in listed:
         if "rule" in one.features:
             continue
         is_talk = any(name.startswith(judge.TALK) for name in one.features)
         more = () if is_talk else tuple(judge.TALK + name for name in one.features)
         told.append(one._replace(features=(*one.features, *more)))
-    return source._replace(examples=told)
+    return told
 
 
 class Model(NamedTuple):
@@ -126,9 +151,9 @@ class Model(NamedTuple):
     places: dict[str, int]
     weights: NDArray[np.float64]
 
-    def scores(self, examples: Sequence[Example]) -> NDArray[np.float64]:
-        rows = matrix(examples, self.places) @ self.weights
-        return 1 / (1 + np.exp(-(rows + befores(examples))))
+    def named(self) -> dict[str, float]:
+        learned = {name: round(float(self.weights[n]), 3) for name, n in self.places.items()}
+        return {name: weight for name, weight in learned.items() if abs(weight) >= LEAST}
 
 
 def matrix(examples: Sequence[Example], places: dict[str, int]) -> NDArray[np.float64]:
@@ -164,54 +189,50 @@ def learn(examples: Sequence[Example], strength: float) -> Model:
     return Model(places, weights)
 
 
-def crossed(sources: Sequence[Source], strength: float) -> dict[str, NDArray[np.float64]]:
-    """Score the claims of each source by what the others teach."""
+def crossed(
+    sources: Sequence[Source], taught: Mapping[str, Sequence[Example]], strength: float
+) -> dict[str, list[Example]]:
+    """Read each source with the weights that the others teach."""
     scored = {}
     for source in sources:
-        others = [one for other in sources if other is not source for one in other.examples]
-        scored[source.name] = learn(others, strength).scores(source.examples)
+        others = [one for name, listed in taught.items() if name != source.name for one in listed]
+        weights = learn(others, strength).named()
+        scored[source.name] = examples(source, partial(judge.confidence, known=weights))
     return scored
 
 
-def loss(sources: Sequence[Source], scored: dict[str, NDArray[np.float64]]) -> float:
-    total, number = 0.0, 0
-    for source in sources:
-        right = np.array([one.right for one in source.examples], float)
-        sure = np.clip(scored[source.name], 1e-6, 1 - 1e-6)
-        total -= float(np.sum(right * np.log(sure) + (1 - right) * np.log(1 - sure)))
-        number += len(right)
-    return total / number
+def loss(scored: Mapping[str, Sequence[Example]]) -> float:
+    every = [one for listed in scored.values() for one in listed]
+    right = np.array([one.right for one in every], float)
+    sure = np.array([one.sure for one in every])
+    told = right * np.log(sure) + (1 - right) * np.log(1 - sure)
+    return -float(np.mean(told))
 
 
-def table(sources: Sequence[Source], scored: dict[str, NDArray[np.float64]]) -> Table:
+def table(sources: Sequence[Source], scored: Mapping[str, Sequence[Example]]) -> Table:
     shown = Table(title="by what the others teach: precision / recall", title_justify="left")
     for column in ("source", "labels", "claims", *(f"{level:.2f}" for level in LEVELS)):
         shown.add_column(column, justify="right")
     for source in sources:
-        cells = []
+        listed, cells = scored[source.name], []
         for level in LEVELS:
-            sure = scored[source.name] >= level
-            kept = [one for one, is_sure in zip(source.examples, sure, strict=True) if is_sure]
+            kept = [one for one in listed if one.sure >= level]
             right = sum(one.right for one in kept)
             met = len({one.met for one in kept if one.met})
             cells.append(f"{right / max(1, len(kept)):.2f} / {met / source.labels:.2f}")
-        shown.add_row(source.name, str(source.labels), str(len(source.examples)), *cells)
+        shown.add_row(source.name, str(source.labels), str(len(listed)), *cells)
     return shown
 
 
-def calibration(sources: Sequence[Source], scored: dict[str, NDArray[np.float64]]) -> Table:
-    shown = Table(title="calibration by what the others teach", title_justify="left")
+def calibration(title: str, scored: Iterable[Sequence[Example]]) -> Table:
+    shown = Table(title=f"calibration by what the others teach: {title}", title_justify="left")
     for column in ("sure", "claims", "right"):
         shown.add_column(column, justify="right")
-    every = [
-        (score, one.right)
-        for source in sources
-        for score, one in zip(scored[source.name], source.examples, strict=True)
-    ]
-    for low in np.arange(0, 1, 0.1):
-        here = [right for score, right in every if low <= score < low + 0.1]
+    every = [one for listed in scored for one in listed]
+    for low in range(0, 100, 10):
+        here = [one.right for one in every if low <= round(one.sure * 100) < low + 10]
         if here:
-            shown.add_row(f"{low:.1f}", str(len(here)), f"{sum(here) / len(here):.2f}")
+            shown.add_row(f".{low:02d}", str(len(here)), f"{sum(here) / len(here):.2f}")
     return shown
 
 
@@ -220,19 +241,22 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="write nothing")
     given = parser.parse_args()
     screen = Console(width=160)
-    invented = _among_friends(_talked("invented", claims.invented()))
-    sources = [*writers(), *conversations(claims.TUNED), invented]
-    losses = {strength: loss(sources[:-1], crossed(sources, strength)) for strength in STRENGTHS}
+    written = list(writers())
+    told = [*written, *conversations(claims.TUNED)]  # what was not written for rules
+    taught = {source.name: examples(source) for source in told}
+    invented = _talked("invented", list(claims.invented()))
+    taught[invented.name] = _among_friends(examples(invented))
+    tried = {strength: crossed(told, taught, strength) for strength in STRENGTHS}
+    losses = {strength: loss(scored) for strength, scored in tried.items()}
     screen.print({strength: round(one, 4) for strength, one in losses.items()})
     least = min(losses.values())
     best = next(strength for strength in STRENGTHS if losses[strength] <= NEARLY * least)
-    scored = crossed(sources, best)
-    told = sources[:-1]  # what was not written for rules
-    screen.print(table(told, scored), calibration(told, scored))
+    scored, names = tried[best], [source.name for source in written]
+    screen.print(table(told, scored))
+    screen.print(calibration("writers", [scored[name] for name in names]))
+    screen.print(calibration("talks", [scored[name] for name in scored if name not in names]))
     if not given.check:
-        model = learn([one for source in sources for one in source.examples], best)
-        learned = {name: round(float(model.weights[n]), 3) for name, n in model.places.items()}
-        kept = {name: weight for name, weight in learned.items() if abs(weight) >= 0.01}
+        kept = learn([one for listed in taught.values() for one in listed], best).named()
         judge.WEIGHTS.write_text(json.dumps(kept, indent=0) + "\n", "utf-8")
         screen.print(f"{len(kept)} weights, {judge.WEIGHTS.stat().st_size} bytes")
 

@@ -224,7 +224,7 @@ def decide(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
 
 def _held(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     """Decide about a state that holds, or held until something else was said."""
-    at = since(claim, source)
+    at = _placed(known, claim, source)
     facts = [fact for fact in known if fact.holds(max(at, fact.valid_from))]  # then or later
     same = [fact for fact in facts if says(fact, claim)]
     # By id: a fact is slow to compare, and these are the very facts of `known`.
@@ -249,6 +249,17 @@ def _held(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     if time is Time.WITH_SAME and saying is not None:
         following = saying.valid_from, saying
     return _inserted(row, claim, at, ends, following)
+
+
+def _placed(known: Sequence[Fact], claim: Claim, source: Source) -> datetime:
+    """Find since when a claim holds among the facts of its slot.
+
+    "I work at Siemens since March" holds when it is said. If something else was said to hold after
+    March, it holds since it was said.
+    """
+    at = since(claim, source)
+    later = (fact for fact in known if at < fact.valid_from <= source.at)
+    return source.at if any(excludes(fact, claim) for fact in later) else at
 
 
 def _saying(same: Sequence[Fact], source: Source, at: datetime) -> Fact | None:

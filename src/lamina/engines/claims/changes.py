@@ -27,6 +27,8 @@ SWITCHED = (
 SPOKEN_OF = ("partner", "plan", "job", "employer")
 NAMED = ("pet", "partner", "child", "sibling", "friend", "relative", "parent")
 THE = r"(?:(?:the|my|our|that|this|his|her|their|old|all|both|being|an?)\s+)*"
+# "Sold insurance for ten years" swaps nothing.
+NO_TIME = r"(?!(?:[\w-]+ ){0,2}(?:years?|months?|weeks?|days?|hours?|ages)\b)"
 IT = (
     rf"(?!and\b|or\b|so\b|but\b|on\b|to\b|after\b|before\b|for\b|in\b|at\b|because\b|when\b|it\b"
     rf"|that\b){THE}(?P<value>[\w'])"
@@ -200,7 +202,7 @@ SWITCHES = (
         "employer", 0.85),
     _switches("swapped_for", "for with",
         rf"\b(?:swapped|traded|exchanged|replaced|ditched|trading"
-        rf"|sold)(?: in)? {THE}(?P<old>[\w' -]+?)(?: in)? (?:for|with) ", "owns", 0.85),
+        rf"|sold)(?: in)? {THE}(?P<old>[\w' -]+?)(?: in)? (?:for|with) {NO_TIME}", "owns", 0.85),
 )
 # Words that amount to a status, though they do not say so.
 OUTCOMES = tuple(

@@ -66,6 +66,9 @@ ONWARD = (
     r"|for everything(?: we do)?|default)"
 )
 FRONT = bounded(rf"\s*{FILLER}{{0,5}}(?P<onward>{ONWARD}\b,?:?\s{{1,20}})?{FILLER}{{0,3}}", re.I)
+# "Let's do reviews in French from now on."
+SHARED = bounded(r"(?:let's|lets|we'll|let us)\s{1,20}", re.I)
+AT_LAST = bounded(rf"\b{ONWARD}\W*\Z", re.I)
 CONDITION = bounded(
     r"(?P<condition>(?:whenever|when|if|each time|every time|any ?time|once|before|after|unless"
     r"|for|in|on|within|with|at|during|while|to)\b(?![^,]{0,100}\?)[^,]{2,100}?),\s{1,20}"
@@ -239,6 +242,8 @@ def _of_sentence(
         return
     front = FRONT.match(plain, start, end)
     head = front.end() if front else start
+    if (shared := SHARED.match(plain, head, end)) and AT_LAST.search(plain, shared.end(), end):
+        head = shared.end()
     onward = bool(front and front["onward"])
     condition, project, begin = "", "", head
     scoped = SCOPED.match(plain, head, end)
@@ -345,6 +350,8 @@ def _plain(plain: str, at: int, end: int) -> Head | None:
     is_doing = word.endswith("ing") and not word.endswith("thing")  # "setting goals makes sense"
     if not word or is_doing or (negated and word in DETERMINERS):  # "never the Guardian"
         return None
+    if negated and word.endswith("s") and word not in VERBS:
+        return None  # "… and never sleeps" tells of somebody
     if word in OWN:
         is_norm = word in ("my", "our") and NORM.search(plain, at, end)
         return Head(at, "norm", False, word) if is_norm else None

@@ -35,9 +35,11 @@ def weights() -> Mapping[str, float]:
     return msgspec.json.decode(WEIGHTS.read_bytes(), type=dict[str, float])
 
 
-def confidence(features: list[str], before: float) -> float:
+def confidence(
+    features: list[str], before: float, known: Mapping[str, float] | None = None
+) -> float:
     """Compute how sure a claim with some features is, if it was so sure before."""
-    known = weights()
+    known = weights() if known is None else known
     score = math.log(before / (1 - before))
     score += math.fsum(known[name] for name in features if name in known)
     return round(min(MOST, max(LEAST, 1 / (1 + math.exp(-score)))), 2)

@@ -34,6 +34,7 @@ NUMBER = (
 RULE = "tongue"
 BREAK = r"[,;:!?()¿¡\n…]|\.(?=\s|\Z)"
 # What one has for a moment or in a manner of speaking.
+ALONE = "diet_alone"  # the rule of a word that is said without a verb
 PASSING = frozenset(
     "frage problem idee hunger durst angst zeit lust recht pregunta duda problema hambre sed miedo"
     " tiempo idea razón ganas que question problème faim soif peur idée besoin envie raison dúvida"
@@ -137,7 +138,7 @@ def _states(tongue: Tongue, article: str) -> Iterator[tuple[str, str, Bounded]]:
     been = rf"(?:(?:{tongue.am}|{tongue.have})\b[^,]{{0,40}}?)?"
     yield "allergy", "allergy", _compiled(rf"\b{been}{tongue.allergic}{value}")
     yield "diet", "diet", _compiled(rf"\b{tongue.am}\b[^,]{{0,40}}?\b(?P<value>{tongue.diets})\b")
-    yield "diet", "diet", _compiled(rf"(?<!\w)(?P<value>{tongue.diets})\Z")
+    yield ALONE, "diet", _compiled(rf"(?<!\w)(?P<value>{tongue.diets})\Z")
     am = rf"{head}{tongue.am}{after}"
     yield (
         "job",
@@ -301,6 +302,8 @@ class _Reading:
             found = pattern.search(self.said.plain, self._lead(first, last), last)
             if not found or attribute in seen:
                 continue
+            if rule == ALONE and found.start() > self._lead(first, last):
+                continue  # "mia moglie è vegetariana" is about her
             before = self.said.plain[found.start() : found.start("value")]
             negated = bool(self.grammar.denied.search(before))
             span = self._cut(*found.span("value"), loose=attribute == "plan")

@@ -6,20 +6,23 @@ The open form proposes generously; `judge.py` says how sure each candidate is.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
-from lamina.engines.claims import attributes, open_words, words
+from lamina.engines.claims import attributes, imperatives, open_words, words
 from lamina.engines.claims.open_phrases import (
     CALLED,
     DENIED,
     ENDED,
     HOLDS,
+    NOUNS,
     PAST,
     PERSONS,
+    PLANNED,
+    TITLES,
     Candidate,
     Topic,
 )
-from lamina.engines.claims.open_verbs import LATER, Predicates
+from lamina.engines.claims.open_verbs import LATER, ORDINALS, STANDING, Predicates
 from lamina.engines.claims.open_words import (
     ADVERB,
     ARTICLE,
@@ -152,9 +155,22 @@ class Sentence(Predicates):
             yield self._candidate(
                 who.person, attributes.HAS + noun, span, place, "their_named", HOLDS, noun
             )
+        elif self._is_naming(after) and (name := self._named_after(after)):
+            span = (self.words[name[0]].start, self.words[name[1] - 1].end)
+            yield self._candidate(
+                who.person, attributes.HAS + noun, span, place, "their_named", HOLDS, noun
+            )
+            self._mention(Topic(self.plain[slice(*span)], "", span[0], "a_person"), noun)
         elif self._is_person(noun) and self._is_finite(after):
             topic = Topic(f"{who.person}'s {noun}", "", at, "their_person")
             yield from self._predicates(topic, after)
+
+    def _named_after(self, place: int) -> tuple[int, int] | None:
+        """Find the name of "is NAME"."""
+        while self._kind(place) in (BE, ADVERB) or self._text(place) in CALLED:
+            place += 1
+        end = self._names(place)
+        return (place, end) if end > place else None
 
     def _opened(self, place: int) -> Generator[Candidate, None, int]:
         """Read a clause that leaves out "I", or begins with a thing: "Standup is at 9:40"."""
@@ -191,6 +207,8 @@ class Sentence(Predicates):
             return True
         if following == BE:
             return self._kind(place + 2) in (PREPOSITION, NUMBER, NAME)
+        if word.text.endswith("s") and following == PLAIN:  # "Deploys happen at 10"
+            return not self._text(place + 1).endswith("s") and self._is_verb(place + 1)
         return following == PLAIN and self._kind(place + 2) in (BE, PLAIN)
 
     def _owned(self, start: int, place: int, shape: str) -> Generator[Candidate, None, int]:
@@ -205,7 +223,8 @@ class Sentence(Predicates):
         is_person = self._is_person(self._raw(place, head).lower() if is_of else noun)
         name, after = self._name_after(place, end, noun)
         at, span = self.words[start].start, None
-        over = self._text(place) in FORMER or noun.startswith("ex-")
+        is_former = self._text(place) in FORMER and end > place + 1  # "my ex" is one still
+        over = is_former or noun.startswith("ex-")
         if name:
             span = (self.words[name[0]].start, self.words[name[1] - 1].end)
             status = ENDED if over else HOLDS
@@ -283,7 +302,8 @@ class Sentence(Predicates):
         is_noun = self._kind(after) == MY or (self._text(after) == "the" and is_apart)
         if (is_apart or is_being) and is_noun:
             last = self._nouns(after + 1)
-            if last > after + 1:
+            is_anew = is_apart and (self._kind(last) == NAME or self._is_finite(last))
+            if last > after + 1 and not is_anew:  # "…, the admin panel is Rails 7" is not
                 noun = self._raw(after + 1, last).lower()
                 status, over = self._being(end, after)
                 shape = "is_mine" if is_being else "apposed"
@@ -320,15 +340,58 @@ class Sentence(Predicates):
         """Read what is noted down without a verb: "logs in loki, 14d retention"."""
         start = self.opening
         for place in range(start, self.end + 1):
-            if self._kind(place) in (MARK, COMMA, JOINT) and self._text(place) not in ("/", "+"):
-                if FRAGMENT[0] <= place - start <= FRAGMENT[1]:
+            is_border = self._kind(place) in (MARK, COMMA, JOINT)
+            is_title = self._text(place) == "." and self._text(place - 1) in TITLES
+            if is_border and not is_title and self._text(place) not in ("/", "+"):
+                if self._text(place) == ":" and self._is_headed(start, place):
+                    yield from self._entry(start, place)
+                elif FRAGMENT[0] <= place - start <= FRAGMENT[1]:
                     yield from self._fragment(start, place)
                 start = place + 1
+
+    def _is_headed(self, start: int, colon: int) -> bool:
+        """Tell if the words before a colon name a thing: "Wifi:", "pager rota:"."""
+        is_short = 0 < colon - start <= NOUNS and self._nouns(start) >= colon - 1
+        kinds = {self._kind(place) for place in range(start, colon)}
+        return is_short and kinds <= {PLAIN, NAME, NUMBER} and not self._is_order(start)
+
+    def _entry(self, start: int, colon: int) -> Iterator[Candidate]:
+        """Read an entry of a list: "Wifi: fritz-7590"."""
+        end = self._value_end(colon + 1)
+        last = self._trimmed(colon + 1, end)
+        kinds = {self._kind(place) for place in range(colon + 1, last)}
+        if not 0 < last - colon - 1 <= FRAGMENT[1] or kinds & {*VERBAL, MY}:
+            return
+        if self._is_order(colon + 1) or any(map(self._is_verb, range(colon + 2, last))):
+            return
+        noun = self._raw(start, colon).lower()
+        span = (self.words[colon + 1].start, self.words[last - 1].end)
+        yield self._candidate("", attributes.HAS + noun, span, start, "entry::", HOLDS, "be")
+
+    def _is_order(self, place: int) -> bool:
+        """Tell if a phrase asks for something: "Draft a letter", "make calendar"."""
+        word, following = self.words[place], self._kind(place + 1)
+        if word.kind not in (PLAIN, NAME):
+            return False
+        is_verb = word.text in imperatives.VERBS and word.text not in imperatives.NOUNS
+        return is_verb or following in (ARTICLE, MY, THEIR, OTHER)
+
+    def _is_day_to_come(self, first: int, last: int) -> bool:
+        """Tell if a note names a thing and its one day: "surgery on the 12th"."""
+        listed = self.words[first:last]
+        if not listed or STANDING & {word.text for word in listed}:
+            return False
+        days = pairwise(listed)
+        is_dated = any(one.text == "the" and two.text[-2:] in ORDINALS for one, two in days)
+        is_named = any(word.text in LATER for word in listed[1:])
+        return listed[0].kind == PLAIN and listed[0].text not in LATER and (is_dated or is_named)
 
     def _fragment(self, start: int, end: int) -> Iterator[Candidate]:
         listed = self.words[start:end]
         kinds = {word.kind for word in listed}
         if kinds & VERBAL or not kinds & {NUMBER, NAME, PREPOSITION, ARTICLE}:
+            return
+        if self._is_order(start):
             return
         if any(self._is_verb(place) for place in range(start + 1, end)):
             return
@@ -342,6 +405,8 @@ class Sentence(Predicates):
             noun -= 1
         if status == DENIED:
             attribute, value, shape = f"{attributes.DOES}have", (first, last), "note_no"
+        elif self._is_day_to_come(first, last):
+            attribute, value, shape, status = "plan", (first, last), "note_plan", PLANNED
         elif is_counted and noun > first + 1 and self._text(first + 1) not in LATER:
             attribute = attributes.HAS + self._raw(first + 1, noun).lower()
             value, shape = (first, min(last, first + 1)), "note_count"

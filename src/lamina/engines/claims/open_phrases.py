@@ -72,6 +72,14 @@ NOBODY = frozenset({"nobody", "none", "neither"})
 CALLED = frozenset({"called", "named"})
 
 
+def third(verb: str) -> str:
+    """Give a verb the ending of the third person: "go" is "goes"."""
+    if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
+        return f"{verb}es"
+    is_vowel = verb[-2:-1] in "aeiou"
+    return f"{verb[:-1]}ies" if verb.endswith("y") and not is_vowel else f"{verb}s"
+
+
 class Candidate(NamedTuple):
     """A statement that a turn may make."""
 
@@ -157,7 +165,7 @@ class Phrases:
         word = self.words[place]
         if word.text in DOES:
             return self._kind(place + 1) != BE
-        if f"{word.text}s" in DOES and self._text(place - 1).endswith("s"):
+        if third(word.text) in DOES and self._text(place - 1).endswith("s"):
             return self._kind(place + 1) in (PREPOSITION, ARTICLE, NUMBER, NAME)
         if word.text in PAST:
             return True
@@ -225,6 +233,8 @@ class Phrases:
     def _is_described(self, place: int) -> bool:
         """Tell if "'s" means "is" before a plain word: "my sister's lactose intolerant"."""
         owner, word = self._text(place - 1), self._text(place + 1)
+        if self._kind(place - 2) == MY and self._kind(place - 3) == PREPOSITION:
+            return False  # "the books for my husband's garage"
         if word.endswith(("ing", "ed")):
             return True
         end = place + 1
@@ -234,10 +244,11 @@ class Phrases:
         return owner in KINDRED and word not in KINDRED and is_last
 
     def _is_naming(self, place: int) -> bool:
-        """Tell if "is NAME" follows."""
-        while self._kind(place) in (BE, ADVERB) or self._text(place) in CALLED:
+        """Tell if "is NAME" follows, or in a note "= name" or "is called name"."""
+        while self._kind(place) in (BE, ADVERB):
             place += 1
-        return self._kind(place) == NAME
+        is_said = self._text(place - 1) == "=" or self._text(place) in CALLED
+        return self._kind(place + (self._text(place) in CALLED)) == NAME or is_said
 
     def _is_person(self, noun: str) -> bool:
         last = noun.replace("-", " ").split()[-1]

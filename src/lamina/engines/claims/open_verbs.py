@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from lamina.engines.claims import attributes
 from lamina.engines.claims.open_phrases import (
+    CALLED,
     DENIED,
     ENDED,
     HOLDS,
@@ -32,6 +33,7 @@ from lamina.engines.claims.open_words import (
     NOT,
     NUMBER,
     PLAIN,
+    PREPOSITION,
 )
 
 # The present of states; in the past they are over.
@@ -61,11 +63,16 @@ LATER = frozenset(
     " summer winter fall later upcoming q1 q2 q3 q4 jan feb mar apr jun jul aug sep sept oct"
     " nov dec mon tue tues wed thu thurs fri sat christmas easter weekend".split()
 )
+MONTHS = frozenset(
+    "january february march april may june july august september october november december"
+    " jan feb mar apr jun jul aug sep sept oct nov dec of".split()
+)
+LIMITS = frozenset({"since", "until", "till"})
 ORDINALS = frozenset({"st", "nd", "rd", "th"})
 # With these, a day is no plan: "expires on 2 October", "closed every Monday".
 STANDING = frozenset(
     "deadline due expires expire until till since every each birthday bday ends end usually"
-    " mondays tuesdays wednesdays thursdays fridays saturdays sundays by".split()
+    " mondays tuesdays wednesdays thursdays fridays saturdays sundays by day between".split()
 )
 
 
@@ -85,7 +92,7 @@ class Predicates(Phrases):
 
     def _predicates(self, topic: Topic, place: int) -> Iterator[Candidate]:
         """Read the predicate of a topic, and those that are joined to it."""
-        helper = ""
+        helper = Auxiliaries("", False, self.negative, False, "", "")
         for _ in range(3):
             found = self._predicate(topic, place, helper)
             if found is None:
@@ -107,16 +114,16 @@ class Predicates(Phrases):
         word = self.words[place]
         if word.kind in (HAVE, DO, MODAL) or (word.kind == BE and word.text != "be"):
             return place
-        if word.kind != PLAIN or not self._may_be_verb(place):
-            return 0
+        is_bare = not word.text.endswith("s") and self._kind(place + 1) == PREPOSITION
+        if word.kind != PLAIN or not (is_bare or self._may_be_verb(place)):
+            return 0  # "and work at Acme" goes on, "and shoes" does not
         is_noun = word.text.endswith("ing") and self._kind(self._value_end(place + 1)) == BE
         return 0 if is_noun else place  # ", roaming in Austria is off"
 
     def _predicate(
-        self, topic: Topic, place: int, helper: str
-    ) -> tuple[list[Candidate], int, str] | None:
-        tense, denied, over, modal, aim = helper, self.negative, False, "", ""
-        being = bool(helper)
+        self, topic: Topic, place: int, helper: Auxiliaries
+    ) -> tuple[list[Candidate], int, Auxiliaries] | None:
+        tense, being, denied, over, modal, aim = helper
         while place < self.end:
             word = self.words[place]
             text, kind, following = word.text, word.kind, self._text(place + 1)
@@ -172,23 +179,24 @@ class Predicates(Phrases):
 
     def _stated(
         self, topic: Topic, place: int, before: Auxiliaries
-    ) -> tuple[list[Candidate], int, str] | None:
+    ) -> tuple[list[Candidate], int, Auxiliaries] | None:
         """Make the candidates of a verb and what follows it."""
         word, denied = self.words[place], before.denied
         text = word.text
-        is_going = text.endswith("ing") and word.kind == PLAIN and len(text) > 4
+        is_plain = word.kind == PLAIN or place == self.opening  # where a capital says nothing
+        is_going = text.endswith("ing") and is_plain and len(text) > 4
         is_copula = before.being and not is_going
-        if not is_copula and word.kind not in (PLAIN, HAVE, DO):
+        if not is_copula and not is_plain and word.kind not in (HAVE, DO):
             return None
         if before.modal and not before.aim and before.modal not in TOLD:
             return None  # what would, should or might be so
-        start = place if is_copula else place + 1
+        start = place if is_copula and text not in CALLED else place + 1
         if self._text(start) in ("me", "us", "him", "them"):
             start += 1
         after = self._value_end(start)
         is_later = not denied and self._speaks_of_later(topic, place, after)
         status, suffix, verb = self._sense(topic, place, before, is_copula, is_later)
-        helper = before.tense if suffix == "going" else ""
+        helper = self._shared(before, after, suffix)
         if text in CHANGES and not denied and (changed := self._changed(topic, place + 1)):
             return changed, after, helper
         is_deed = suffix in ("past", "have") and text not in ("got", "had", "been")
@@ -204,6 +212,19 @@ class Predicates(Phrases):
             shape = f"{topic.shape}_but_not"  # "typesense, not elastic"
             listed += self._values(topic, after + 1, verb, DENIED, shape, suffix)
         return listed, after, helper
+
+    def _shared(self, before: Auxiliaries, after: int, suffix: str) -> Auxiliaries:
+        """Find what a verb that is joined by "and" shares with the one before it.
+
+        "I'm flying in and staying", "I plan to sell the cottage and take a flat".
+        """
+        tense = before.tense if suffix == "going" else ""
+        joined = self._joined(after)
+        is_bare = self._kind(joined) == PLAIN and not self._is_past(joined)
+        is_planned = before.aim or before.modal in WILL
+        if joined and is_bare and is_planned and not before.denied:
+            return Auxiliaries(tense, bool(tense), self.negative, False, before.modal, before.aim)
+        return Auxiliaries(tense, bool(tense), self.negative, False, "", "")
 
     def _sense(
         self, topic: Topic, place: int, before: Auxiliaries, is_copula: bool, is_later: bool
@@ -228,15 +249,31 @@ class Predicates(Phrases):
         elif before.being or (topic.shape == "omitted" and text.endswith("ing")):
             status = PLANNED if is_later and tense != "was" else status
             suffix, verb = "going", f"be {text}"
+        elif tense == "have" and text in STATES and self._is_lasting(place):
+            suffix, verb = "lasting", STATES[text]  # "we've used Postgres since 2019"
         elif tense in ("have", "did"):
             suffix = tense
         elif self._is_past(place):
             is_state = text in STATES and self._text(place + 1) != "his"
             status = ENDED if is_state and not denied else status
             suffix, verb = "past_state" if is_state else "past", STATES.get(text, text)
-        elif is_later and topic.shape[:4] != "self":
+        elif is_later and (topic.shape[:4] != "self" or self._names_day(place)):
             status = PLANNED
-        return (ENDED if topic.over and status == HOLDS else status), suffix, verb
+        is_over = topic.over and status == HOLDS and (verb == "be" or topic.person != "")
+        return (ENDED if is_over else status), suffix, verb  # "the old monolith runs PHP" still
+
+    def _names_day(self, place: int) -> bool:
+        """Tell if one day is named, and not a weekday that may come again: "on the 20th"."""
+        listed = self.words[place : self._value_end(place + 1)]
+        return any(
+            word.kind == NUMBER and (two.text in MONTHS or one.text in MONTHS or one.text == "the")
+            for one, word, two in zip(listed, listed[1:], [*listed[2:], listed[-1]], strict=False)
+        )
+
+    def _is_lasting(self, place: int) -> bool:
+        """Tell if a deed still goes on: "since" is said of it."""
+        after = self._value_end(place + 1)
+        return any(self._text(one) == "since" for one in range(place + 1, after))
 
     def _changed(self, topic: Topic, place: int) -> list[Candidate]:
         """Read "moved the deadline to Friday", "switched from Jira to Linear"."""
@@ -308,6 +345,8 @@ class Predicates(Phrases):
         """Make a candidate of the object and of each phrase with a preposition."""
         after = self._value_end(start)
         for number, (first, last, preposition) in enumerate(self._pieces(start, after)):
+            if number and preposition in LIMITS:
+                continue  # since when or until when the rest holds
             attribute = self._attribute(topic, verb, preposition)
             if self._text(first) == "no" and last > first + 1:
                 first, status = first + 1, DENIED  # "we have no dishwasher"

@@ -46,7 +46,7 @@ KINDS = _kinds(
         NOT: "not never n't",
         JOINT: "and or & n plus",
         CUT: "but because so which when while if than then though although unless where cause cos"
-        " coz whether how what why that bc except instead whereas otherwise once",
+        " coz whether how what why that bc except instead whereas otherwise once let's",
         ADVERB: "just also really now currently still already usually normally always often"
         " actually finally recently mostly mainly basically only even ever probably honestly"
         " definitely officially generally typically sometimes originally nearly almost both all"

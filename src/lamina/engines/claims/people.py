@@ -49,6 +49,8 @@ APART = re.compile(
     rf"(?<![\w'])(?P<name>[A-ZÀ-Þ][\w-]{{1,60}})(?:,|'s| is) (?:my"
     rf"|our) (?:[a-z-]+ ){{0,2}}(?P<kin>{either(KINDRED)})\b"
 )
+# "… at Acme, my wife Ana is a nurse": what is behind the comma is said of itself.
+ANEW = bounded(r"\s(?:(?:is|are|was|were|has|had|will|can)\b|[A-ZÀ-Þ])|'s\s")
 MET = re.compile(
     r"\b(?:woman|man|girl|boy|guy|lady|friend|person|kid|colleague|neighbou?r|someone|teen|boy|lad"
     r"|bloke)(?:,| called| named) (?P<name>[A-Z][a-z]+)\b"
@@ -129,7 +131,7 @@ def relations(plain: str) -> Iterator[Relation]:
     if "my " not in lowered and "our " not in lowered:
         return
     is_lower = plain.islower()
-    apart = list(APART.finditer(plain))
+    apart = [one for one in APART.finditer(plain) if not _begins_anew(plain, one)]
     starts = [one.start() for one in apart]
     for found in MENTION.finditer(plain):
         before = bisect_left(starts, found.start()) - 1
@@ -139,6 +141,10 @@ def relations(plain: str) -> Iterator[Relation]:
         if values.is_name(found["name"]):
             kin, name = found["kin"].lower(), found["name"]
             yield Relation(words.RELATION.get(kin, ""), kin, name, name, *found.span())
+
+
+def _begins_anew(plain: str, found: re.Match[str]) -> bool:
+    return plain[found.end("name")] == "," and bool(ANEW.match(plain, found.end()))
 
 
 def _mentioned(plain: str, found: re.Match[str], is_lower: bool) -> Iterator[Relation]:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, time
+from datetime import date, datetime, time
 from typing import NamedTuple
 
 from lamina.engines.claims import Claim, Turn
 from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.values import Span
 from lamina.text import dates
-from lamina.text.patterns import bounded
+from lamina.text.patterns import LONGEST, bounded
 from lamina.text.words import first_name
 
 UNQUOTED = str.maketrans("", "", '"“”„')
 YEARS = bounded(r"\b(?:from )?((?:19|20)\d\d) ?(?:to|until|till|-|–) ?((?:19|20)\d\d)\b", re.I)
 UNTIL = bounded(r"\b(?:until|till|up to)\b", re.I)
 DATED = frozenset({"did", "plan", "visited"})
+# Words that say since when or until when a state holds, and are no part of it.
+SINCE = bounded(r"\b(?:since|as of|starting)\s", re.I)
+LIMITED = re.compile(r"[\s,]+(?:ever )?(?P<limit>(?:since|as of|starting|until|till|up to)\s.+)\Z")
+FARTHEST = 14  # characters between such a word and its day
+ANOTHER = re.compile(r"[,;]|\b(?:and|but|or)\b")  # what comes behind is said of something else
 
 
 class Said(NamedTuple):
@@ -37,11 +42,12 @@ class Said(NamedTuple):
         is_over: bool = False,
     ) -> Claim:  # fmt: skip
         """Make a claim about a person; its value may be given as a span of the turn."""
+        begin = span[0] if isinstance(value, str) else value[0]
         if not isinstance(value, str):
-            value = self.turn.text[slice(*value)].translate(UNQUOTED)
+            value = self._unlimited(self.turn.text[slice(*value)].translate(UNQUOTED), attribute)
         if attribute == "nickname" and " " in value and first_name(value) == first_name(about):
             attribute = "name"
-        at = self._time(within, attribute) if within else self.turn.at
+        at = self._time(within, attribute, (begin, span[1])) if within else self.turn.at
         until = None
         if within and is_over:
             at, until = self._past(within)
@@ -76,10 +82,42 @@ class Said(NamedTuple):
                 return ended, ended
         return now, now
 
-    def _time(self, clause: Clause, attribute: str) -> datetime:
+    def _time(self, clause: Clause, attribute: str, span: Span) -> datetime:
         """Find the day that a clause speaks of, or else when it was said."""
         if attribute in DATED:
             for mention in dates.find(self.part(clause), self.turn.at):
                 if attribute == "plan" or mention.start <= self.turn.at.date():
-                    return datetime.combine(mention.start, time(), self.turn.at.tzinfo)
-        return self.turn.at
+                    return self._midnight(mention.start)
+            return self.turn.at
+        return self._since(clause, span)
+
+    def _since(self, clause: Clause, span: Span) -> datetime:
+        """Find since when a state holds: "at Siemens since March", "since March I work at …"."""
+        now, behind = self.turn.at, self.plain[span[0] : clause.end]
+        other = ANOTHER.search(behind, span[1] - span[0])
+        found = SINCE.search(behind, 0, other.start() if other else len(behind))
+        rest = behind[found.start() :] if found else ""
+        if not found and (found := SINCE.match(self.plain, clause.start, span[0])):
+            rest = self.plain[found.start() : span[0]]
+        day = _day(rest, now)
+        if day is None:
+            return now
+        if day > now.date() and rest[:5].lower() == "since":
+            day = date(day.year - 1, day.month, 1)  # "since October", said in May
+        return self._midnight(day)
+
+    def _midnight(self, day: date) -> datetime:
+        return datetime.combine(day, time(), self.turn.at.tzinfo)
+
+    def _unlimited(self, value: str, attribute: str) -> str:
+        """Cut off since when or until when something holds: "Dr. Silva since 2022"."""
+        found = LIMITED.search(value[-LONGEST:]) if attribute not in DATED else None
+        if not found or not _day(found["limit"], self.turn.at):
+            return value
+        return value[: len(value) - len(found.group())] or value
+
+
+def _day(limit: str, now: datetime) -> date | None:
+    """Find the day of "since March 2024", if it is the first thing that follows."""
+    first = dates.find(limit[:LONGEST], now)[:1]
+    return next((one.start for one in first if one.place <= FARTHEST), None)

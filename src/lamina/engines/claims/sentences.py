@@ -104,6 +104,12 @@ ASKING = bounded(
 TAG = re.compile(
     r",? (?:right|huh|eh|yeah|no|isn't it|aren't they|don't you think|you know|innit)\Z", re.I
 )
+# A statement of one's own, before a question.
+STATED = bounded(
+    r"\s*(?:(?:so|and|but|ok|okay|also|hi|hey|well)\b,?\s+)*(?:i|we|my|our|he|she|they|his|her"
+    r"|their|the)(?:'\w+)?\s",
+    re.I,
+)
 INVERTED = bounded(
     r"\s*(?:(?:so|and|but|well|hey|also|ok|okay|please|pls)\b,?\s+)*(?:(?:what|how|where|when|who"
     r"|why)(?:'s|'re| \w+)? (?:is|are|can|could|do|does|did|should|would|will|I|a)\b|(?:can|could"
@@ -181,6 +187,7 @@ def clauses(plain: str) -> Iterator[Clause]:
     """Split a turn into clauses, in their order."""
     for number, (start, end, asks) in enumerate(_sentences(plain)):
         parts = list(_parts(plain, start, end))
+        parts = list(_told_before(plain, parts)) if asks else parts
         asking = _first_asking(plain, parts, end) if asks else len(parts)
         joked = bool(SARCASM.search(plain, start, end))
         supposed = False
@@ -193,10 +200,24 @@ def clauses(plain: str) -> Iterator[Clause]:
             yield Clause(first, last, number, link, asked, doubted)
 
 
+def _told_before(
+    plain: str, parts: Sequence[tuple[int, int, str]]
+) -> Iterator[tuple[int, int, str]]:
+    """Cut off the question behind a statement: "She's 9 kilos, how worried should I be?"."""
+    *told, (first, last, link) = parts
+    yield from told
+    comma = plain.rfind(",", first, last)
+    if comma < 0 or told or not STATED.match(plain, first, comma):
+        yield first, last, link
+        return
+    yield first, comma, link
+    yield comma + 1, last, "?"
+
+
 def _first_asking(plain: str, parts: Sequence[tuple[int, int, str]], end: int) -> int:
     """Find the part of a sentence that begins to ask: what comes before it is stated."""
-    for number, (first, last, _) in enumerate(parts):
-        if ASKING.match(plain, first, last):
+    for number, (first, last, link) in enumerate(parts):
+        if link == "?" or ASKING.match(plain, first, last):
             return number
     is_tag = bool(TAG.search(plain, max(0, end - 30), end))
     return len(parts) - 1 if is_tag else 0

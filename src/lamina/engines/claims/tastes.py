@@ -169,8 +169,8 @@ PHRASES = (
         "every each times_a twice once_a daily weekly days most mornings evenings weekends a_year",
         r"\b(?:I|we)(?:'ve been| have been)? (?:(?:usually|always|often|try to|like to|also|still"
         r"|now"
-        rf"|just) )*(?P<value>{NOT_HABIT}[a-z]+(?<!ed)(?: [\w'-]+){{0,7}}? {FREQUENT})(?! (?:since"
-        rf"|when|that|I|we|ago) )", ""),
+        rf"|just) )*(?P<value>{NOT_HABIT}[a-z]+(?<!ed)(?: [\w'-]+){{0,7}}? {FREQUENT}\b)(?!"
+        rf" (?:since (?:I|we|my|our|the|he|she|they)|when|that|I|we|ago) )", ""),
     phrase("every_front", "habit", "every each twice days",
         rf"\A\s*(?:and |so )?{FREQUENT},? (?:I|we) (?:(?:usually|always|often|try to"
         rf"|like to) )*(?P<value>{NOT_HABIT}[a-z]+(?<!ed)\b)", "doing"),
