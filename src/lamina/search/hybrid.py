@@ -150,6 +150,7 @@ class Candidates:
     ) -> None:
         request = question.request
         self.question = question
+        self.is_glance = is_glance
         if is_glance:
             self.words, embedders = bm25.match(request, question.words), embedders[:1]
         else:
@@ -180,6 +181,15 @@ class Candidates:
         return [Likeness(self.question.request, view, self.rows) for view in self.views]
 
     @cached_property
+    def cosine(self) -> Column:
+        """How near each row itself is in meaning, by the first embedder."""
+        if not self.views:
+            return np.zeros(len(self.rows))
+        if self.is_glance:  # what is beside the rows is no evidence, and takes twice as long
+            return self.views[0].exact(self.rows)[0]
+        return self.likenesses[0].own
+
+    @cached_property
     def who(self) -> Column:
         """Whether each row is of a speaker whom the question names."""
         return _who(self.question.request, self.question, self.rows)
@@ -188,9 +198,8 @@ class Candidates:
     def evidence(self) -> Evidence:
         """The reasons why the rows could be answers."""
         question, rows = self.question, self.rows
-        cosine = self.likenesses[0].own if self.likenesses else np.zeros(len(rows))
         lengths = question.request.look.catalogue["length"][rows].astype(np.float64)
-        evidence = Evidence(question, self.words, rows, lengths, cosine)
+        evidence = Evidence(question, self.words, rows, lengths, self.cosine)
         if self.time is not None:
             evidence.add_time(self.time[rows])
         if question.names and not question.topic:

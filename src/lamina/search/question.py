@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lamina.search import content
 from lamina.search.request import MICROS_PER_DAY, Request
-from lamina.store.index.catalogue import day_number, mark
+from lamina.store.index.catalogue import day_number
 from lamina.text import cues, dates
 from lamina.text.words import WORD, first_name, terms
 
@@ -56,14 +56,8 @@ class Question:
         words = WORD.findall(self.request.query)
         if any(word[0].isupper() for word in words[1:]):  # the first one begins a sentence
             words = [word for word in words if word[0].isupper()]
-        picked = self.request.picked
-        speakers = self.request.look.catalogue["speaker"][picked]
-        allowed = self.request.allowed[picked]
-
-        def speaks(name: str) -> bool:
-            return bool((allowed & (speakers == np.uint64(mark(name)))).any())
-
         names = dict.fromkeys(name for word in words if (name := first_name(word)))
+        speaks = self.request.speaks
         return tuple(name for name in names if name not in cues.ROLES and speaks(name))
 
     @cached_property
