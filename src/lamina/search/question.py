@@ -140,6 +140,11 @@ class Question:
         """
         return cues.USER if cues.about_assistant(self.request.query) else cues.ASSISTANT
 
+    @cached_property
+    def is_of_both(self) -> bool:
+        """Whether it asks about conversations as such, in which both roles speak."""
+        return cues.about_conversations(self.request.query)
+
     def days(self, occurred: NDArray[np.int64]) -> NDArray[np.int64]:
         """Turn times into numbers of days."""
         days: NDArray[np.int64] = occurred // int(MICROS_PER_DAY)
