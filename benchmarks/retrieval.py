@@ -234,7 +234,7 @@ def _answer(
                 add(f"hybrid with {name}", question, *of_lamina(memory, keys, question))
 
 
-def compare(every: int, via: str, embedder: Embedder) -> dict[str, list[Answer]]:
+def compare(every: int, via: str, embedders: Sequence[Embedder]) -> dict[str, list[Answer]]:
     """The answers of the store, and those through a mirror such as `chroma=embedded`."""
     name, _, place = via.partition("=")
     ways: Mapping[str, Mapping[str, Any]] = {
@@ -247,7 +247,7 @@ def compare(every: int, via: str, embedder: Embedder) -> dict[str, list[Answer]]
         for case in track(chosen, description=data, console=Console(stderr=True), transient=True):
             sessions = {turn.key: turn.session for turn in case.turns}
             for way, settings in ways.items():
-                with store(case, [embedder], settings) as (memory, keys, now):
+                with store(case, embedders, settings) as (memory, keys, now):
                     for question in (one for one in case.questions if one.gold):
                         now[0] = question.now
                         found, parts = of_lamina(memory, keys, question)
@@ -413,7 +413,8 @@ def main() -> None:
     if given.models:
         embedders[given.model] = Remembering(create(given.model, **options), given.cache)  # type: ignore[arg-type]
     if given.via:
-        show(compare(given.every, given.via, embedders["wordllama"]), Console(highlight=False))
+        found = compare(given.every, given.via, list(embedders.values()))
+        show(found, Console(highlight=False))
         return
     answers, groups = measure(given.every, embedders)
     if given.models:
@@ -421,7 +422,11 @@ def main() -> None:
     screen = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     drawn = show(answers, screen)
     curves = abstention.show(groups, screen)
-    prompting.show(prompting.measure(max(given.every, 4)), screen)
+    every = max(given.every, 4)
+    prompting.show(prompting.measure(every), screen)
+    if given.models:
+        asked = prompting.measure(every, list(embedders.values()))
+        prompting.show(asked, screen, f"hybrid with {given.model}")
     prompting.show_small(screen)
     if given.plot:
         given.plot.write_text(plot.svg(drawn, curves), "utf-8")

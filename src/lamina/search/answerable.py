@@ -22,6 +22,7 @@ from lamina.store.index.catalogue import Mask, Rows
 # that are meant, and the whole topic. A long text holds more words by chance.
 COVERED, MASS, TIMELY, WHOLE = 0.28, 0.28, 0.15, 0.20
 LONG = 0.012
+UNASKED = 0.04  # for words of the role that is not asked for: an assistant speaks of everything
 ENOUGH = 4.0  # more content than this proves no more
 LITTLE = 0.3  # a topic of less is no topic of which a share could be taken
 TELLING = 0.5  # less than this is held by chance, even as a whole
@@ -65,6 +66,10 @@ class Evidence:
         """Count how well each candidate fits the days that the question means."""
         self._shared |= time > 0
         self._weight += TIMELY * time
+
+    def add_role(self, is_unasked: Column) -> None:
+        """Count less what the role said that is not asked for."""
+        self._weight -= UNASKED * is_unasked
 
     def add_speaker(self, who: Column) -> None:
         """Count whose words each candidate is, for a question about nothing but a person."""

@@ -26,6 +26,7 @@ from lamina.store.index.catalogue import Mask, Rows, mark
 from lamina.text import cues
 from lamina.text.words import terms
 
+# What the parts of an estimate count, by which candidates are found.
 WORDS, MEANING, MODEL = 0.40, 0.30, 0.30
 WHO, ROLE, TIME = 0.20, -0.40, 0.40
 ECHO, RECENCY, IMPORTANCE = -0.30, 0.02, 0.05
@@ -69,12 +70,12 @@ class Weights(msgspec.Struct, frozen=True):
 
 # Word vectors alone, and beside a sentence model (docs/decisions/0040).
 ALONE = Weights(
-    words=WORDS,
-    meaning=MEANING,
-    who=WHO,
-    time=TIME,
+    words=0.40,
+    meaning=0.375,
+    who=0.18,
+    time=0.40,
     session=0.10,
-    role=ROLE,
+    role=-0.40,
     answer=0.10,
     asks=-0.08,
     length=0.20,
@@ -150,6 +151,7 @@ class Candidates:
     ) -> None:
         request = question.request
         self.question = question
+        self.is_glance = is_glance
         if is_glance:
             self.words, embedders = bm25.match(request, question.words), embedders[:1]
         else:
@@ -180,6 +182,15 @@ class Candidates:
         return [Likeness(self.question.request, view, self.rows) for view in self.views]
 
     @cached_property
+    def cosine(self) -> Column:
+        """How near each row itself is in meaning, by the first embedder."""
+        if not self.views:
+            return np.zeros(len(self.rows))
+        if self.is_glance:  # what is beside the rows is no evidence, and takes twice as long
+            return self.views[0].exact(self.rows)[0]
+        return self.likenesses[0].own
+
+    @cached_property
     def who(self) -> Column:
         """Whether each row is of a speaker whom the question names."""
         return _who(self.question.request, self.question, self.rows)
@@ -188,9 +199,11 @@ class Candidates:
     def evidence(self) -> Evidence:
         """The reasons why the rows could be answers."""
         question, rows = self.question, self.rows
-        cosine = self.likenesses[0].own if self.likenesses else np.zeros(len(rows))
-        lengths = question.request.look.catalogue["length"][rows].astype(np.float64)
-        evidence = Evidence(question, self.words, rows, lengths, cosine)
+        catalogue = question.request.look.catalogue
+        lengths = catalogue["length"][rows].astype(np.float64)
+        evidence = Evidence(question, self.words, rows, lengths, self.cosine)
+        if not question.is_of_both:
+            evidence.add_role(_shows(catalogue["signs"][rows], question.wrong_role))
         if self.time is not None:
             evidence.add_time(self.time[rows])
         if question.names and not question.topic:

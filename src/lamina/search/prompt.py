@@ -22,6 +22,7 @@ JUDGED = 8  # segments that are judged in full; which ones, their words alone sa
 RICH = 1.0  # the content of a segment that says what it asks for
 EMPTY = 0.1  # less than this is a greeting
 ASIDE = 0.10  # what speaks against the evidence of a segment beside one that asks
+UNPROMPTED = 0.10  # what speaks against several sentences of which none asks: one may fit by chance
 BESIDE = 0.9  # what the words of such a segment count at most
 SPREAD = 0.5  # the evidence between a segment that counts in full and one that does not count
 LEAST = 0.05
@@ -81,6 +82,8 @@ def read(
         for one, share in zip(judged, shares, strict=True)
         if LEAST <= share < 1
     ]
+    if not any_rich and not request.following:
+        best -= UNPROMPTED
     return Question(request.asking(main), boosts=boosts, beside=beside), round(best, 6)
 
 

@@ -56,12 +56,8 @@ class Question:
         words = WORD.findall(self.request.query)
         if any(word[0].isupper() for word in words[1:]):  # the first one begins a sentence
             words = [word for word in words if word[0].isupper()]
-        catalogue, allowed = self.request.look.catalogue, self.request.allowed
-
-        def speaks(name: str) -> bool:
-            return bool(allowed[catalogue.spoken_by(name)].any())
-
         names = dict.fromkeys(name for word in words if (name := first_name(word)))
+        speaks = self.request.speaks
         return tuple(name for name in names if name not in cues.ROLES and speaks(name))
 
     @cached_property
@@ -143,6 +139,11 @@ class Question:
         The assistant's, or the user's when the question asks what the assistant said.
         """
         return cues.USER if cues.about_assistant(self.request.query) else cues.ASSISTANT
+
+    @cached_property
+    def is_of_both(self) -> bool:
+        """Whether it asks about conversations as such, in which both roles speak."""
+        return cues.about_conversations(self.request.query)
 
     def days(self, occurred: NDArray[np.int64]) -> NDArray[np.int64]:
         """Turn times into numbers of days."""

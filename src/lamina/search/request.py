@@ -52,6 +52,7 @@ class Request:
         self.mirror = mirror  # where candidates come from, if not from the store
         self.following = following  # what was said before the query, the latest last
         self.notes: list[str] = [*look.notes]
+        self._speakers: dict[str, bool] = {}
 
     def asking(self, query: str) -> Request:
         """Return the same request for another query; both share what they know of the store."""
@@ -125,6 +126,17 @@ class Request:
         """How many of them did not come from outside."""
         statistics = self.look.statistics
         return len(self.own) if statistics is None else statistics.own
+
+    def speaks(self, name: str) -> bool:
+        """Tell whether a visible record is of a speaker of that name.
+
+        All queries of a prompt share what was found: a pasted text repeats its words.
+        """
+        known = self._speakers.get(name)
+        if known is None:
+            rows = self.look.catalogue.spoken_by(name)
+            known = self._speakers[name] = bool(self.allowed[rows].any())
+        return known
 
     def holders(self, word: str, held: Rows) -> tuple[int, int]:
         """Count the visible records that hold a word, and the own ones; these rows do."""

@@ -32,6 +32,7 @@ LEAST_SPREAD = 0.005
 UNSCALED = Scale(0.0, 0.1)
 SPOKEN = re.compile(r"\w+(?:'\w+)?")
 STOP_WEIGHT = 1.0
+REMEMBERED = 4096  # words
 
 
 class Similarity:
@@ -205,7 +206,13 @@ def _weight(word: str, words: Matches) -> float:
     folded = word.casefold()
     if folded in STOP_WORDS:
         return STOP_WEIGHT
-    return math.sqrt(min(map(words.rareness, terms(word) or (folded,))))
+    return math.sqrt(min(map(words.rareness, _spelled(word) or (folded,))))
+
+
+@lru_cache(REMEMBERED)
+def _spelled(word: str) -> tuple[str, ...]:
+    """Return a word as the index spells it."""
+    return terms(word)
 
 
 def _catch_up(request: Request, space: Space, embedder: Embedder) -> None:

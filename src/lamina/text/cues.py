@@ -81,6 +81,11 @@ SAID_BY_ASSISTANT = re.compile(
     r"|\byour (?:\w+ )?(?:suggestion|recommendation|answer|advice|list|response|reply)s?\b",
     re.IGNORECASE,
 )
+# The conversations as such: "in which order did I bring that up in our conversations".
+CONVERSATIONS = re.compile(
+    r"\b(?:our|all|these|those) (?:\w+ )?(?:conversations|chats|discussions|sessions|talks)\b",
+    re.IGNORECASE,
+)
 REQUEST = re.compile(
     r"\b(?:can|could|would|will|should|do|please) you (?:please )?"
     r"(?:recommend|suggest|give|tell|list|provide|describe|explain|write|share|create|make)\b",
@@ -160,6 +165,11 @@ def wanted(question: str) -> int:
 def about_assistant(question: str) -> bool:
     """Tell if a question asks what the assistant said."""
     return bool(SAID_BY_ASSISTANT.search(REQUEST.sub(" ", question)))
+
+
+def about_conversations(question: str) -> bool:
+    """Tell if a question asks about conversations as such."""
+    return bool(CONVERSATIONS.search(question))
 
 
 def about_before(question: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lamina import InvalidInput, Memory
+from lamina.search import answerable, prompt
 from tests.cases import every
 from tests.conftest import Desk, contents
 
@@ -129,6 +130,44 @@ def test_a_store_about_one_topic_answers(mem: Memory, number: int) -> None:
     assert hits
     assert hits.confidence is not None
     assert 0.2 < hits.confidence < 1
+
+
+def test_several_sentences_that_ask_for_nothing_need_more(mem: Memory) -> None:
+    """C2, C8: one of many sentences of chat fits some memory by chance. What asks, or goes on with
+    what was said before, needs no more than before."""
+    told = "The red bicycle is in the shed. It was cold and I went home early."
+    confidence = know(mem).search(told).confidence
+    followed = mem.search(told, following=["We spoke about the weather"]).confidence
+    assert confidence is not None
+    assert followed is not None
+    assert confidence == pytest.approx(followed - prompt.UNPROMPTED)
+
+
+def confidence_of(desk: Desk, speaker: str, question: str) -> float:
+    """The confidence in an answer where somebody told one thing among others."""
+    mem = desk.agent(f"{speaker}-speaks")
+    said = {"content": "Penguins keep their eggs warm with a fold of skin", "speaker": speaker}
+    mem.remember_many([said, *({"content": fact, "speaker": "user"} for fact in FACTS)])
+    confidence = mem.search(question).confidence
+    assert confidence is not None
+    return confidence
+
+
+def test_what_an_assistant_said_is_weaker_evidence(desk: Desk) -> None:
+    """Q7: assistants speak of everything, so what they said proves less, unless it is asked for,
+    or the conversations as such."""
+    evidence = {
+        question: confidence_of(desk, "assistant", question) - confidence_of(desk, "user", question)
+        for question in (
+            "How do penguins keep their eggs warm?",
+            "What did you say about how penguins keep their eggs warm?",
+            "When did penguins and their eggs come up in our conversations?",
+        )
+    }
+    unasked, asked, both = evidence.values()
+    assert unasked == pytest.approx(-answerable.UNASKED)
+    assert asked == pytest.approx(answerable.UNASKED)
+    assert both == 0
 
 
 def test_what_is_pasted_gives_no_names_and_dates(mem: Memory) -> None:

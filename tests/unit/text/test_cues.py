@@ -138,6 +138,20 @@ def test_what_the_assistant_said(question: str, expected: bool) -> None:
     assert cues.about_assistant(question) is expected
 
 
+@every(
+    ("question", "expected"),
+    [
+        ("In which order did I bring that up throughout our conversations?", True),
+        ("Sum up all those long chats", True),
+        ("What was decided in our conversation?", False),
+        ("How many sessions did the course have?", False),
+    ],
+)
+def test_conversations_as_such(question: str, expected: bool) -> None:
+    """Q5: a question about conversations as such is about both who spoke."""
+    assert cues.about_conversations(question) is expected
+
+
 @given(st.text(), st.none() | st.text(max_size=12))
 def test_any_text_has_signs(text: str, speaker: str | None) -> None:
     """Q5: no text is without an answer, and signs are bits of their own."""
