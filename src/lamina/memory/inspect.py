@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lamina.engines import awareness
@@ -99,7 +100,7 @@ class Inspect:
             candidates,
             awareness.answers(answers),
             today,
-            {record.id: _days(record, today) for record in candidates},
+            partial(_days, today=today),
             awareness.answers(answers, since=today),
         )
         self._scope.audit("pending", tuple(item["id"] for item in items))
