@@ -14,7 +14,7 @@ from lamina.model import clock as clocks
 from lamina.model import rules
 from lamina.model.record import Event, Record
 from lamina.store.archive.search import ArchiveQuery
-from lamina.store.tables import grounds, lineage
+from lamina.store.tables import lineage
 from lamina.text import dates, recurrences
 from lamina.text.words import terms
 
@@ -60,6 +60,8 @@ class Inspect:
 
     def lost_evidence(self, record_id: str) -> list[str]:
         """List the evidence of a record that was forgotten, superseded or erased since."""
+        from lamina.store.tables import grounds  # a session's start does without it
+
         record = self._scope.visible("lost_evidence", record_id, stub=True)
         with self._scope.store.database.moment() as connection:
             lost = grounds.lost(connection, record)

@@ -59,6 +59,8 @@ class Sentences:
     @cached_property
     def _ranked(self) -> list[Piece]:
         """The sentences, the best first; one that is repeated has its first place alone."""
+        if len(self._pieces) == 1:
+            return self._pieces
         values = self._values()
         once = {piece.text: piece for piece in reversed(self._pieces)}.values()
         return sorted(once, key=lambda piece: (-values[piece.place], piece.place))
