@@ -1,29 +1,30 @@
 """Measure what is put before the next prompt: evidence, words of the answer, characters, repeats.
 
-`make bench-context` prints the tables and draws the plot. The conversations are not part of Lamina
-(see `conversations.py`); the written cases are (`context_cases.py`).
+`make bench-context` prints the tables and draws the plot; `--embedder e5` does the same beside a
+sentence model that was pulled. The conversations are not part of Lamina (see `conversations.py`);
+the written cases are (`context_cases.py`).
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
+import os
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-import lamina
 from benchmarks import context_cases, plot, prompts
-from benchmarks.conversations import Case, Question, beam, items, locomo, longmemeval
+from benchmarks.conversations import Case, Question, beam, locomo, longmemeval
+from benchmarks.retrieval import Remembering, store
 from lamina import Memory
+from lamina.embedders import Embedder, create
 from lamina.search.context import Context, Item
 from lamina.text import words
 
@@ -40,6 +41,8 @@ FORMS: Mapping[str, Callable[[str, int], str]] = {
 SLEPT = "bare, after sleep"
 STEM = 5  # letters by which forms of one word are alike
 A_DAY = 30  # prompts of one session
+USUAL = 4  # only every fourth store of LME48 is asked, unless another sample is wanted
+MODELS = Path(os.environ.get("LAMINA_MODELS", Path.home() / ".cache" / "lamina-models")) / "models"
 PLOT = Path(__file__).parents[1] / "docs" / "context.svg"
 
 
@@ -98,34 +101,19 @@ def _said(answer: str, text: str) -> float | None:
     return len(wanted & {word[:STEM] for word in words.terms(text)}) / len(wanted)
 
 
-@contextmanager
-def store(case: Case) -> Iterator[tuple[Memory, dict[str, str], list[datetime]]]:
-    """A store of a case's turns, their keys by record, and its clock."""
-    home, now = Path(tempfile.mkdtemp(prefix="lamina-context-")), [case.questions[0].now]
-    try:
-        with lamina.open("bench", home=home, clock=lambda: now[0]) as memory:
-            made = memory.remember_many(items(case.turns))
-            memory.index()
-            keys = {record.id: turn.key for record, turn in zip(made, case.turns, strict=True)}
-            yield memory, keys, now
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
-
-
-def measure(every: int, sets: Sequence[str]) -> tuple[Groups, dict[str, list[int]]]:
-    """Ask all questions that have gold turns, bare and wrapped, and again after sleep.
+def measure(
+    sample: int | None, sets: Sequence[str], embedders: Sequence[Embedder]
+) -> tuple[Groups, dict[str, list[int]]]:
+    """Ask the questions that have gold turns, bare and wrapped, and again after sleep.
 
     Also count the lines that a session of thirty prompts is given twice.
     """
     groups: Groups = defaultdict(list)
     repeats: dict[str, list[int]] = defaultdict(list)
     for data in sets:
-        cases = list(SETS[data]())[:: every if data == "LME48" else 1]
-        for case in track(cases, description=data, console=Console(stderr=True), transient=True):
-            asked = [one for one in case.questions if one.gold and one.category != "5"]
-            if not asked:
-                continue
-            with store(case) as (memory, keys, now):
+        for case, asked in _in_turn(data, sample):
+            with store(case, embedders) as (memory, keys, now):
+                memory.index()
                 for form, make in FORMS.items():
                     _ask(groups[form, data], memory, keys, now, asked, make)
                 repeats[data].append(_repeats(memory, now, asked[:A_DAY]))
@@ -133,6 +121,26 @@ def measure(every: int, sets: Sequence[str]) -> tuple[Groups, dict[str, list[int
                 memory.index()
                 _ask(groups[SLEPT, data], memory, keys, now, asked, FORMS["bare"])
     return groups, repeats
+
+
+def _in_turn(data: str, sample: int | None) -> Iterator[tuple[Case, list[Question]]]:
+    """Yield the stores of a set with what is asked of them, and show how far that is.
+
+    Each store of LME48 is asked one question: a sample has some of its stores, and some of the
+    questions of other sets.
+    """
+    is_of_one = data == "LME48"
+    every = sample or (USUAL if is_of_one else 1)
+    cases = list(SETS[data]())[:: every if is_of_one else 1]
+    screen = Console(stderr=True)
+    shown = track(cases, data, console=screen, transient=True) if screen.is_terminal else cases
+    for number, case in enumerate(shown, 1):
+        if not screen.is_terminal:
+            screen.print(f"{data}: {number} of {len(cases)}")
+        asked = [one for one in case.questions if one.gold and one.category != "5"]
+        asked = asked[:: 1 if is_of_one else every]
+        if asked:
+            yield case, asked
 
 
 def _ask(
@@ -203,15 +211,31 @@ def draw(groups: Groups) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--every", type=int, default=4, help="only every so many stores of LME48")
     parser.add_argument("--set", dest="sets", action="append", choices=[*SETS], help="only these")
+    parser.add_argument("--sample", type=int, help="only every so many questions")
+    parser.add_argument("--embedder", choices=["e5"], help="a sentence model to search with, too")
+    parser.add_argument("--models", type=Path, default=MODELS, help="the folder that it is in")
+    parser.add_argument(
+        "--cache", type=Path, default=Path(tempfile.gettempdir()) / "lamina-vectors"
+    )
     parser.add_argument("--cases", action="store_true", help="only the written cases")
     given = parser.parse_args()
     screen = Console(width=140, highlight=False)
     if not given.cases:
-        groups, repeats = measure(given.every, given.sets or [*SETS])
+        options: dict[str, Any] = {
+            "cache": given.models,
+            "endpoint": "",
+            "key": None,
+            "timeout": 1.0,
+        }
+        embedders: list[Any] = [create("wordllama", **options)]
+        if given.embedder and (model := create(given.embedder, **options)):
+            embedders.append(Remembering(model, given.cache))
+        groups, repeats = measure(given.sample, given.sets or [*SETS], embedders)
+        for one in embedders[1:]:
+            one.save()
         show(groups, repeats, screen)
-        if given.sets is None:
+        if given.sets is given.sample is given.embedder is None:
             PLOT.write_text(draw(groups), "utf-8")
     context_cases.show(screen)
 

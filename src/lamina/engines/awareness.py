@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, timedelta
 from typing import Any, NamedTuple
@@ -41,20 +41,20 @@ def pending(
     records: Iterable[Record],
     answered: AbstractSet[str],
     today: date,
-    dates: Mapping[str, Days],
+    days_of: Callable[[Record], Days],
     answered_today: AbstractSet[str] = frozenset(),
 ) -> list[dict[str, Any]]:
     """List what is open, oldest first, each memory once and with its first reason.
 
-    `answered` is what `answers` gives. `dates` holds, by record, the days of its text. A day that
-    recurs is open on that day alone, until something answers it then.
+    `answered` is what `answers` gives. `days_of` reads the days of a text, which is only done where
+    nothing else makes a memory open. A day that recurs is open on that day alone, until something
+    answers it then.
     """
     items: dict[str, dict[str, Any]] = {}
     for record in sorted(records, key=lambda record: (record.occurred_at, record.seq)):
-        days = dates.get(record.id, Days())
-        reason = _reason(record, answered, today, days)
-        if reason is None and days.is_again:
-            reason = _again(record, answered_today, today)
+        reason = _reason(record, answered)
+        if reason is None:
+            reason = _of_days(record, answered, answered_today, today, days_of(record))
         if reason is not None and record.id not in items:
             items[record.id] = _item(record, *reason)
     return list(items.values())
@@ -85,10 +85,8 @@ def _texts(value: object) -> Iterator[str]:
     yield from (item for item in values if isinstance(item, str))
 
 
-def _reason(
-    record: Record, answered: AbstractSet[str], today: date, days: Days
-) -> tuple[str, date | None] | None:
-    """Say why a memory is open, and the day that it is about; None if it is not open."""
+def _reason(record: Record, answered: AbstractSet[str]) -> tuple[str, date | None] | None:
+    """Say why a memory is open whatever the day; None if it is not."""
     if record.state is State.CONSTRAINED:
         return REVIEW, None
     status = _status(record)
@@ -101,16 +99,23 @@ def _reason(
     escalated_to = str(record.metadata.get("escalated_to") or "")
     if record.kind == "escalation" or words.is_visible(escalated_to):
         return ESCALATION, None
-    come = [start for start, _ in days.spans if _has_come(start, record, today)]
-    return (DATE, max(come)) if come else None
+    return None
 
 
-def _again(
-    record: Record, answered_today: AbstractSet[str], today: date
+def _of_days(
+    record: Record,
+    answered: AbstractSet[str],
+    answered_today: AbstractSet[str],
+    today: date,
+    days: Days,
 ) -> tuple[str, date] | None:
-    """Say that a day has come again, unless that was answered today or is done for good."""
-    is_open = record.state is State.ACTIVE and _status(record) not in DONE
-    is_due = is_open and not _is_answered(record, answered_today)
+    """Say that a day has come, or has come again, unless that was answered or is done for good."""
+    if record.state is not State.ACTIVE or _status(record) in DONE:
+        return None
+    come = [start for start, _ in days.spans if _has_come(start, record, today)]
+    if come and not _is_answered(record, answered):
+        return DATE, max(come)
+    is_due = days.is_again and not _is_answered(record, answered_today)
     return (DATE, today) if is_due and _has_come(today, record, today) else None
 
 

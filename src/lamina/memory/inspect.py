@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lamina.engines import awareness
@@ -11,9 +12,9 @@ from lamina.errors import InvalidInput
 from lamina.memory.scope import Times, optional_moment
 from lamina.model import clock as clocks
 from lamina.model import rules
-from lamina.model.record import Event, Record, State
+from lamina.model.record import Event, Record
 from lamina.store.archive.search import ArchiveQuery
-from lamina.store.tables import grounds, lineage
+from lamina.store.tables import lineage
 from lamina.text import dates, recurrences
 from lamina.text.words import terms
 
@@ -59,6 +60,8 @@ class Inspect:
 
     def lost_evidence(self, record_id: str) -> list[str]:
         """List the evidence of a record that was forgotten, superseded or erased since."""
+        from lamina.store.tables import grounds  # a session's start does without it
+
         record = self._scope.visible("lost_evidence", record_id, stub=True)
         with self._scope.store.database.moment() as connection:
             lost = grounds.lost(connection, record)
@@ -99,7 +102,7 @@ class Inspect:
             candidates,
             awareness.answers(answers),
             today,
-            {one.id: _days(one, today) for one in candidates if one.state is State.ACTIVE},
+            partial(_days, today=today),
             awareness.answers(answers, since=today),
         )
         self._scope.audit("pending", tuple(item["id"] for item in items))

@@ -42,11 +42,11 @@ class Matches(msgspec.Struct, frozen=True):
     """
 
     score: Dense  # one number for each row of the catalogue
-    total: int  # how many records are visible
+    total: int  # how many visible records count
     holders: dict[str, Rows]  # the visible rows that hold each word, for words that any holds
     own_total: int  # how many of the visible records are not from outside
     own: dict[str, int]  # how many of these hold each word; empty when no record is from outside
-    numbers: dict[str, int]  # how many visible records hold each word
+    numbers: dict[str, int]  # how many of the records that count hold each word
 
     def rarity(self, word: str) -> float:
         """Return what a word is worth in a record of the usual length."""
@@ -144,7 +144,7 @@ def _unscored(request: Request, words: Sequence[str]) -> Matches:
         rows = request.look.holding(word)
         visible = rows[allowed[rows]]
         number, own_number = request.holders(word, visible)
-        if number:
+        if number or len(visible):
             numbers[word] = number
         if number and request.has_outside:
             own[word] = own_number

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 MICROS_PER_HOUR = 3_600_000_000.0
 MICROS_PER_DAY = 24 * MICROS_PER_HOUR
 FEW = 4  # picking rows is worth it when at most one record in so many is visible
+ENOUGH = 4  # what sleep made counts unless one visible record in so many is something else
+MADE_BY_SLEEP = Filter(metadata=(("origin", "sleep"),))
 Column = NDArray[np.float64]
 
 
@@ -102,6 +104,21 @@ class Request:
         return outside
 
     @cached_property
+    def counted(self) -> Mask:
+        """Marks for the visible records that tell how usual a word is.
+
+        What sleep has made of other memories repeats their words: if it counted, a night would
+        rank what was said anew (C3). It counts where little else is left to be seen.
+        """
+        told: Mask = self.allowed & ~self.look.allowed(MADE_BY_SLEEP)
+        number, visible = int(told.sum()), len(self.rows)
+        return told if number < visible <= number * ENOUGH else self.allowed
+
+    def telling(self, rows: Rows) -> Rows:
+        """Keep the rows that tell how usual a word is."""
+        return rows if self.counted is self.allowed else rows[self.counted[rows]]
+
+    @cached_property
     def picked(self) -> slice | Rows:
         """The part of a column to compute with.
 
@@ -117,15 +134,15 @@ class Request:
 
     @property
     def total(self) -> int:
-        """How many records the filter lets through, also where the snapshot has only some."""
+        """How many records count, also where the snapshot has only some of them."""
         statistics = self.look.statistics
-        return len(self.rows) if statistics is None else statistics.total
+        return len(self.telling(self.rows)) if statistics is None else statistics.total
 
     @property
     def own_total(self) -> int:
         """How many of them did not come from outside."""
         statistics = self.look.statistics
-        return len(self.own) if statistics is None else statistics.own
+        return len(self.telling(self.own)) if statistics is None else statistics.own
 
     def speaks(self, name: str) -> bool:
         """Tell whether a visible record is of a speaker of that name.
@@ -139,10 +156,11 @@ class Request:
         return known
 
     def holders(self, word: str, held: Rows) -> tuple[int, int]:
-        """Count the visible records that hold a word, and the own ones; these rows do."""
+        """Count the records that count and hold a word, and the own ones; these rows hold it."""
         statistics = self.look.statistics
         if statistics is not None:
             return statistics.holders(word)
+        held = self.telling(held)
         return len(held), int((~self.is_outside(held)).sum()) if self.has_outside else len(held)
 
     @cached_property
@@ -154,7 +172,7 @@ class Request:
         statistics = self.look.statistics
         if statistics is not None:
             return statistics.usual_length
-        rows = self.own if len(self.own) else self.rows
+        rows = self.telling(self.own if len(self.own) else self.rows)
         if not len(rows):
             return 1.0
         lengths = self.look.catalogue["length"]

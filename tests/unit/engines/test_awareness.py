@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Set
 from datetime import date, timedelta
 from typing import Any
 
@@ -18,7 +19,6 @@ from lamina.engines.awareness import (
     REVIEW,
     Days,
     answers,
-    pending,
 )
 from lamina.model.record import Layer, Record, State, iso
 from lamina.text import dates
@@ -37,6 +37,21 @@ def memory(
     **fields: Any,
 ) -> Record:
     return record(seq, metadata or {}, kind=kind, content=content, layer=Layer.SHORT_TERM, **fields)
+
+
+def pending(
+    records: Iterable[Record],
+    answered: Set[str],
+    today: date,
+    days: Mapping[str, Days],
+    answered_today: Set[str] = frozenset(),
+) -> list[dict[str, Any]]:
+    """What is open, where the days of texts are known."""
+
+    def days_of(one: Record) -> Days:
+        return days.get(one.id, Days())
+
+    return awareness.pending(records, answered, today, days_of, answered_today)
 
 
 def why(*records: Record, today: date = TODAY) -> list[str]:
@@ -263,7 +278,7 @@ def test_a_day_may_come_on_the_day_it_is_stored() -> None:
     """L12: what was said before and is stored on the very day is not too late."""
     one = memory(1, occurred_at=MIDNIGHT - timedelta(days=3), created_at=MIDNIGHT)
     spans = {one.id: Days([(TODAY, TODAY + timedelta(days=1))])}
-    assert [told_["due"] for told_ in awareness.pending([one], frozenset(), TODAY, spans)] == [
+    assert [told_["due"] for told_ in pending([one], frozenset(), TODAY, spans)] == [
         TODAY.isoformat()
     ]
 
@@ -271,7 +286,7 @@ def test_a_day_may_come_on_the_day_it_is_stored() -> None:
 def test_what_waits_is_told_in_200_characters() -> None:
     """L12: a longer text is cut."""
     requests = [memory(seq, "request", content="x" * (199 + seq)) for seq in (1, 2)]
-    told_ = [one["content"] for one in awareness.pending(requests, frozenset(), TODAY, {})]
+    told_ = [one["content"] for one in pending(requests, frozenset(), TODAY, {})]
     assert told_ == ["x" * 200, "x" * 199 + "…"]
 
 
@@ -304,3 +319,18 @@ def test_a_day_that_recurs() -> None:
     assert due(record=done, days={done.id: Days(is_again=True)}) == []
     said_today = memory(5, content="every Friday")
     assert due(record=said_today, days={said_today.id: Days(is_again=True)}) == []
+
+
+def test_days_are_only_read_where_they_matter() -> None:
+    """L12: a request is open whatever its text says, which may be long, as there may be many."""
+    asked = [memory(seq, "request", content=f"book table {seq} for tomorrow") for seq in (1, 2)]
+    said = memory(3, content="the dentist, tomorrow")
+    read: list[str] = []
+
+    def days_of(one: Record) -> Days:
+        read.append(one.id)
+        return Days()
+
+    found = awareness.pending([*asked, said], frozenset(), TODAY, days_of)
+    assert [item["why"] for item in found] == [REQUEST, REQUEST]
+    assert read == [said.id]

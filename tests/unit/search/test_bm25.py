@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamina import Memory, Operator
-from lamina.model.record import State
+from lamina.model.record import Layer, State
 from lamina.search import bm25
 from lamina.search.bm25 import ASKED, LENGTH, NEAR, SAME_SPEAKER, SATURATION
 from lamina.search.request import Request
@@ -254,3 +254,53 @@ def test_no_neighbour_is_a_match_of_its_own(mem: Memory) -> None:
     """Q3: the keyword ranker finds what holds a word, and no neighbour of it."""
     mem.remember_conversation(TURNS, "s")
     assert contents(mem.search("piano", ranker="keyword")) == ["Do you play the piano?"]
+
+
+CHATS = (
+    (
+        "I moved to Porto in May and I'm looking for a good tram map.",
+        "My sister Ana studies physics in Porto, and she likes the tram.",
+        "I'm not sure which map to choose. Do you have any suggestions?",
+    ),
+    (
+        "I bought a red bicycle last week, and I love it.",
+        "I'm thinking about a lock for my bicycle. Any suggestions?",
+        "My brother Leo works as a baker and starts at four in the morning.",
+    ),
+    (
+        "I'm allergic to peanuts, so I always read the labels.",
+        "We had dinner at Da Mauro. The risotto was superb.",
+        "I'm planning a trip to Turin in June with my sister Ana.",
+    ),
+)
+
+
+def chatted(mem: Memory) -> None:
+    for number, said in enumerate(CHATS):
+        turns = [{"speaker": "user", "text": text} for text in said]
+        mem.remember_conversation(turns, session=f"s{number}")
+
+
+def test_a_night_makes_no_word_rarer_or_more_common(op: Operator, mem: Memory) -> None:
+    """C3: what sleep made of turns does not count when words are valued. Every turn that was said
+    is worth the same after it, to the last digit."""
+    chatted(mem)
+    queries = ("a map of the tram in Porto", "suggestions for my bicycle", "Ana studies", "dinner")
+    before = [scores(mem, query, around=True) for query in queries]
+    assert all(before)
+    op.sleep()
+    after = [scores(mem, query, around=True) for query in queries]
+    assert any(len(more) > len(some) for some, more in zip(before, after, strict=True))
+    for some, more in zip(before, after, strict=True):
+        assert {row: more[row] for row in some} == some
+
+
+def test_what_sleep_made_counts_where_little_else_is_left(op: Operator, mem: Memory) -> None:
+    """C3: where facts alone are searched, words are valued by these."""
+    chatted(mem)
+    op.sleep()
+    facts = Filter(layers=(Layer.SEMANTIC,), states=(State.ACTIVE,))
+    with asking(mem, "Ana", facts) as request:
+        holders = [record for record in mem.list(layers=["semantic"]) if "Ana" in record.content]
+        assert request.total == len(mem.list(layers=["semantic"]))
+        assert bm25.match(request).numbers["ana"] == len(holders) > 0

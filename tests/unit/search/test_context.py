@@ -106,7 +106,7 @@ def test_the_text_is_never_too_long(op: Operator) -> None:
 def test_the_cap_is_2000_characters(op: Operator) -> None:
     """Q9: without a word about it, the text has at most 2000 characters, and is filled as far as
     that goes."""
-    fill(op, "semantic", 3, "the weekly garden report " * 200)
+    fill(op, "semantic", 3, " ".join(f"the weekly garden report {week}" for week in range(200)))
     assert 1900 < len(op.memory_context(GOAL).text) <= 2000
 
 

@@ -45,6 +45,40 @@ def test_a_long_text_is_cut_to_what_answers() -> None:
     assert said.within(10) == ""
 
 
+def test_a_sentence_that_is_too_long_keeps_what_was_asked_for() -> None:
+    """C4: it is cut where it has the words of the question, not at its beginning alone."""
+    said = Sentences(
+        "As for goals, I want to swim in the lake every week and I ran the harbour race in"
+        " 41 minutes and 9 seconds.",
+        Aim("What was my time in the harbour race?"),
+    )
+    assert said.within(60) == "…harbour race in 41 minutes and 9 seconds."
+    assert said.within(40) == "…harbour race in 41 minutes and 9…"
+    assert said.within(20) == ""
+
+
+def test_a_heading_stands_with_what_it_announces() -> None:
+    """C4: "Chorus:" alone says nothing; a line that is repeated is shown once."""
+    song = "Verse:\nThe rain falls down\nChorus:\nC D E F\nVerse:\nIt rains\nChorus:\nC D E F"
+    said = Sentences(song, Aim("what are the chords of the chorus?"))
+    assert said.within(24) == "… Chorus: C D E F …"
+    assert said.within(60).count("C D E F") == 1
+    assert Sentences("Bread:\nmilk:", Aim("milk")).within(12) == "Bread: milk:"
+
+
+def test_what_binds_takes_no_room_from_what_was_found() -> None:
+    """C1, C4: the first line that was found is as long with a line about a topic before it."""
+    found = tuple(hit(n, LONG) for n in range(1, 4))
+    aimed = Gathered("When was the boiler repaired?", found=found)
+    binding = structs.replace(aimed, bound=((hit(9, "allergic to peanuts"), "food"),))
+    (alone, *_), (first, *_) = (
+        [line for line in build(one, 700).text.split("\n") if "000001" in line]
+        for one in (aimed, binding)
+    )
+    assert LONG in alone
+    assert alone == first
+
+
 @given(hostile, st.integers(0, 400), st.text(max_size=40))
 def test_what_is_cut_keeps_its_room(text: str, room: int, goal: str) -> None:
     """C4: whatever a text is made of, it is one line, within its room, and holds no marks."""

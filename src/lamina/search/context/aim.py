@@ -60,6 +60,24 @@ class Aim:
         stems = {word[:STEM] for word in words.tokens(text)}
         return sum(weight for stem, weight in self.weights.items() if stem in stems)
 
+    def densest(self, text: str, width: int) -> int:
+        """Find where a part of a text begins that has most of what is asked.
+
+        Of several the last: an answer stands behind the words of its question more often.
+        """
+        known = [
+            (found.start(), found.end(), stem)
+            for found in words.WORD.finditer(text)
+            if (stem := found.group().casefold()[:STEM]) in self.weights
+        ]
+        best, place = 0.0, 0
+        for start, _, _ in known:
+            within = {stem for at, end, stem in known if start <= at and end <= start + width}
+            if (weight := sum(self.weights[stem] for stem in within)) >= best:
+                best, place = weight, start
+        first = {stem for _, end, stem in known if end <= width}
+        return place if best > sum(self.weights[stem] for stem in first) else 0
+
     def beyond(self, text: str) -> float:
         """Weigh the words of this prompt that a text does not have."""
         return sum(self.weights.values()) - self.shared(text)

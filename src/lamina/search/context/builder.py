@@ -153,7 +153,7 @@ def _chosen(gathered: Gathered, shown: set[str]) -> Iterator[Item]:
     """
     told = gathered.told | shown
     bound = [
-        Item(hit, Section.KNOWN, f"topic: {topic}")
+        Item(hit, Section.KNOWN, f"topic: {topic}", bound=True)
         for hit, topic in gathered.bound
         if hit.record.id not in told
     ]

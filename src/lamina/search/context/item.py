@@ -23,7 +23,7 @@ class Item(msgspec.Struct, frozen=True):
     """A memory in a context: why it is there, and what stands in one line with it.
 
     `others` are facts that rest on the same `saying` as this one. `now` is what holds instead of
-    what was said.
+    what was said. What is `bound` to a topic was not found by the prompt.
     """
 
     hit: Hit
@@ -32,6 +32,7 @@ class Item(msgspec.Struct, frozen=True):
     others: tuple[Record, ...] = ()
     saying: Record | None = None
     now: str | None = None
+    bound: bool = False
 
     @property
     def record(self) -> Record:

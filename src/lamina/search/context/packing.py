@@ -13,23 +13,26 @@ from lamina.search.context.item import Item
 from lamina.search.context.lines import Line
 
 FIRST, FALL, LEAST = 400, 0.6, 85  # characters of the first line's text, and of the following
+BOUND = 160  # of what binds in a topic, which takes no place from what was found
 ENOUGH = 45  # what is less holds no line
-WIDE = 3  # lines in which a saying has its room for itself, whatever facts stand before it
+WIDE = 4  # lines in which a saying has its room for itself, whatever facts stand before it
 
 
 def packed(items: Iterable[Item], budget: int, aim: Aim, shared_by: str | None) -> list[Line]:
     """Write the items that fit, in their order; what is left lengthens those that were cut."""
     made: list[Line] = []
-    left = budget
+    left, place = budget, 0
     for item in items:
         line = Line(item, aim, shared_by)
-        beside = line.beside if len(made) < WIDE else 0
-        room = min(_room(len(made)) + beside, left - len(line.label) - 1)
+        beside = line.beside if place < WIDE else 0
+        wanted = BOUND if item.bound else _room(place) + beside
+        room = min(wanted, left - len(line.label) - 1)
         if room < ENOUGH:
             break
         if line.fill(room):
             made.append(line)
             left -= len(line.text) + 1
+            place += not item.bound
     _lengthen(made, left)
     return made
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from lamina.text import cues
 CUT = "…"
 MOST = 12_000  # characters that are looked at: what is behind them is cut
 ALIKE, SIGN, FIRST, ASKS = 1.5, 0.3, 0.15, -0.2
+HEADING = 60  # characters of a line that announces the next one
 LEAST = 24  # characters of a piece of a sentence that are worth showing
 
 
@@ -44,7 +45,7 @@ class Sentences:
             if len(piece.text) <= room and len(self._joined(more)) <= room:
                 chosen = more
         best = self._ranked[0]
-        return self._joined(chosen) if best in chosen else shortened(best.text, room)
+        return self._joined(chosen) if best in chosen else self._part_of(best.text, room)
 
     @cached_property
     def _whole(self) -> str:
@@ -53,13 +54,16 @@ class Sentences:
     @cached_property
     def _pieces(self) -> list[Piece]:
         lines = filter(None, map(plain, segments.sentences(self._content)))
-        return [Piece(place, line) for place, line in enumerate(lines)]
+        return [Piece(place, line) for place, line in enumerate(_headed(lines))]
 
     @cached_property
     def _ranked(self) -> list[Piece]:
-        """The sentences, the best first."""
+        """The sentences, the best first; one that is repeated has its first place alone."""
+        if len(self._pieces) == 1:
+            return self._pieces
         values = self._values()
-        return sorted(self._pieces, key=lambda piece: (-values[piece.place], piece.place))
+        once = {piece.text: piece for piece in reversed(self._pieces)}.values()
+        return sorted(once, key=lambda piece: (-values[piece.place], piece.place))
 
     def _values(self) -> list[float]:
         """Weigh sentences: shared words, meaning, the sign of an answer; questions count less."""
@@ -74,6 +78,14 @@ class Sentences:
             for piece, likeness in zip(self._pieces, alike, strict=True)
         ]
 
+    def _part_of(self, sentence: str, room: int) -> str:
+        """Cut a sentence that is too long, so that the words stay that it shares with the aim."""
+        start = self._aim.densest(sentence, room - 2 * len(CUT))
+        if not start:
+            return shortened(sentence, room)
+        part = shortened(sentence[start:], room - len(CUT))
+        return CUT + part if part else ""
+
     def _joined(self, pieces: Sequence[Piece]) -> str:
         """Join sentences, with a mark wherever something is left out."""
         parts: list[str] = []
@@ -86,6 +98,20 @@ class Sentences:
         if next_place < len(self._pieces) or not self._is_whole:
             parts.append(CUT)
         return " ".join(parts)
+
+
+def _headed(lines: Iterable[str]) -> Iterator[str]:
+    """Put a heading before what it announces: "Chorus:" says nothing alone."""
+    heading = ""
+    for line in lines:
+        together = f"{heading} {line}" if heading else line
+        if line.endswith(":") and len(together) <= HEADING:
+            heading = together
+        else:
+            yield together
+            heading = ""
+    if heading:
+        yield heading
 
 
 def shortened(text: str, room: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -168,11 +167,13 @@ class Snapshot:
 
     def hinting(self, hints: Sequence[Collection[str]]) -> Rows:
         """List the rows whose text holds a word of each collection."""
-        rows = [
-            functools.reduce(np.union1d, map(self.holding, words), np.zeros(0, np.int64))
-            for words in hints
-        ]
-        return functools.reduce(np.intersect1d, rows)
+        passed = np.ones(self.catalogue.size, np.bool_)
+        for words in hints:
+            held = np.zeros_like(passed)
+            for word in words:
+                held[self.holding(word)] = True
+            passed &= held
+        return np.flatnonzero(passed)
 
     def with_facet(self, name: str, value: str) -> Rows:
         """List the rows that have a facet, such as a slot."""
