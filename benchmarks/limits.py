@@ -278,7 +278,7 @@ def loaded(path: Path) -> Verb:
         with opened(place, "FULL") as memory:
             recall = memory._scope.recall  # noqa: SLF001 - only a benchmark may give vectors
             recall.__dict__["embedders"] = (Given(),)
-            memory.remember(items[0]["content"])  # what is loaded with the first is not measured
+            memory.remember("the first")  # what is loaded with it is not measured
             memory.index()
             with sampler.running() if turn == 5 else nullcontext():
                 ours.append(timed(_load, memory, items))
@@ -303,7 +303,7 @@ def _least_load(source: apsw.Connection, file: Path) -> float:
     connection.wal_autocheckpoint(2000)
     made = source.execute(f"{schema} ESCAPE '~' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'")
     for (statement,) in made.fetchall():
-        connection.execute(statement)
+        connection.execute(str(statement))
     connection.execute(f"INSERT INTO words (words, rank) VALUES ('hashsize', {1 << 24})")
     written: list[Any] = source.execute(records.SELECT).fetchall()
     content, tags = records.COLUMN["content"], records.COLUMN["tags"]
