@@ -66,7 +66,7 @@ mutants: $(READY) ## would the tests notice? the program with one mistake at a t
 bench: $(READY)   ## speed against a bare SQLite floor in the same run
 	$(BIN)/python -m benchmarks.speed
 
-limits: $(READY)  ## what the machine allows, how near remember, search and run_once come, and where their time goes
+limits: $(READY)  ## what the machine allows, how near writing, searching and run_once come, and where their time goes
 	$(BIN)/python -m benchmarks.limits
 
 bench-sleep: $(READY)  ## how long a night takes over ten thousand turns, and how much memory

@@ -1,4 +1,4 @@
-"""Measure what this machine allows, and how near `remember`, `search` and `run_once` come to it.
+"""Measure what this machine allows, and how near the verbs that write and search come to it.
 
 `make limits` prints the tables. A limit is the least work that could give the same promise, done
 bare in the same run.
@@ -15,7 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ import lamina
 from benchmarks import lifecycle, searching
 from benchmarks.speed import Floor, folder, opened, remember_each, texts, timed
 from lamina import Memory
+from lamina.embedders import Scale, VectorsOnly
 from lamina.store.engine.sqlite import SqliteDatabase
 from lamina.store.tables import archived, fts5, fulltext, records
 from lamina.store.tables.vectors import STEP
@@ -41,6 +42,8 @@ PAGE = 4096
 BAR = 30
 ENTRIES, PROMOTED = 10_000, 2_000
 """The number of memories that `run_once` finds waiting, and of those that it promotes."""
+LOADED = 10_000
+"""The number of memories that are written at once."""
 
 # Where a look at the stack finds the program: the innermost function that has a name here says what
 # is being done.
@@ -69,6 +72,20 @@ SEARCH = {
     "search.answerable.Evidence.confidence": "is it an answer at all",
     "search.renewal.lifts": "what has been said anew",
     "search.hits.hits": "the records themselves",
+}
+LOAD = {
+    "model.rules.Drafter.fields": "checks: the rules",
+    "memory.redaction.Redaction.clean_all": "checks: secrets",
+    "memory.importance.Importance.score": "importance",
+    "store.core.transaction.Transaction._insert_some": "records: ids, hashes, rows",
+    "store.tables.derived.follow": "words, tags, facets, links",
+    "store.core.transaction.Transaction._write_event": "events of the chain",
+    "store.index.writing.waiting": "texts read back for their vectors",
+    "search.indexing.passages": "vectors looked up",
+    "store.index.writing.embedded": "vectors written",
+    "store.index.writing._write_block": "blocks: dates, cues, lengths, columns",
+    "store.index.writing._write_codes": "bits of vectors",
+    "store.engine.sql.Atomic.__exit__": "commits, with their fsync",
 }
 RUN_ONCE = {
     "memory.lifecycle.Lifecycle.plan": "the plan",
@@ -234,6 +251,88 @@ def remembered(path: Path) -> Verb:
     )
 
 
+class Given(VectorsOnly):
+    """An embedder that has all vectors beforehand, and gives them one after the other."""
+
+    name = "given"
+    dimensions = 256
+    scale = Scale(0.0, 0.1)
+
+    def __init__(self) -> None:
+        self._rows = np.random.default_rng(5).standard_normal((LOADED, 256), np.float32)
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        return self._rows[: len(texts)]
+
+
+def loaded(path: Path) -> Verb:
+    """Many memories until all can be searched, beside the bare statements and hashes they need."""
+    items = [
+        {"content": content, "tags": [f"u{n % 100}"], "metadata": {"number": n}}
+        for n, content in enumerate(texts(LOADED))
+    ]
+    ours, bare = [], []
+    sampler = Sampler(LOAD)
+    for turn in range(6):
+        place = path / str(turn)
+        with opened(place, "FULL") as memory:
+            recall = memory._scope.recall  # noqa: SLF001 - only a benchmark may give vectors
+            recall.__dict__["embedders"] = (Given(),)
+            memory.remember("the first")  # what is loaded with it is not measured
+            memory.index()
+            with sampler.running() if turn == 5 else nullcontext():
+                ours.append(timed(_load, memory, items))
+            bare.append(_least_load(_reader(memory), place / "bare.db"))
+    least = "bare SQLite: the same rows, words, vectors and blocks, their hashes, two commits"
+    name = f"remember_many and index, {LOADED:,} memories, vectors given"
+    return Verb(
+        name, statistics.median(ours[:5]), statistics.median(bare[:5]), least, sampler.shares()
+    )
+
+
+def _load(memory: Memory, items: Sequence[Mapping[str, Any]]) -> None:
+    memory.remember_many(items)
+    memory.index()
+
+
+def _least_load(source: apsw.Connection, file: Path) -> float:
+    """Write what a store holds into tables of the same kind."""
+    schema = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'words~_%'"
+    connection = apsw.Connection(str(file))
+    connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL").fetchall()
+    connection.wal_autocheckpoint(2000)
+    made = source.execute(f"{schema} ESCAPE '~' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'")
+    for (statement,) in made.fetchall():
+        connection.execute(str(statement))
+    connection.execute(f"INSERT INTO words (words, rank) VALUES ('hashsize', {1 << 24})")
+    written: list[Any] = source.execute(records.SELECT).fetchall()
+    content, tags = records.COLUMN["content"], records.COLUMN["tags"]
+    words = [(row[0], row[content], " ".join(records.texts(row[tags])), "") for row in written]
+    parts = [
+        [(table, source.execute(f"SELECT * FROM {table}").fetchall()) for table in tables]
+        for tables in (("tags", "facets", "events"), ("vectors", "codes", "blocks", "days"))
+    ]
+    started = time.perf_counter()
+    for row in written:
+        records.row_hash(row[:-2], row[-1])
+    with connection:
+        connection.executemany(records.INSERT, written)
+        connection.executemany(fts5.INSERT, words)
+        _insert(connection, parts[0])
+    with connection:
+        _insert(connection, parts[1])
+    took = time.perf_counter() - started
+    connection.close()
+    return took
+
+
+def _insert(connection: apsw.Connection, parts: Sequence[tuple[str, Sequence[Any]]]) -> None:
+    for table, found in parts:
+        for row in found[:1]:
+            marks = ", ".join("?" * len(row))
+            connection.executemany(f"INSERT INTO {table} VALUES ({marks})", found)
+
+
 def searched(path: Path, number: int) -> Verb:
     """Search, beside reading its words from FTS5, one pass over all vectors' bits, and ten rows."""
     searching.filled(path, number)
@@ -362,7 +461,7 @@ def shown(seconds: float) -> str:
 
 
 def measured(sizes: Sequence[int]) -> Iterator[Verb]:
-    works: list[Callable[[Path], Verb]] = [remembered, ran]
+    works: list[Callable[[Path], Verb]] = [remembered, loaded, ran]
     for work in works:
         with folder() as path:
             yield work(path)

@@ -300,7 +300,7 @@ class Catalogue(Turns):
         Their texts are on the screen.
         """
         columns = [np.zeros(BLOCK, kind) for kind in COLUMNS.values()]
-        positions = [row[0] - first for row in block]
+        positions = np.array([row[0] - first for row in block], np.int64)
         # Without rows there are no values, and the columns stay zero.
         all_values = zip(*values_of_all(block, screen), strict=True)
         for column, values in zip(columns, all_values, strict=False):
