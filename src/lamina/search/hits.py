@@ -48,7 +48,8 @@ def hits(
     """Return the best of some rows. The parts of a score add up to it."""
     rounded = np.round(np.array([*parts.values()]), DIGITS)
     # Part by part, in their order: another order could round otherwise.
-    score: Column = np.round(np.add.reduce(rounded, axis=0), DIGITS)
+    total: Column = np.add.reduce(rounded, axis=0)
+    score = np.round(total, DIGITS)
 
     def hit(ranked: _Ranked) -> Hit:
         place, total = ranked.place, float(score[ranked.place])
