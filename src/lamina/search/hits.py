@@ -48,7 +48,8 @@ def hits(
     """Return the best of some rows. The parts of a score add up to it."""
     rounded = np.round(np.array([*parts.values()]), DIGITS)
     # Part by part, in their order: another order could round otherwise.
-    score = np.round(np.add.reduce(rounded, axis=0), DIGITS)
+    total: Column = np.add.reduce(rounded, axis=0)
+    score = np.round(total, DIGITS)
 
     def hit(ranked: _Ranked) -> Hit:
         place, total = ranked.place, float(score[ranked.place])
@@ -131,7 +132,8 @@ def foremost(score: NDArray[Any], number: int) -> Rows:
     else:
         some = score[places]
     least = np.partition(some, len(some) - number)[len(some) - number]
-    return places[some >= least]
+    best: Rows = places[some >= least]
+    return best
 
 
 def _sampled(score: NDArray[Any], number: int) -> Rows:

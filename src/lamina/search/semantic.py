@@ -23,7 +23,7 @@ FLOOR = 0.15  # what is less near than this is about something else
 MORE = 8
 AT_LEAST = 200
 # How many are looked at more closely before that: at least, and one record in so many.
-CLOSELY, ONE_IN = 3000, 25
+CLOSELY, ONE_IN = 3000, 32
 
 
 def rank(request: Request, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
@@ -60,6 +60,7 @@ def _nearest(request: Request, views: Sequence[Similarity]) -> Rows:
         rows = best if isinstance(picked, slice) else picked[best]
     rows = rows[views[0].is_visible(rows)]
     if len(rows) > number:
-        estimate = sum(view.look_closely(rows) for view in views)
+        closer = (view.look_closely(rows) for view in views[1:])
+        estimate = sum(closer, views[0].look_closely(rows))
         rows = rows[trust.best_of(request, rows, estimate, number, number)]
     return np.sort(rows)

@@ -204,6 +204,10 @@ class ScopedBits(SignBits):
             self.put(places, vectors.bits_of(space.centred(stored[order])))
             self.kept.put(places, stored[order])
 
+    def read_ahead(self, connection: Connection, space: Space, wanted: int) -> bool:
+        """Read nothing: a scope's vectors are kept as they come, and lie far from each other."""
+        return False
+
 
 class ScopedIndex(LoadedIndex):
     """What searches know of the records of one scope."""

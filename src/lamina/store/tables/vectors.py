@@ -23,7 +23,7 @@ KEPT = 64 << 20  # bytes of exact vectors of a space that a process keeps, at mo
 FEW = 32  # exact vectors that there is room for at first: a process may have many small stores
 # Vectors that are read one by one cost twenty times as much as a range of them. When a process has
 # read one in so many like that, it reads all, so many at a time.
-ONE_BY_ONE, RANGE = 64, 4096
+ONE_BY_ONE, RANGE = 256, 4096
 PIECE = 1024  # vectors that are packed at a time
 # A number is large when its square is above this share of the mean square of its vector: with one
 # level for each half, the steps of a bell curve that lose least.
@@ -350,8 +350,9 @@ class SignBits:
 
         False when it does not, or when all have been read before.
         """
-        self._one_by_one += wanted
+        # Before these are counted: a process that asks once should not read all for it.
         is_worth = ONE_BY_ONE * self._one_by_one >= space.seen - self._exact_upto
+        self._one_by_one += wanted
         if not is_worth or self._exact_upto > space.seen or space.seen >= self.kept.most:
             return False
         self.kept.make_room(space.seen)
