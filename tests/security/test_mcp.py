@@ -112,7 +112,11 @@ def test_uninvited_answers_decide_nothing(tmp_path: Path, allowed: str | None) -
     home.mkdir()
     if allowed is not None:
         settings_file.change(home, {"mcp.elicitation": [allowed]})
-    capabilities = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
+    capabilities: dict[str, Any] = {
+        "elicitation": {"form": {}, "url": {}},
+        "sampling": {},
+        "roots": {},
+    }
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": capabilities,
@@ -166,7 +170,7 @@ def test_only_the_answer_to_the_question_decides(tmp_path: Path) -> None:
         "capabilities": {"elicitation": {}},
         "clientInfo": {"name": "test", "version": "1"},
     }
-    wrong = (
+    wrong: tuple[dict[str, Any], ...] = (
         {"result": {"action": "yes", "content": {"decision": "confirm"}}},
         {"result": {"decision": "confirm"}},
         {"result": {"action": "accept", "content": "confirm"}},

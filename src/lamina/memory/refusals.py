@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from lamina.errors import Forbidden, LaminaError
 from lamina.home import settings as config
 from lamina.home.folder import AGENT_NAME, Home, has_bytes, refuse_untrusted
+from lamina.memory import spans
 from lamina.memory.misuse import explaining
 from lamina.model.clock import is_id
 from lamina.store.core.store import FILE_NAME, READS_NAME
@@ -36,37 +37,23 @@ def recorded(handle: Handle) -> Handle:
     for name in dir(handle):
         verb = getattr(handle, name)
         if not name.startswith("_") and callable(verb) and not hasattr(verb, "__wrapped__"):
-            setattr(handle, name, _traced(_recorded(explaining(verb))))
+            setattr(handle, name, _recorded(explaining(verb)))
     return handle
 
 
 def _recorded(verb: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(verb)
     def call(self: Any, *given: Any, **named: Any) -> Any:
+        scope: Scope = self._scope
         try:
-            return verb(self, *given, **named)
+            if scope.tracer is None:
+                return verb(self, *given, **named)
+            return spans.traced(scope.tracer, scope.actor.role, verb, self, *given, **named)
         except Forbidden as error:
             if not error.is_noted:  # else another verb, which this one has called, did that
                 error.is_noted = True
-                scope: Scope = self._scope
                 scope.refused(verb.__name__, error.lacks, _texts((*given, *named.values())))
             raise
-
-    return call
-
-
-def _traced(verb: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(verb)
-    def call(self: Any, *given: Any, **named: Any) -> Any:
-        scope: Scope = self._scope
-        if scope.tracer is None:
-            return verb(self, *given, **named)
-        from lamina.memory.spans import span
-
-        with span(scope.tracer, verb.__name__, scope.actor.role) as count:
-            result = verb(self, *given, **named)
-            count(result)
-            return result
 
     return call
 

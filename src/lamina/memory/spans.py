@@ -7,8 +7,7 @@ up an SDK; without one they go nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lamina.errors import Refused
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from lamina.model.record import Role
 
 ROLE, RESULTS, ERROR = "lamina.role", "lamina.results", "error.type"
-Count = Callable[[object], None]
 
 
 def tracer(settings: Settings) -> Tracer | None:
@@ -38,29 +36,28 @@ def tracer(settings: Settings) -> Tracer | None:
     return trace.get_tracer("lamina", __version__)
 
 
-@contextmanager
-def span(tracer: Tracer, verb: str, role: Role) -> Iterator[Count]:
-    """Begin the span of a call; what is yielded takes its result, and counts it."""
+def traced(
+    tracer: Tracer, role: Role, verb: Callable[..., Any], /, *given: Any, **named: Any
+) -> Any:
+    """Call a verb within a span."""
     from opentelemetry.trace import Status, StatusCode
 
     # The texts of exceptions may quote a memory: an SDK must not record them by itself.
     with tracer.start_as_current_span(
-        f"lamina.{verb}",
+        f"lamina.{verb.__name__}",
         attributes={ROLE: role.value},
         record_exception=False,
         set_status_on_exception=False,
-    ) as current:
-
-        def count(result: object) -> None:
-            if (number := _number(result)) is not None:
-                current.set_attribute(RESULTS, number)
-
+    ) as span:
         try:
-            yield count
+            result = verb(*given, **named)
         except Exception as error:
-            current.set_attribute(ERROR, type(error).__name__)
-            current.set_status(Status(StatusCode.ERROR))
+            span.set_attribute(ERROR, type(error).__name__)
+            span.set_status(Status(StatusCode.ERROR))
             raise
+        if (number := _number(result)) is not None:
+            span.set_attribute(RESULTS, number)
+        return result
 
 
 def _number(result: Any) -> int | None:
