@@ -42,13 +42,12 @@ def test_every_read_is_in_the_trail(desk: Desk, op: Operator) -> None:
 
 def test_reads_of_some_kinds_are_found_among_others(desk: Desk, op: Operator) -> None:
     """P4: with kinds and a time only such reads come, the newest first, with their notes."""
-    mem = desk.agent()
     for text in ("tea", "bread", "milk"):
         desk.clock.jump(timedelta(days=1))
-        mem.list()
-        mem.search(text)
-        mem.runs()
-        op.audit_reads()  # another link of the chain
+        with desk.agent() as mem:  # each leaves a link of the chain
+            mem.list()
+            mem.search(text)
+            mem.runs()
     reads = op._scope.store.reads
     found = reads.latest(10, actions={"search"})
     assert [read.note["query"] for read in found] == ["milk", "bread", "tea"]
