@@ -203,6 +203,8 @@ def test_lineage_is_a_graph(served: Served, all_: Everything) -> None:
     assert {node["id"] for node in other["nodes"]} == set(nodes)
     source = served.ask(f"/memory/records/{all_.told.id}/lineage", served.token()).json
     assert {"from": old, "to": all_.told.id, "relation": "evidence"} in source["edges"]
+    replaced = {"from": all_.corrected.id, "to": old, "relation": "supersedes"}
+    assert replaced in source["edges"]  # what rests on it is a chain there, too
 
 
 def test_following_evidence_of_another_user_is_no_trespass(desk: Desk) -> None:

@@ -230,9 +230,9 @@ def _promoted(outline: Outline) -> int:
 
 def _made_waiting(outline: Outline) -> int:
     made = sum(one.number for one in outline.made if one.state == State.CONSTRAINED)
-    came = sum(one.after.get("state") == State.CONSTRAINED for one in outline.changes)
-    went = sum(one.before.get("state") == State.CONSTRAINED for one in outline.changes)
-    return made + came - went
+    came = [one for one in outline.changes if one.after.get("state") == State.CONSTRAINED]
+    went = [one for one in outline.changes if one.before.get("state") == State.CONSTRAINED]
+    return made + len(came) - len(went)
 
 
 def _end(record: Record, known: Mapping[str, Record]) -> Record:

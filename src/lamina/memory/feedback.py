@@ -59,7 +59,9 @@ class Feedback(Part):
         """Count for each memory how often contexts gave it of late, and how often it was used."""
         since = self._scope.clock() - span
         reads = [
-            read for read in self._store.reads.latest(MOST_READS, since) if self._is_ours(read)
+            read
+            for read in self._store.reads.latest(MOST_READS, since, GIVING | ASKING)
+            if self._is_ours(read)
         ]
         given = [_given(read) for read in reads if read.action in GIVING and read.records]
         if not given:

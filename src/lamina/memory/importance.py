@@ -150,8 +150,9 @@ class Importance:
         """
         counted: dict[str, tuple[float, datetime]] = {}
         since = self._scope.clock() - span
-        for read in self._scope.store.reads.latest(MOST_READS, since):  # the newest first
-            for record_id in read.records if read.action in READS else ():
+        # The newest come first.
+        for read in self._scope.store.reads.latest(MOST_READS, since, READS):
+            for record_id in read.records:
                 number, last = counted.get(record_id, (0.0, read.at))
                 counted[record_id] = number + READS[read.action], last
         for record_id, served in self._scope.parts.feedback.served(span).items():

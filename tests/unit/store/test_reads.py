@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,23 @@ def test_every_read_is_in_the_trail(desk: Desk, op: Operator) -> None:
     assert [read.at for read in reads] == sorted(read.at for read in reads)
     assert reads[2].note == {"query": "tea time"}
     assert verified(op)
+
+
+def test_reads_of_some_kinds_are_found_among_others(desk: Desk, op: Operator) -> None:
+    """P4: with kinds and a time only such reads come, the newest first, with their notes."""
+    for text in ("tea", "bread", "milk"):
+        desk.clock.jump(timedelta(days=1))
+        with desk.agent() as mem:  # each leaves a link of the chain
+            mem.list()
+            mem.search(text)
+            mem.runs()
+    reads = op._scope.store.reads
+    found = reads.latest(10, actions={"search"})
+    assert [read.note["query"] for read in found] == ["milk", "bread", "tea"]
+    assert [read.note["query"] for read in reads.latest(1, actions={"search"})] == ["milk"]
+    since = desk.clock.now - timedelta(days=1, hours=1)
+    assert len(reads.latest(10, since, {"search"})) == 2
+    assert not reads.latest(10, actions={"forget"})
 
 
 def test_a_search_without_words_is_audited_too(op: Operator) -> None:

@@ -9,7 +9,7 @@ import secrets
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby, islice, takewhile
 from pathlib import Path
@@ -168,8 +168,10 @@ class ReadLog:
                 taken.add(later)
             self._refused = taken
 
-    def latest(self, limit: int, since: datetime | None = None) -> list[Read]:
-        """List the newest reads first, of every process that has written some."""
+    def latest(
+        self, limit: int, since: datetime | None = None, actions: Container[str] | None = None
+    ) -> list[Read]:
+        """List the newest reads first, of every process that has written some; or some kinds."""
         connection = self._reader()
         if connection is None:
             return []
@@ -179,12 +181,14 @@ class ReadLog:
         with translated(self.path):
             while len(reads) < limit and (links := rows(connection, query, (seq,))):
                 for seq, text, _ in links:
+                    body = events.body_of(text)
+                    if actions is not None and (body := _only(body, actions)) is None:
+                        continue
                     notes = events.notes_of(connection, seq)
-                    reads += reversed(list(_reads_of(events.body_of(text), notes)))
-                if since is not None and reads and reads[-1].at < since:
-                    reads = [read for read in reads if read.at >= since]
+                    reads += reversed(list(_reads_of(body, notes)))
+                if since is not None and _is_before(links[-1][1], since):
                     break
-        return reads[:limit]
+        return [read for read in reads if since is None or read.at >= since][:limit]
 
     def given(
         self, action: str, ended: str, session: str
@@ -366,6 +370,22 @@ class ReadLog:
     ) -> None:
         head, time = events.head(cursor, self._seed), to_micros(at)
         events.append(cursor, head, time, actor, action, records=0, details=details, notes=notes)
+
+
+def _only(body: Body, actions: Container[str]) -> Body | None:
+    """Leave out the reads of other kinds before anything is made of them; None if none is left."""
+    if body.action != "reads":
+        return body if body.action in actions else None
+    try:
+        kept = [entry for entry in body.details["reads"] if entry["action"] in actions]
+    except (KeyError, TypeError):  # whoever reads it says what is wrong
+        return body
+    return msgspec.structs.replace(body, details={"reads": kept}) if kept else None
+
+
+def _is_before(text: str, since: datetime) -> bool:
+    """Tell whether a link was written before a time, and so were its reads and all before it."""
+    return events.body_of(text).at < to_micros(since)
 
 
 def _reads_of(body: Body, notes: Mapping[int, Mapping[str, Any]]) -> Iterator[Read]:

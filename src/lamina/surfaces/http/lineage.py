@@ -36,7 +36,7 @@ def graph(memory: Memory, record_id: str) -> dict[str, Any]:
                 nodes[name] = _node(reached)
                 queue.append(reached)
         edges |= {edge: None for edge in links if edge[0] in nodes and edge[1] in nodes}
-    # What else these rest on does not belong to the lineage.
+    # What else these rest on does not belong to the lineage; what they replaced of it does.
     above = [name for name in memory.resting_on(start.id) if name not in nodes]
     room = MOST - len(nodes)
     complete = complete and len(above) <= room
@@ -44,6 +44,8 @@ def graph(memory: Memory, record_id: str) -> dict[str, Any]:
         if reached is not None:
             nodes[name] = _node(reached)
             edges[name, start.id, "evidence"] = None
+            edges |= {(name, old, "supersedes"): None for old in reached.supersedes if old in above}
+    edges = {edge: None for edge in edges if edge[1] in nodes}
     return {
         "record": start.id,
         "nodes": [*nodes.values()],

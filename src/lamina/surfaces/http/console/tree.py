@@ -57,7 +57,11 @@ class Drawing(NamedTuple):
 def draw(graph: Mapping[str, Any]) -> Drawing:
     """Draw a graph as the API gives it."""
     here = graph["record"]
-    columns = {column: _limited(ids, here) for column, ids in _columns(graph).items()}
+    standing = {node["id"] for node in graph["nodes"] if node.get("state") == State.ACTIVE}
+    columns = {
+        column: _limited(sorted(ids, key=lambda one: one not in standing), here)
+        for column, ids in _columns(graph).items()
+    }
     column_of = {name: column for column, names in columns.items() for name in names}
     shown = _telling(
         [edge for edge in graph["edges"] if edge["from"] in column_of and edge["to"] in column_of]
@@ -130,7 +134,7 @@ def _columns(graph: Mapping[str, Any]) -> dict[int, list[str]]:
 
 
 def _limited(ids: Sequence[str], here: str) -> Sequence[str]:
-    """Take as many as find room, among them the record that the drawing is about."""
+    """Take as many as find room, what holds first, and the record that the drawing is about."""
     return ids[:TALLEST] if here not in ids[TALLEST:] else [here, *ids[: TALLEST - 1]]
 
 
