@@ -20,13 +20,14 @@ from rich.table import Table
 
 from benchmarks import growth
 from benchmarks.growth import Curves
+from lamina.store.index.sample import WHOLE
 from lamina.store.index.scoped import MOST
 
 DAY = 86_400
 BUSY = 0.6  # share of a processor that may be in use, so that questions do not queue
 PROGRAM, CACHE = 70.0, 256.0  # megabytes of a process with its embedder, and `cache.megabytes`
-# Memories of a user, and among how many users they were measured.
-SCOPES = {10: 100_000, 200: 5000}
+# Memories of a user, and among how many users they were measured; those of a scope on a server.
+SCOPES, IN_SCOPE = {10: 100_000, 200: 5000}, 20
 
 
 class Line(NamedTuple):
@@ -76,10 +77,9 @@ class Service(NamedTuple):
     def memories(self) -> float:
         return self.users * self.each
 
-    @property
-    def has_scopes(self) -> bool:
-        """Whether a user's memories are read by themselves."""
-        return self.users > 1 and self.each <= MOST
+    def has_scopes(self, most: int) -> bool:
+        """Whether users have at most so many memories, which are then read by themselves."""
+        return self.users > 1 and self.each <= most
 
     @property
     def questions(self) -> float:
@@ -126,7 +126,7 @@ class Model:
 
     def in_file(self, service: Service) -> Plan:
         """Reckon with files on one machine."""
-        if service.has_scopes:
+        if service.has_scopes(MOST):
             taken, megabytes = self.scope.at(service.each), PROGRAM + CACHE
         else:
             taken = self.warm.at(service.memories)
@@ -139,16 +139,20 @@ class Model:
 
     def on_server(self, service: Service) -> Plan:
         """Reckon with PostgreSQL on machines of its own."""
-        one, kind = self.served, "scope" if service.has_scopes else "warm"
-        ours = service.questions * one[kind] + service.writes * one["write"]
-        theirs = service.questions * one[f"{kind}, server"] + service.writes * one["write, server"]
+        one = self.served
+        if service.has_scopes(WHOLE):  # more memories cost as much more as they do in a file
+            more = max(1.0, self.scope.at(service.each) / self.scope.at(IN_SCOPE))
+            asking, answering = more * one["scope"], more * one["scope, server"]
+        else:
+            asking, answering = one["warm"], one["warm, server"]
+        ours = service.questions * asking + service.writes * one["write"]
+        theirs = service.questions * answering + service.writes * one["write, server"]
         processors, server = ours / 1e3 / BUSY, theirs / 1e3 / BUSY
         machines = math.ceil(processors / service.cores)
         machines += math.ceil(server / service.cores) * (1 + service.standbys)
         disk = service.memories / self.served_size * one["megabytes on disk"] / 1024
         memory = math.ceil(processors) * one["megabytes"] / 1024
-        taken = one[kind] + one[f"{kind}, server"]
-        return Plan("PostgreSQL", disk, processors, server, memory, machines, taken)
+        return Plan("PostgreSQL", disk, processors, server, memory, machines, asking + answering)
 
 
 def main() -> None:
@@ -168,7 +172,6 @@ def main() -> None:
     table.add_row("memories", f"{service.memories:,.0f}")
     table.add_row("store", plan.store)
     table.add_row("machines", f"{plan.machines} with {service.cores} cores")
-    table.add_row("of them standbys", f"{service.standbys}")
     table.add_row("processors that search and write", f"{plan.processors:.1f}")
     table.add_row("processors of each server", f"{plan.server:.1f}")
     table.add_row("memory of the processes that search", f"{plan.memory:,.1f} GB")

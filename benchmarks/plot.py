@@ -78,18 +78,26 @@ def _panel(
     for power in up:
         y = y_of(10.0**power)
         yield f'<line x1="{left}" x2="{left + wide}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
-        yield _text(left - 42, y + 4, f"{10.0**power:,g}", "s")
+        yield _text(left - 42, y + 4, _rounded(10.0**power), "s")
     for power in across:
         x = x_of(10.0**power)
         yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{top + tall}" stroke="#eee"/>'
-        yield _text(x - 12, top + tall + 16, f"{10**power:,}", "s")
-    for place, (name, points) in enumerate(lines.items()):
-        colour = COLOURS[place]
+        yield _text(x - 8, top + tall + 16, _rounded(10.0**power), "s")
+    x, y = left, top + tall + 34
+    for colour, (name, points) in zip(COLOURS, lines.items(), strict=False):
         path = " ".join(f"{x_of(x):.1f},{y_of(y):.1f}" for x, y in points)
         yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>'
-        x, y = left + place % 4 * 100, top + tall + 34
         yield f'<rect x="{x}" y="{y - 6}" width="12" height="4" fill="{colour}"/>'
         yield _text(x + 16, y, name, "s")
+        x += 34 + 6 * len(name)
+
+
+def _rounded(value: float) -> str:
+    """A power of ten, as briefly as people write it."""
+    for size, letter in ((10**6, "M"), (10**3, "k")):
+        if value >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"
 
 
 def _span(values: Sequence[float]) -> range:

@@ -24,11 +24,10 @@ from tests.servers.postgres import Postgres
 
 import lamina
 from benchmarks import growth
-from benchmarks.scale import DISTINCT, MEGABYTE, Figures, batches, resident, told
+from benchmarks.scale import DISTINCT, MEGABYTE, Figures, batches, resident
 from benchmarks.searching import memories, questions
 from benchmarks.speed import folder
 
-USER, OF_USER = "ana", 200
 WRITES = 50
 ASKED = 15
 SETTINGS = {"shared_buffers": "512MB", "maintenance_work_mem": "512MB", "max_wal_size": "8GB"}
@@ -37,15 +36,13 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 def fill(home: Path, url: str, server: int, number: int) -> Figures:
-    """Remember so many memories without a user, and some of one; index them."""
+    """Remember so many memories, and index them."""
     with lamina.open("default", home=home, settings={"store.url": url}) as memory:
         memory._parts.derived.patience = sys.maxsize  # noqa: SLF001 - index only when we say so
         started, worked = time.process_time(), of_server(server)
         for batch in batches(memories(number)):
             memory.remember_many(batch)
         written, stored = time.process_time(), of_server(server)
-        with lamina.open("default", USER, home, settings={"store.url": url}) as user:
-            user.remember_many(told(range(OF_USER)))
         memory.index()
         ended, indexed = time.process_time(), of_server(server)
     return {
@@ -58,7 +55,7 @@ def fill(home: Path, url: str, server: int, number: int) -> Figures:
 
 
 def ask(home: Path, url: str, server: int) -> Figures:
-    """Search it in a new process, as one user and as all; then write one by one."""
+    """Search all of it in a new process, write one by one, and search a scope of few memories."""
     lines = questions(DISTINCT)[: 1 + ASKED]
     figures: Figures = {}
 
@@ -87,11 +84,11 @@ def ask(home: Path, url: str, server: int) -> Figures:
         figures["megabytes in the end"] = resident()
         timed("remember", memory.remember, [f"memory number {n}" for n in range(WRITES)])
 
-    def as_user(line: str) -> None:
-        with lamina.open("default", USER, home, settings=settings) as memory:
-            memory.search(line)
+    def in_scope(line: str) -> None:
+        with lamina.open("default", home=home, settings=settings) as memory:
+            memory.search(line, session="s100")
 
-    timed("scope", as_user, lines)
+    timed("scope", in_scope, lines)
     return figures
 
 

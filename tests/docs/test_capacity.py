@@ -22,6 +22,8 @@ SERVICES = st.builds(
     questions_a_second=st.floats(0.01, 10_000),
     days=st.integers(1, 3650),
     standbys=st.integers(0, 3),
+    peak=st.floats(1, 20),
+    cores=st.integers(1, 128),
 )
 
 

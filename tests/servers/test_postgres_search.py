@@ -158,7 +158,7 @@ def test_what_is_pending_and_standing_is_found_without_reading_all(
     """B3: requests, days that have come, also again and again, and entries of the profile, as from
     a file; some of them are in blocks, and some are not yet."""
     url = quick_postgres.url(quick_postgres.copy())
-    said = []
+    said: list[tuple[list[tuple[str, str]], str]] = []
     for settings in ({}, {"store.url": url, **SERVED}):
         with StoreDesk(tmp_path / str(len(said)), settings, Ticking()) as desk:
             handle = desk.operator()

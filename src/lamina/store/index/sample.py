@@ -335,8 +335,9 @@ def opened(store: RecordSource, wanted: Filter) -> Iterator[Sample]:
 
 def is_large(store: RecordSource) -> bool:
     """Tell whether a store has so many records that a process should not read all of them."""
+    above: int = store.settings["store.search_above"]
     with _database(store).moment() as connection:
-        return candidates.last(connection) > store.settings["store.search_above"]
+        return candidates.last(connection) > above
 
 
 def speaking(
