@@ -260,8 +260,9 @@ def _placed(known: Sequence[Fact], claim: Claim, source: Source) -> datetime:
     at = since(claim, source)
     if claim.since is None or claim.since >= at:
         return at
-    later = (fact for fact in known if claim.since < fact.valid_from <= at)
-    return at if any(excludes(fact, claim) for fact in later) else claim.since
+    later = [fact for fact in known if claim.since < fact.valid_from <= at]
+    is_rivalled = any(excludes(fact, claim) and not says(fact, claim) for fact in later)
+    return at if is_rivalled else claim.since
 
 
 def _saying(same: Sequence[Fact], source: Source, at: datetime) -> Fact | None:
