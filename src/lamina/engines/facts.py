@@ -258,8 +258,11 @@ def _placed(known: Sequence[Fact], claim: Claim, source: Source) -> datetime:
     March, it holds since it was said.
     """
     at = since(claim, source)
-    later = (fact for fact in known if at < fact.valid_from <= source.at)
-    return source.at if any(excludes(fact, claim) for fact in later) else at
+    if claim.since is None or claim.since >= at:
+        return at
+    later = [fact for fact in known if claim.since < fact.valid_from <= at]
+    is_rivalled = any(excludes(fact, claim) and not says(fact, claim) for fact in later)
+    return at if is_rivalled else claim.since
 
 
 def _saying(same: Sequence[Fact], source: Source, at: datetime) -> Fact | None:

@@ -549,3 +549,29 @@ def test_a_plan_is_one_since_it_was_made() -> None:
     assert facts.since(claim("plan", "trip", 9), heard(2)) == on(2)
     assert facts.since(claim("plan", "trip", 1), heard(2)) == on(1)
     assert facts.since(claim("plan", "trip", 2), heard(2)) == on(2) == START + timedelta(days=2)
+
+
+def test_what_holds_since_a_day_began_then() -> None:
+    """S2: it ends what held until then, not only from when it was told."""
+    porto = fact("Porto", 1)
+    told = structs.replace(claim("lives_in", "Graz", 20), since=on(4))
+    step = facts.decide([porto], told, heard(20))
+    assert (step.effect, step.valid_from) == (Effect.CHANGE, on(4))
+    assert [after.valid_to for _, after in step.changed] == [on(4)]
+
+
+def test_what_was_told_in_between_held_in_between() -> None:
+    """S2: what is said to hold since long ago holds now; what was said after that is not undone."""
+    lisbon = fact("Lisbon", 9)
+    told = structs.replace(claim("lives_in", "Graz", 20), since=on(4))
+    step = facts.decide([lisbon], told, heard(20))
+    assert (step.effect, step.valid_from) == (Effect.CHANGE, on(20))
+    assert [after.valid_to for _, after in step.changed] == [on(20)]
+
+
+def test_a_known_fact_is_older_than_it_seemed() -> None:
+    """S2: said again with its beginning, it holds since then."""
+    graz = fact("Graz", 9)
+    told = structs.replace(claim("lives_in", "Graz", 20), since=on(4))
+    step = facts.decide([graz], told, heard(20))
+    assert (step.effect, step.valid_from) == (Effect.REPEAT, on(4))

@@ -3,12 +3,14 @@ in the profile, and machines only propose what becomes of it."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from lamina import Conflict, Memory, Operator
+from lamina.engines.claims import Turn
+from lamina.engines.claims.extraction import extract
 from lamina.model.record import Record, State, Trust
 from tests.cases import check_all
 from tests.conftest import Desk, size, verified
@@ -223,13 +225,21 @@ def test_external_text_gives_nothing_that_is_trusted(mem: Memory, op: Operator) 
     assert (proposed.state, proposed.trust) == (State.CONSTRAINED, Trust.EXTERNAL)
 
 
+def _per_cent(words: str) -> int:
+    """How sure the one claim of some words is."""
+    ((claim,),) = extract([Turn(words, "user", datetime(2026, 5, 20, tzinfo=UTC))])
+    return round(claim.confidence * 100)
+
+
 def test_what_is_only_likely_is_proposed(desk: Desk) -> None:
     """S6, V6: a claim between `sleep.likely` and `sleep.sure` waits for a person, and once rejected
     does not come again; below `sleep.likely` it is left alone."""
-    settings = {"sleep.sure": 95, "sleep.likely": 90}
+    liked, hated = (_per_cent(words) for words in ("I love opera.", "I hate rain."))
+    settings = {"sleep.sure": liked + 1, "sleep.likely": hated + 1}
+    assert hated < liked
     mem, op = desk.agent(settings=settings), desk.operator(settings=settings)
-    say(mem, "I love opera.")  # 94 per cent
-    say(mem, "I hate rain.")  # 86 per cent
+    say(mem, "I love opera.")
+    say(mem, "I hate rain.")
     assert mem.sleep()["facts"] == {"propose": 1}
     assert op.facts() == []
     (waiting,) = op.proposals()

@@ -33,3 +33,4 @@ class Claim(msgspec.Struct, frozen=True):
     until: datetime | None = None  # when a state that is over ended; `at` is when it began
     project: str | None = None  # the only one in which it holds
     reason: str = ""  # why it was decided, in the speaker's words
+    since: datetime | None = None  # when it began, if the words say so: `at` is when it was said

@@ -77,7 +77,6 @@ def of_claim(claim: Claim) -> list[str]:
         "rule",
         f"family {family}",
         f"rule {claim.rule} {'named' if is_named else ''}",
-        *(["denied"] if claim.negated else []),
         *(["ended"] if claim.until else []),
         *(["long rule"] if claim.value.count(" ") > WORDY else []),
     ]

@@ -12,6 +12,7 @@ from lamina.engines.claims import attributes, imperatives, open_words, words
 from lamina.engines.claims.open_phrases import (
     CALLED,
     DENIED,
+    DOES,
     ENDED,
     HOLDS,
     NOUNS,
@@ -56,6 +57,7 @@ VERBAL = frozenset({SELF, THEY, OTHER, YOUR, BE, HAVE, DO, MODAL, CUT, UNSEEN, N
 INVERTED = frozenset({SELF, THEY, OTHER, YOUR, MARK})  # "can you"
 GOING_ON = frozenset({ARTICLE, PREPOSITION, MY, NUMBER, PLAIN, NAME})
 INVERTING = frozenset({DO, MODAL, BE, HAVE})  # before "I" they ask
+WITHIN = frozenset("in on at into onto via inside within".split())  # of things and places
 FORMER = frozenset({"old", "former", "previous", "ex"})
 
 
@@ -209,7 +211,8 @@ class Sentence(Predicates):
             return self._kind(place + 2) in (PREPOSITION, NUMBER, NAME)
         if word.text.endswith("s") and following == PLAIN:  # "Deploys happen at 10"
             return not self._text(place + 1).endswith("s") and self._is_verb(place + 1)
-        return following == PLAIN and self._kind(place + 2) in (BE, PLAIN)
+        is_doing = self._text(place + 1) in DOES  # "Zoë starts school"
+        return following == PLAIN and self._kind(place + 2) in (BE, PLAIN) and not is_doing
 
     def _owned(self, start: int, place: int, shape: str) -> Generator[Candidate, None, int]:
         """Read "my N NAME", "our N is V", "the N runs on V"; return the place to go on from."""
@@ -288,7 +291,8 @@ class Sentence(Predicates):
         if not is_first and end < self.end and (found := self._affiliated(topic, place, end)):
             yield found
             end = self._nouns(end + 1)
-        if not is_first and "she" not in self.meant:
+        is_within = self._text(place - 1) in WITHIN if place else False
+        if not is_first and not is_within and "she" not in self.meant:
             self._mention(topic)
         after, is_apart, is_being = end, self._kind(end) == COMMA, False
         if is_apart:
@@ -391,8 +395,8 @@ class Sentence(Predicates):
         kinds = {word.kind for word in listed}
         if kinds & VERBAL or not kinds & {NUMBER, NAME, PREPOSITION, ARTICLE}:
             return
-        if self._is_order(start):
-            return
+        if self._is_order(start) or (start > self.opening and listed[0].text in DOES):
+            return  # "…, charges 240 an hour" says it of whom is named before
         if any(self._is_verb(place) for place in range(start + 1, end)):
             return
         first, status, shape = start, HOLDS, "note"

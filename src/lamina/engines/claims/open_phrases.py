@@ -39,7 +39,7 @@ WHOLE = 4  # words up to which a value is kept in one piece
 NOUNS = 4  # words of a noun phrase
 HOLDS, ENDED, PLANNED, DENIED = "holds", "ended", "planned", "denied"
 KINDRED = frozenset(words.RELATION) - words.ANIMALS | words.ACQUAINTED
-PERSONS = KINDRED | words.JOBS
+PERSONS = KINDRED | words.JOBS | words.ANIMALS
 TITLES = frozenset("dr mr mrs ms prof senhor mme frau herr sr sra don dona".split())
 # What things and third persons do: "the train leaves", "Tariq handles sales".
 DOES = frozenset(
@@ -253,7 +253,9 @@ class Phrases:
     def _is_person(self, noun: str) -> bool:
         last = noun.replace("-", " ").split()[-1]
         is_known = noun in PERSONS or last in PERSONS or noun.endswith("in law")
-        return is_known or last.endswith(("ist", "ician", "woman"))
+        is_list = last.endswith(("klist", "tlist", "ylist"))
+        is_trained = len(last) > len("wrist") and last.endswith(("ist", "ician", "woman"))
+        return is_known or (is_trained and not is_list)
 
     def _name_after(self, place: int, end: int, noun: str) -> tuple[tuple[int, int] | None, int]:
         """Find the name that a noun phrase has: "my N NAME", "my N, NAME,"."""

@@ -32,9 +32,10 @@ def widened(
 ) -> list[Claim]:
     """Judge the claims that rules found, and add those of the open form; rules win.
 
-    Rules were written with talks in view, so talks cannot teach how sure they are: messages can.
+    Rules were written with talks in view, so talks cannot teach how sure they are: messages can,
+    but not for denials, whose labels say too little of what is denied.
     """
-    claims = list(found) if is_talk else [_judged(claim, judged) for claim in found]
+    claims = [claim if is_talk or claim.negated else _judged(claim, judged) for claim in found]
     more: list[Claim] = []
     is_readable = said.plain.isascii() or bool(sentences.ENGLISH.search(said.plain))
     for one in open_form.candidates(said.plain, clauses, is_talk) if is_readable else ():

@@ -26,7 +26,12 @@ def given(said: Said, claims: Sequence[Claim]) -> list[Claim]:
     """Add the reasons that are given for what somebody decided, plans or wants."""
     told = [_reasoned(said, claim) if claim.attribute in AIMS else claim for claim in claims]
     decided = [claim for claim in told if claim.attribute == "decision"]
-    return [claim for claim in told if not any(_is_deed_of(claim, one) for one in decided)]
+    because = {said.turn.text.find(one.reason) for one in told if one.reason}
+    return [
+        claim
+        for claim in told
+        if not any(_is_deed_of(claim, one) for one in decided) and claim.start not in because
+    ]
 
 
 def _reasoned(said: Said, claim: Claim) -> Claim:

@@ -48,14 +48,16 @@ class Said(NamedTuple):
         if attribute == "nickname" and " " in value and first_name(value) == first_name(about):
             attribute = "name"
         at = self._time(within, attribute, (begin, span[1])) if within else self.turn.at
-        until = None
+        since = until = None
+        if at < self.turn.at and attribute not in DATED:
+            at, since = self.turn.at, at
         if within and is_over:
             at, until = self._past(within)
         start, end = self._tight(*span)
         value, confidence, replaces = value.strip(), round(confidence, 2), replaces or None
         return Claim(
             about, attribute, value, start, end, at, confidence, rule, negated, replaces,
-            until=until,
+            until=until, since=since,
         )  # fmt: skip
 
     def words(self, clause: Clause, match: re.Match[str], value: Span = (-1, -1)) -> Span:

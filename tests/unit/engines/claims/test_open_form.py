@@ -110,3 +110,75 @@ def test_any_typing_is_read(text: str) -> None:
     """S1: no typing breaks the reading, and values are words of the text."""
     for claim in claims(text):
         assert claim.value in text or claim.rule.split()[0] != "open"
+
+
+@every(
+    ("words", "wanted"),
+    [
+        ("The API is written in Go, the admin panel is Rails 7.", ("has:admin panel", "Rails 7")),
+        ("We log to Loki, traces go to Honeycomb.", ("has:traces go to …", "Honeycomb")),
+        ("I live in Porto and work at Acme, my wife Ana is a nurse.", ("partner", "Ana")),
+        ("Wifi: fritz-7590", ("has:wifi", "fritz-7590")),
+        ("boss = karen, on holiday", ("has:boss", "karen")),
+        ("My wife is ill. Her doctor is Ravi.", ("has:doctor", "Ravi")),
+        ("Opening a second shop in Braga this autumn", ("plan", "Opening a second shop in Braga")),
+        ("Tom will sell the boat and buy a van.", ("plan", "buy a van")),
+        ("We fly to Montreal on the 20th of January.", ("plan", "fly to Montreal on the 20th of")),
+        ("surgery on the 12th, then no driving", ("plan", "surgery on the 12th")),
+        ("She has a dog, it weighs 9 kilos. My dog Rex is 9, how old is that?", ("pet", "Rex")),
+        ("The old monolith runs PHP 5.6.", ("has:old monolith runs …", "PHP 5.6")),
+    ],
+)
+def test_several_clauses_and_notes_are_read_apart(words: str, wanted: tuple[str, str]) -> None:
+    """S1: what is joined by a comma, by "and", or noted without a verb says something each."""
+    found = [(claim.attribute, claim.value) for claim in claims(words)]
+    assert any(name == wanted[0] and value.startswith(wanted[1]) for name, value in found), found
+
+
+def test_what_comes_before_a_question_is_stated() -> None:
+    """S1: only what follows the comma asks."""
+    found = claims("My parents are flying in from Manila, ideas for rainy days?")
+    assert any("Manila" in claim.value for claim in found), found
+    asked = claims("Do my parents fly in from Manila, or from Cebu?")
+    assert not any("Manila" in claim.value for claim in asked), asked
+
+
+@every("words", ["Draft a firm letter to the council", "Suggest tablet setups with a pen"])
+def test_an_order_is_no_note(words: str) -> None:
+    """S1: what is asked for tells nothing about who asks."""
+    assert not [claim for claim in claims(words) if claim.rule.startswith("open note")]
+
+
+@every(
+    ("words", "attribute", "value", "began"),
+    [
+        ("My dentist is Dr. Silva since 2022.", "has:dentist", "Dr. Silva", (2022, 1)),
+        ("I work at Siemens since March 2024.", "employer", "Siemens", (2024, 3)),
+        ("Since 2020 I live in Porto.", "lives_in", "Porto", (2020, 1)),
+        ("We've used Postgres since 2019.", "does:use", "Postgres", (2019, 1)),
+        ("I've been vegetarian since October.", "diet", "vegetarian", (2025, 10)),
+        (
+            "I play tennis every Tuesday since 2021.",
+            "habit",
+            "play tennis every Tuesday",
+            (2021, 1),
+        ),
+        ("My landlord is Mr. Okafor until June.", "has:landlord", "Mr. Okafor", None),
+    ],
+)
+def test_since_when_something_holds_is_no_part_of_it(
+    words: str, attribute: str, value: str, began: tuple[int, int] | None
+) -> None:
+    """S2: for every shape, the time is cut from the value and says when the state began."""
+    [claim] = claims(words)
+    since = (claim.since.year, claim.since.month) if claim.since else None
+    assert (claim.attribute, claim.value, since, claim.at) == (attribute, value, began, NOW)
+
+
+def test_a_beginning_belongs_to_its_own_clause() -> None:
+    """S2: of two states, only the one it is said of began then."""
+    found = {
+        claim.value: claim.since for claim in claims("I live in Graz since 2020, work at AVL.")
+    }
+    assert found["Graz"]
+    assert not found["AVL"]
