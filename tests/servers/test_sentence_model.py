@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ QUESTIONS = (
     "what is wrong with her mouth",
     "Hi! Sorry to ask again. How do the kids get to school? Thanks a lot!",
 )
-Found = list[list[tuple[str, float, dict[str, float]]]]
+Found = list[list[tuple[str, float, Mapping[str, float]]]]
 
 
 @pytest.fixture

@@ -18,7 +18,8 @@ from lamina.search.request import Request
 from lamina.search.segments import Asks, Segment, split
 from lamina.text.words import terms
 
-JUDGED = 8  # segments that are judged in full; which ones, their words alone say
+# Segments that are judged in full, and of those that ask; which ones, their words alone say.
+JUDGED, ASKING = 5, 8
 RICH = 1.0  # the content of a segment that says what it asks for
 EMPTY = 0.1  # less than this is a greeting
 ASIDE = 0.10  # what speaks against the evidence of a segment beside one that asks
@@ -114,10 +115,11 @@ def _chosen(questions: Sequence[Question], is_rich: Sequence[bool]) -> list[int]
         if question.content >= EMPTY or question.names or question.spans
     ]
     telling = telling or [*range(len(questions))]
-    if len(telling) <= JUDGED:
+    most = max(JUDGED, min(ASKING, sum(is_rich)))
+    if len(telling) <= most:
         return telling
     best = sorted(telling, key=lambda place: (not is_rich[place], -_known(questions[place])))
-    return sorted(best[:JUDGED])
+    return sorted(best[:most])
 
 
 def _known(question: Question) -> float:
@@ -129,5 +131,5 @@ def _known(question: Question) -> float:
         return 0.0
     rows = np.concatenate([rows for rows, _ in held])
     weights = np.repeat([weight for _, weight in held], [len(rows) for rows, _ in held])
-    mass = np.bincount(rows, weights, len(allowed))
-    return round(float((mass * allowed).max()), 9)
+    mass = np.bincount(rows, weights * allowed[rows])
+    return round(float(mass.max()), 9)

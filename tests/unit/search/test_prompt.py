@@ -96,6 +96,16 @@ def test_several_questions_are_all_answered(mem: Memory) -> None:
     assert {FACTS[0], FACTS[1]} == set(found[:2])
 
 
+def test_every_one_of_many_questions_counts(mem: Memory) -> None:
+    """C2: of many sentences some are left out, but not of those that ask."""
+    asked = (
+        "Where is the spare key of the boat house? Who is allergic to hazelnuts? "
+        "Who repaired the roof of the barn? When do we meet the notary about the orchard? "
+        "Who plays the oboe? Which bicycle has a new chain?"
+    )
+    assert set(contents(know(mem).search(asked))) == set(FACTS)
+
+
 def test_the_sentence_before_a_question_says_what_it_is_about(mem: Memory) -> None:
     """C2: "what did it cost?" alone could be anything; what stands before it counts too."""
     know(mem).remember("The new piano cost a lot")
