@@ -86,12 +86,12 @@ def main() -> None:
             "hook session-start": (
                 ["-m", "lamina.surfaces.cli.main", "hook", "session-start"],
                 {"cwd": "/srv/place"},
-                "",
+                "< 350 ms",
             ),
             "hook stop": (
                 ["-m", "lamina.surfaces.cli.main", "hook", "stop"],
                 {"last_assistant_message": "done"},
-                "",
+                "< 350 ms",
             ),
         }
         for name, (arguments, event, goal) in programs.items():

@@ -10,22 +10,24 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 
 from lamina.engines import tool_events
+from lamina.engines.claims import spoken
 from lamina.engines.tool_events import COMMITTED, FIXED, TESTED
 from lamina.model import rules
 from lamina.model.record import Record, Trust
 from lamina.text import fence, words
-from lamina.text.patterns import bounded
+from lamina.text.patterns import Bounded, bounded
 
 LONGEST = 600  # characters
 REQUEST, SAID, QUOTED = 130, 150, 260  # characters of a line at most
 MOST = 2  # lines of a kind
 FEWEST, ENOUGH = 2, 3  # words with a meaning: of what is no greeting, and of what says enough
-# How people say that something is settled, or left.
+# How people say that something is settled, or left; `claims/tongues.py` has it for other languages.
 DECIDES = bounded(
     r"\b(?:let's|lets|we(?:'ll| will| should)? (?:use|keep|go|stay|switch|drop)|go with|decided|"
     r"instead of|from now on|agreed)\b",
@@ -174,7 +176,8 @@ def _lines(said: Sequence[Record]) -> Iterator[_Line]:
         last = next((one for one in reversed(replies) if _weight(one) >= ENOUGH), replies[-1])
         told = _sentences(last.content)
         yield _line(50, 1, "agent said", told[0], SAID, last)
-        left = [sentence for sentence in told[1:] if OPEN.search(sentence)]
+        is_open = _signs(last.content)[1]
+        left = [sentence for sentence in told[1:] if is_open.search(sentence)]
         if left:
             yield _line(60, 2, "left open", left[-1], REQUEST, last)
 
@@ -206,7 +209,22 @@ def _of_tools(said: Sequence[Record]) -> Iterator[_Line]:
 
 def _is_decision(turn: Record) -> bool:
     """Tell if a turn decides something: it is said to be a decision, or reads like one."""
-    return turn.kind == "decision" or any(map(DECIDES.search, _sentences(turn.content)))
+    if turn.kind == "decision":
+        return True
+    return any(map(_signs(turn.content)[0].search, _sentences(turn.content)))
+
+
+def _signs(text: str) -> tuple[Bounded, Bounded]:
+    """Choose the words by which a text says that something is settled, or left: by its language."""
+    tongue = spoken.of(text)
+    if tongue is None:
+        return DECIDES, OPEN
+    return _compiled(tongue.settled), _compiled(tongue.left)
+
+
+@lru_cache
+def _compiled(words: str) -> Bounded:
+    return bounded(rf"\b(?:{words})\b", re.IGNORECASE)
 
 
 def _is_own(record: Record) -> bool:

@@ -12,6 +12,7 @@ from lamina.engines import recap
 from lamina.model.record import Draft, Record, Trust
 from lamina.store.tables.records import new_record
 from lamina.text import fence
+from tests.cases import every
 from tests.conftest import START
 
 
@@ -142,3 +143,52 @@ def test_outputs_only_ever_stand_in_quotes(turns: list[dict[str, Any]]) -> None:
     inside = made.fenced().removeprefix(fence.OPEN).removesuffix(fence.CLOSE)
     assert fence.OPEN not in inside
     assert fence.CLOSE not in inside
+
+
+@every(
+    "told",
+    [
+        (
+            "der Import verliert die letzte Zeile, finde heraus warum",
+            "wir bleiben bei der alten Kopfzeile, das ist für alle einfacher",
+            "Die Schleife war zu kurz. Das ist jetzt behoben. Der Test für leere Dateien fehlt noch.",
+        ),
+        (
+            "la importación pierde la última fila, mira por qué y arréglalo",
+            "vamos a usar la cabecera nueva en lugar de la que tengo ahora",
+            "El bucle era muy corto. Ya está arreglado. Queda por hacer la prueba con los ficheros.",
+        ),
+        (
+            "l'import perd la dernière ligne, trouve pourquoi dans le code",
+            "on garde l'ancien format pour les fichiers, au lieu de tout changer",
+            "La boucle est trop courte. C'est corrigé dans le code. Il reste à écrire un test pour"
+            " les fichiers.",
+        ),
+        (
+            "a importação perde a última linha, descobre porque não está a funcionar",
+            "vamos manter o cabeçalho antigo em vez de mudar tudo para o novo",
+            "O ciclo era muito curto. Agora está corrigido. Ainda não há um teste para os ficheiros.",
+        ),
+        (
+            "l'importazione perde l'ultima riga, scopri perché non funziona",
+            "teniamo il vecchio formato per i file, invece di cambiare tutto",
+            "Il ciclo era troppo corto. Adesso è corretto. Manca ancora un test per i file vuoti.",
+        ),
+    ],
+)
+def test_decisions_and_open_ends_are_known_in_other_languages(told: tuple[str, str, str]) -> None:
+    """C1: by the tables with which claims are read."""
+    asked, decided, replied = told
+    made = recap.recap(
+        session(
+            {"content": asked},
+            {"content": decided},
+            {"content": asked.replace(",", "")},
+            {"content": replied, "speaker": "assistant"},
+        )
+    )
+    assert made is not None
+    assert f"decided: {decided}" in made.lines
+    last = replied.split(". ")[-1]
+    assert f"left open: {last}" in made.lines
+    assert sum(line.startswith("decided") for line in made.lines) == 1

@@ -79,6 +79,16 @@ def test_what_binds_takes_no_room_from_what_was_found() -> None:
     assert alone == first
 
 
+def test_what_has_only_the_day_is_not_told() -> None:
+    """C5: "tonight" is no reason for all that was said today, unless only the day is asked for."""
+    of_today = structs.replace(hit(1, "Our car takes diesel"), parts={"time": 0.4})
+    meant = structs.replace(hit(2, "Ana is vegetarian"), parts={"words": 0.4, "time": 0.4})
+    both = Gathered("what should I cook for Ana tonight?", found=(of_today, meant))
+    assert [one.record.content for one in build(both, 500).items] == ["Ana is vegetarian"]
+    alone = Gathered("what was it today?", found=(of_today,))
+    assert [one.record.content for one in build(alone, 500).items] == ["Our car takes diesel"]
+
+
 @given(hostile, st.integers(0, 400), st.text(max_size=40))
 def test_what_is_cut_keeps_its_room(text: str, room: int, goal: str) -> None:
     """C4: whatever a text is made of, it is one line, within its room, and holds no marks."""

@@ -24,6 +24,7 @@ from lamina.engines.claims import (
     predicates,
     reasons,
     sentences,
+    spoken,
     statements,
     updates,
     words,
@@ -101,7 +102,7 @@ class _Reader:
     def _read(self, said: Said, clauses: Sequence[Clause]) -> list[Claim]:
         """Read a person's turn, in the language that it is in."""
         is_alone = not self.people.hear(said.speaker)
-        if said.speaker and (tongue := languages.of(said.plain)):
+        if said.speaker and (tongue := spoken.of(said.plain)):
             return list(languages.read(tongue, said, clauses, alone=is_alone))[:MOST_CLAIMS]
         if not sentences.is_english(said.plain):
             return []

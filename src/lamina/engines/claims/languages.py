@@ -18,12 +18,12 @@ from lamina.engines.claims import Claim
 from lamina.engines.claims.attributes import DOES, HAS, INSTRUCTION
 from lamina.engines.claims.imperatives import tidied
 from lamina.engines.claims.said import Said
-from lamina.engines.claims.sentences import ENGLISH, MASK, Clause
-from lamina.engines.claims.tongues import ALL, TOPICS, Tongue
+from lamina.engines.claims.sentences import MASK, Clause
+from lamina.engines.claims.spoken import WORD
+from lamina.engines.claims.tongues import TOPICS, Tongue
 from lamina.engines.claims.words import either
 from lamina.text.patterns import LONGEST, Bounded, bounded
 
-WORD = re.compile(r"[^\W\d_][\w'-]*")
 SURE, LIKELY, OPEN = 0.8, 0.65, 0.7
 MOST = 6  # words of a value
 TITLE = r"(?:Herrn?|Frau|Dr|Mme|Mlle|Señora?|Senhora?|Dona|Don|Signora?)\b"
@@ -187,31 +187,13 @@ def _others(tongue: Tongue, article: str) -> Iterator[tuple[str, str, Bounded]]:
 
 
 COMPILED: dict[str, Grammar] = {}  # what was used: to compile all of them takes long
-MARKS = tuple(frozenset(tongue.marks.split()) for tongue in ALL)
-MARKED = frozenset().union(*MARKS)
 TOPIC = {name: _compiled(rf"\b(?:{words})\b") for name, words in TOPICS.items()}
-NEAR = 400  # characters that tell the language
 
 
 def grammar(tongue: Tongue) -> Grammar:
     if tongue.code not in COMPILED:
         COMPILED[tongue.code] = _grammar(tongue)
     return COMPILED[tongue.code]
-
-
-def of(plain: str) -> Tongue | None:
-    """Choose the language of a turn: that of most words, if it has more than English has."""
-    lowered = plain[:NEAR].lower()
-    if MARKED.isdisjoint(lowered.split()):
-        return None
-    words = WORD.findall(lowered)
-    marked = [word for word in words if word in MARKED]
-    english = len(ENGLISH.findall(plain[:NEAR]))
-    needed = min(len(words), 12) / (4 if english else 6)
-    if not marked or len(marked) < needed or len(marked) <= english:
-        return None
-    listed = [sum(word in marks for word in marked) for marks in MARKS]
-    return ALL[listed.index(max(listed))]
 
 
 def read(tongue: Tongue, said: Said, clauses: Sequence[Clause], *, alone: bool) -> Iterator[Claim]:

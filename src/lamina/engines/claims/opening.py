@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence, Set
 
 import msgspec
 
-from lamina.engines.claims import Claim, judge, open_form, open_verbs, sentences, values, words
+from lamina.engines.claims import Claim, judge, open_form, open_verbs, spoken, values, words
 from lamina.engines.claims.open_phrases import DENIED, ENDED, Candidate
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import MASK, Clause
@@ -37,7 +37,7 @@ def widened(
     """
     claims = [claim if is_talk or claim.negated else _judged(claim, judged) for claim in found]
     more: list[Claim] = []
-    is_readable = said.plain.isascii() or bool(sentences.ENGLISH.search(said.plain))
+    is_readable = said.plain.isascii() or bool(spoken.ENGLISH.search(said.plain))
     for one in open_form.candidates(said.plain, clauses, is_talk) if is_readable else ():
         value = said.plain[slice(*one.value)]
         if MASK in value or one.clause.start in hearsay or _is_unsaid(one) or _is_junk(one, value):

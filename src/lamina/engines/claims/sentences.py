@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from lamina.engines.claims.spoken import ENGLISH
 from lamina.text import fence
 from lamina.text.patterns import bounded
 
@@ -127,12 +128,6 @@ DOUBT = re.compile(
 SARCASM = re.compile(
     r"(?:^|\s)/s\b|\byeah,? right\b|\bas if!|\boh sure,|\bsure, and I'm\b|\.{3} not!"
     r"|\bjust kidding\b|\bjk\b",
-    re.I,
-)
-ENGLISH = re.compile(
-    r"\b(?:the|and|to|of|is|was|my|it|that|for|you|have|has|with|an|at|but|i'm|i've|i|not|we|now"
-    r"|from|she|he|her|his|they|this|these|today|yesterday|are|were|been|got|going|no|new|again|any"
-    r"|up|our|just|don't|can't|didn't|it's|since|last|week|year)\b",
     re.I,
 )
 OTHER_TONGUES = re.compile(

@@ -57,6 +57,8 @@ class Tongue(NamedTuple):
     always: str
     call: str  # how to address the speaker: an order that always stands
     this: str  # what makes an order one for once
+    settled: str  # how people say that something is decided
+    left: str  # and that it is still to be done
 
 
 GERMAN = Tongue(
@@ -137,6 +139,15 @@ GERMAN = Tongue(
         r"|sprich mich)"
     ),
     this=r"diese[rsnm]?|hier|diesmal|oben|unten|folgende[nrsm]?|den|das|der text|dem",
+    settled=(
+        r"lasst? uns|(?:wir|ich) (?:nehmen?|behalten?|bleiben?|nutzen?|verwenden?|wechseln?"
+        r"|streichen?)|nehmen wir|bleiben wir|entschieden|beschlossen|geeinigt|statt|anstelle"
+        r"|abgemacht"
+    ),
+    left=(
+        r"als nächstes|noch (?:zu|offen|nicht|aus|fällig)|fehlt noch|fehlen noch|bleibt noch"
+        r"|offene frage|steht noch aus|(?:muss|müssen|schlägt|schlagen) noch"
+    ),
 )  # fmt: skip
 SPANISH = Tongue(
     code="es",
@@ -217,6 +228,14 @@ SPANISH = Tongue(
     ),
     call=r"(?:llámame|llámeme|trátame de|tutéame|no me trates|no me tratéis|háblame de)",
     this=r"est[aeo]s?|aquí|esta vez|siguientes?|anterior|el texto|arriba|abajo",
+    settled=(
+        r"vamos a (?:usar|seguir|cambiar|quedarnos|dejar)|usemos|usaremos|(?:nos )?quedamos con"
+        r"|decidido|decidimos|decidí|en (?:lugar|vez) de|acordamos|acordado|optamos por"
+    ),
+    left=(
+        r"por hacer|pendientes?|quedan? por|faltan?|todavía (?:no|hay|queda)|aún (?:no|hay|queda)"
+        r"|(?:siguiente|próximo) paso|sigue fallando|siguen fallando"
+    ),
 )  # fmt: skip
 FRENCH = Tongue(
     code="fr",
@@ -305,6 +324,15 @@ FRENCH = Tongue(
         r"|on se tutoie)"
     ),
     this=r"cet?|cette|ces|ici|cette fois|suivante?s?|ci-dessous|ci-dessus|le texte",
+    settled=(
+        r"on (?:va (?:utiliser|garder|passer|rester)|garde|utilise|prend|passe à|reste)|utilisons"
+        r"|gardons|nous (?:gardons|utilisons|prenons|restons)|prenons|décidé|au lieu de|plutôt que"
+        r"|convenu"
+    ),
+    left=(
+        r"à faire|restent? à|il reste|pas encore|prochaine étape|en suspens|encore à"
+        r"|manquent? encore|échouent? (?:encore|toujours)"
+    ),
 )  # fmt: skip
 PORTUGUESE = Tongue(
     code="pt",
@@ -381,6 +409,13 @@ PORTUGUESE = Tongue(
     ),
     call=r"(?:me chame (?:de)?|me chama de|chame-me|chama-me|trata-me por|me trate)",
     this=r"est[ae]s?|ess[ae]s?|aqui|desta vez|seguintes?|acima|abaixo|o texto",
+    settled=(
+        r"vamos (?:usar|manter|ficar|trocar|mudar)|ficamos com|usaremos|decidido|decidimos|decidi"
+        r"|em vez de|ao invés de|combinado|acordado|optamos por"
+    ),
+    left=(
+        r"por fazer|pendentes?|faltam?|ainda (?:não|há|falha|falham|precisa)|próximo passo|restam?"
+    ),
 )  # fmt: skip
 ITALIAN = Tongue(
     code="it",
@@ -462,6 +497,14 @@ ITALIAN = Tongue(
     ),
     call=r"(?:chiamami|mi chiami|dammi del (?:tu|lei)|diamoci del tu|mi dia del)",
     this=r"quest[oaie]|qui|stavolta|seguent[ei]|sopra|sotto|il testo",
+    settled=(
+        r"usiamo|teniamo|passiamo a|restiamo|useremo|deciso|abbiamo scelto|invece di|al posto di"
+        r"|concordato|optiamo per"
+    ),
+    left=(
+        r"da fare|restano? da|ancora da|non ancora|mancano? ancora|manca|prossimo passo|in sospeso"
+        r"|fallisce ancora|falliscono ancora"
+    ),
 )  # fmt: skip
 ALL = (GERMAN, SPANISH, FRENCH, PORTUGUESE, ITALIAN)
 # The topics of instructions, in all of these languages.

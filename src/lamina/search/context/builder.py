@@ -26,6 +26,7 @@ LONG = 1000  # characters by which texts are compared
 STEM = 4  # letters by which two words of one source are the same
 AHEAD = 6  # items before facts whose sayings were not found
 AGAIN = 8  # attempts to fit a number of tokens
+REASONS = ("words", "meaning", "model", "late", "who")  # parts of a score beside the day
 # What holds now, or was told to be remembered; the rest is what somebody said.
 KNOWN = (Layer.PROFILE, Layer.PROCEDURAL, Layer.SEMANTIC, Layer.WORLD)
 
@@ -159,11 +160,21 @@ def _chosen(gathered: Gathered, shown: set[str]) -> Iterator[Item]:
     ]
     told |= {item.record.id for item in bound}
     asked = words.asked(gathered.goal)
-    found = [(rank, hit) for rank, hit in enumerate(gathered.found, 1) if hit.record.id not in told]
+    is_about = any(hit.parts.get("words") for hit in gathered.found)
+    found = [
+        (rank, hit)
+        for rank, hit in enumerate(gathered.found, 1)
+        if hit.record.id not in told and not (is_about and _has_only_the_day(hit))
+    ]
     yield from bound
     for item in _in_turn(_together(found, gathered)):
         if item.saying is not None or not _is_noise(item.record, asked):
             yield item
+
+
+def _has_only_the_day(hit: Hit) -> bool:
+    """Tell whether a memory was found by its day alone: "tonight" is not what is asked for."""
+    return bool(hit.parts.get("time")) and not any(map(hit.parts.get, REASONS))
 
 
 def _in_turn(items: list[Item]) -> list[Item]:

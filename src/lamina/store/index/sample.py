@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lamina.model.record import Record
 from lamina.store.engine.postgres.database import PostgresDatabase, Session
-from lamina.store.engine.sql import Half, rows
+from lamina.store.engine.sql import Half, numbers, rows
 from lamina.store.index import catalogue
 from lamina.store.index.catalogue import COLUMNS, Mask, Rows, Turns, days_of
 from lamina.store.index.snapshot import Snapshot, Statistics
@@ -224,6 +224,14 @@ class Sample(Snapshot):
     def allowed(self, wanted: Filter) -> Mask:
         assert wanted == self._wanted
         return self._allowed
+
+    def made_by_sleep(self) -> Mask:
+        query = (
+            "SELECT record FROM facets WHERE name = 'origin' AND value = 'sleep'"
+            " AND record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+        )
+        listed = json.dumps(self._columns.numbers[1:].tolist())
+        return np.isin(self._columns.numbers, numbers(self._connection, query, (listed,)))
 
     def count(self, words: Iterable[str]) -> None:
         """Count the visible records of the store that hold each of some words."""

@@ -53,6 +53,7 @@ SELECT l.id, s.id FROM later l JOIN stated s ON s.fact = l.fact JOIN records f O
 WHERE coalesce(f.valid_from, f.occurred_at) <= ?2
 AND (l.id, l.fact) NOT IN (SELECT id, fact FROM stated)
 """
+MADE_BY_SLEEP = Filter(metadata=(("origin", "sleep"),))
 
 
 class Statistics(NamedTuple):
@@ -160,6 +161,10 @@ class Snapshot:
     def allowed(self, wanted: Filter) -> Mask:
         """Mark the rows that a filter lets through."""
         return self.catalogue.allowed(wanted, self._connection)
+
+    def made_by_sleep(self) -> Mask:
+        """Mark the rows that sleep has made of other memories."""
+        return self.allowed(MADE_BY_SLEEP)
 
     def holding(self, word: str, where: str = fulltext.SAID) -> Rows:
         """List the rows whose text holds a word."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.engines.claims import languages, tongues
+from lamina.engines.claims import spoken, tongues
 from tests.cases import every, golden
 
 from .holding import START, claims
@@ -49,7 +49,7 @@ def _alike(one: str, other: str) -> bool:
 @every("text", ENGLISH)
 def test_english_stays_english(text: str) -> None:
     """Q8: no table reads an English turn, however short it is."""
-    assert languages.of(text) is None
+    assert spoken.of(text) is None
 
 
 def test_what_is_over_has_an_end() -> None:
