@@ -58,7 +58,7 @@ class Growth(msgspec.Struct, frozen=True):
     number: int
 
 
-class Move(msgspec.Struct, frozen=True):
+class Move(msgspec.Struct, frozen=True, gc=False):
     """What a change moved: memories to long-term memory, and proposals into the queue or out."""
 
     at: datetime
@@ -130,11 +130,12 @@ class Browsing:
         self._scope.check_whole("moves")
         start = clocks.to_micros(clocks.moment(since, "since"))
         with self._scope.store.read() as db:
-            outlines = [*events.outlines(db, start, rules.limit(limit))]
+            moves = [
+                Move(clocks.from_micros(one.at), _promoted(one), _made_waiting(one))
+                for one in events.outlines(db, start, rules.limit(limit))
+            ]
         self._scope.audit("moves", ())
-        return [
-            Move(clocks.from_micros(one.at), _promoted(one), _made_waiting(one)) for one in outlines
-        ]
+        return moves
 
     def archived(self) -> int:
         """Count the memories in the archive."""

@@ -75,7 +75,7 @@ def body_of(text: str) -> Body:
         raise Corrupt(f"the text of an event is not one: {error}") from None
 
 
-class MadeOutline(msgspec.Struct, frozen=True):
+class MadeOutline(msgspec.Struct, frozen=True, gc=False):
     """The layer and state in which new records began; which they are is read only to count them."""
 
     layer: str
@@ -87,14 +87,14 @@ class MadeOutline(msgspec.Struct, frozen=True):
         return len(msgspec.json.decode(self.records, type=list[msgspec.Raw]))
 
 
-class ChangedOutline(msgspec.Struct, frozen=True):
+class ChangedOutline(msgspec.Struct, frozen=True, gc=False):
     """The tracked fields of a record before and after an event."""
 
     before: dict[str, Any]
     after: dict[str, Any]
 
 
-class Outline(msgspec.Struct, frozen=True):
+class Outline(msgspec.Struct, frozen=True, gc=False):
     """When an event was, and what it moved."""
 
     at: int

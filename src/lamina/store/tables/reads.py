@@ -181,11 +181,10 @@ class ReadLog:
         with translated(self.path):
             while len(reads) < limit and (links := rows(connection, query, (seq,))):
                 for seq, text, _ in links:
-                    body = events.body_of(text)
-                    if actions is not None and (body := _only(body, actions)) is None:
-                        continue
-                    notes = events.notes_of(connection, seq)
-                    reads += reversed(list(_reads_of(body, notes)))
+                    body = _only(events.body_of(text), actions)
+                    if body is not None:
+                        notes = events.notes_of(connection, seq)
+                        reads += reversed(list(_reads_of(body, notes)))
                 if since is not None and _is_before(links[-1][1], since):
                     break
         return [read for read in reads if since is None or read.at >= since][:limit]
@@ -372,8 +371,10 @@ class ReadLog:
         events.append(cursor, head, time, actor, action, records=0, details=details, notes=notes)
 
 
-def _only(body: Body, actions: Container[str]) -> Body | None:
+def _only(body: Body, actions: Container[str] | None) -> Body | None:
     """Leave out the reads of other kinds before anything is made of them; None if none is left."""
+    if actions is None:
+        return body
     if body.action != "reads":
         return body if body.action in actions else None
     try:
