@@ -89,7 +89,7 @@ bench-importance: $(READY) ## what a simulated operator teaches, beside the tabl
 bench-search: $(READY)     ## how fast it finds, at 10,000 and 100,000 memories
 	$(BIN)/python -m benchmarks.searching
 
-bench-scale: $(READY)      ## what a question costs among many users, and in a process with many agents; takes half an hour
+bench-scale: $(READY)      ## how costs grow with memories, users and agents, as curves; takes more than an hour
 	$(BIN)/python -m benchmarks.scale
 
 bench-large: $(READY)      ## the same, also at 1,000,000
