@@ -19,7 +19,9 @@ UNTIL = bounded(r"\b(?:until|till|up to)\b", re.I)
 DATED = frozenset({"did", "plan", "visited"})
 # Words that say since when or until when a state holds, and are no part of it.
 SINCE = bounded(r"\b(?:since|as of|starting)\s", re.I)
-LIMITED = re.compile(r"[\s,]+(?:ever )?(?P<limit>(?:since|as of|starting|until|till|up to)\s.+)\Z")
+LIMITED = bounded(
+    r"[\s,]{1,3}(?:ever )?(?P<limit>(?:since|as of|starting|until|till|up to)\s.{1,60})\Z", re.I
+)
 FARTHEST = 14  # characters between such a word and its day
 ANOTHER = re.compile(r"[,;]|\b(?:and|but|or)\b")  # what comes behind is said of something else
 
