@@ -51,8 +51,10 @@ def seeds(lowered: str) -> Iterator[Secret]:
         if GRAMMAR.isdisjoint(match["secret"].split()):
             yield Secret(SEED, *match.span("secret"))
     # Most texts never have so many words of the list in a row, whatever stands between them.
-    are_known = bytes(map(listed().__contains__, WORD.findall(lowered)))
-    for row in ROW.finditer(lowered) if ALL_KNOWN in are_known else ():
+    words = WORD.findall(lowered)
+    if len(words) < FEWEST or ALL_KNOWN not in bytes(map(listed().__contains__, words)):
+        return
+    for row in ROW.finditer(lowered):
         known: list[tuple[int, int]] = []
         for word in WORD.finditer(lowered, *row.span()):
             if word.group() in listed():
