@@ -655,8 +655,8 @@ def test_what_is_not_shared_orders_nothing(desk: Desk, sky: Operator, milton: Me
             at=at,
         )
         for firm, importance, at in (
-            ("Acme", 1.0, START - timedelta(days=20)),
-            ("Initech", 0.1, START - timedelta(days=10)),
+            ("Initech", 1.0, START - timedelta(days=20)),
+            ("Acme", 0.1, START - timedelta(days=10)),
         )
     ]
     sky.grant("milton", tag="house")

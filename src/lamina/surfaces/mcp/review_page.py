@@ -45,7 +45,7 @@ class ReviewPages:
 
     def end(self, link: str) -> None:
         """Close a page."""
-        if (page := self._pages.pop(link, None)) is not None:
+        if (page := self._pages.get(link)) is not None:
             page.end()
 
     def close(self) -> None:
