@@ -289,7 +289,16 @@ LOOKS = (
     ),
     *(
         f"Browsing.{verb}"
-        for verb in ("browse", "conversations", "growth", "learned_from", "replacements")
+        for verb in (
+            "archived",
+            "browse",
+            "conversations",
+            "growth",
+            "learned_from",
+            "moves",
+            "open_items",
+            "replacements",
+        )
     ),
     *(f"WorldModel.{verb}" for verb in ("edited", "integrations", "records", "tools")),
     *(f"Hooks.{verb}" for verb in ("before_message", "on_spawn", "on_start")),

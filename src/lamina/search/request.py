@@ -159,8 +159,12 @@ class Request:
         statistics = self.look.statistics
         if statistics is not None:
             return statistics.holders(word)
-        held = self.telling(held)
-        return len(held), int((~self.is_outside(held)).sum()) if self.has_outside else len(held)
+        counted = self.telling(held)
+        if not self.has_outside:
+            return len(counted), len(counted)
+        own = int((~self.is_outside(counted)).sum())
+        # A word of an own memory is an own one, even if only what sleep made of it is left.
+        return len(counted), own or int((~self.is_outside(held)).any())
 
     @cached_property
     def usual_length(self) -> float:
