@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DEMO   := $(VENV)/.demo
-SLOW   := tests/faults tests/property tests/security $(addprefix tests/surfaces/,test_adapters.py test_console_browser.py test_mcp_typescript.py test_reviewer.py test_running.py)
+SLOW   := tests/faults tests/property tests/security $(addprefix tests/surfaces/,test_adapters.py test_console_browser.py test_mcp_elicitation.py test_mcp_typescript.py test_reviewer.py test_running.py)
 
 .PHONY: help demo test test-slow test-console servers clients test-servers check faults soak security mutants bench limits bench-search bench-scale bench-large bench-retrieval model-e5 bench-context bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-console bench-importance dist docs format clean
 help:    ## this list
