@@ -297,10 +297,12 @@ class Predicates(Phrases):
         for first, last, _ in pieces:
             span = (self.words[first].start, self.words[last - 1].end)
             made = self._about(topic, attribute, span, CHANGE, HOLDS, noun or "use")
-            listed.append(made._replace(replaces=old, subject=""))
+            # Whoever moves a deadline, it is the speaker's; what somebody uses is their own.
+            subject = "" if noun else made.subject
+            listed.append(made._replace(replaces=old, subject=subject))
             if old:
                 ended = self._about(topic, attribute, old, CHANGE, ENDED, noun or "use")
-                listed.append(ended._replace(subject=""))
+                listed.append(ended._replace(subject=subject))
         return listed
 
     def _speaks_of_later(self, topic: Topic, place: int, after: int) -> bool:

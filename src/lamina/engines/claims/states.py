@@ -146,7 +146,8 @@ RULES = (
     rule("seeing_someone", "relationship_status", "dating seeing", "am been",
         r"(?=\s(?:someone|somebody)\b)", "deed", sure=0.8),
     rule("dating", "partner", "dating seeing going together back got", "am been plain have",
-        r"(?:(?<=dating)|(?<=seeing)|(?: (?:out|back|together))*\swith)(?: an? \w+ (?:named"
+        r"(?:(?<=dating)|(?<=seeing)|(?<!going)\swith|(?: (?:out|back|together)){1,3}\swith)(?: an?"
+        r" \w+ (?:named"
         r"|called))?", "name"),
     rule("partner_named", "partner", "have has got", "plain have",
         rf"\s(?:got )?an? (?:new |lovely )?{PARTNER}(?: now| again)?,? (?:called "

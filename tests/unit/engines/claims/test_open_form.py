@@ -182,3 +182,17 @@ def test_a_beginning_belongs_to_its_own_clause() -> None:
     }
     assert found["Graz"]
     assert not found["AVL"]
+
+
+def test_what_somebody_switches_to_is_theirs() -> None:
+    """S1: whoever switches uses the new thing; whoever moves a deadline does not own it."""
+    found = claims("My daughter Lena switched from piano to cello.")
+    assert not [one for one in found if one.value == "cello" and one.subject == "Ann"], found
+    moved = claims("Sabine moved the deadline to Friday.")
+    assert ("Ann", "Friday") in [(one.subject, one.value) for one in moved], moved
+
+
+def test_going_with_a_firm_is_no_partner() -> None:
+    """S1: who goes with a supplier has decided; who goes out with somebody has a partner."""
+    assert "partner" not in [one.attribute for one in claims("We're going with Nordbau now.")]
+    assert "partner" in [one.attribute for one in claims("I'm going out with Carla now.")]
