@@ -120,17 +120,10 @@ def test_uninvited_answers_decide_nothing(tmp_path: Path, allowed: str | None) -
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": capabilities,
-        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientInfo": GREETING["clientInfo"],
     }
     with Raw(home) as client:
-        greeting = {
-            "protocolVersion": "2025-11-25",
-            "capabilities": capabilities,
-            "clientInfo": {"name": "test", "version": "1"},
-        }
-        client.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting})
-        client.receive()
-        client.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        client.greet(capabilities)
         client.send(call(1, "remember", content="Ana said tea"))
         kept = client.receive()["result"]["structuredContent"]["id"]
         given = {"key": "drink", "value": "tea", "reason": "so", "evidence": [kept]}
@@ -165,11 +158,6 @@ def test_only_the_answer_to_the_question_decides(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     settings_file.change(home, {"mcp.elicitation": ["form test"]})
-    greeting = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {"elicitation": {}},
-        "clientInfo": {"name": "test", "version": "1"},
-    }
     wrong: tuple[dict[str, Any], ...] = (
         {"result": {"action": "yes", "content": {"decision": "confirm"}}},
         {"result": {"decision": "confirm"}},
@@ -177,9 +165,7 @@ def test_only_the_answer_to_the_question_decides(tmp_path: Path) -> None:
         {"error": {"code": -1, "message": "confirm"}},
     )
     with Raw(home) as client:
-        client.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting})
-        client.receive()
-        client.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        client.greet({"elicitation": {}})
         client.send(call(1, "remember", content="Ana said tea"))
         kept = client.receive()["result"]["structuredContent"]["id"]
         for number, answer in enumerate(wrong, 2):

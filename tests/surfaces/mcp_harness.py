@@ -167,9 +167,10 @@ class Raw:
         answer: dict[str, Any] = json.loads(self.process.stdout.readline())
         return answer
 
-    def greet(self) -> None:
-        """The handshake that comes before all else."""
-        self.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": GREETING})
+    def greet(self, capabilities: Mapping[str, Any] | None = None) -> None:
+        """The handshake that comes before all else, of a client that can do these things."""
+        greeting = {**GREETING, "capabilities": dict(capabilities or {})}
+        self.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting})
         assert self.receive()["result"]["serverInfo"]["name"] == "lamina"
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 

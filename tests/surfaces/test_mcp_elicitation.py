@@ -346,17 +346,23 @@ def test_nobody_waits_longer_than_is_set(desk: Desk) -> None:
     assert "no answer" in told["text"]
 
 
+async def asking_along(client: Client) -> tuple[dict[str, Any], types.InputRequiredResult]:
+    """Propose in the newer protocol: the arguments, and the question in place of an answer."""
+    kept = await ask(client, "remember", content="Ana said tea")
+    given = {"key": "drink", "value": "tea", "reason": "so", "evidence": [kept["id"]]}
+    asked = await client.session.call_tool("propose", given, allow_input_required=True)
+    assert isinstance(asked, types.InputRequiredResult)
+    return given, asked
+
+
 def test_an_answer_of_the_newer_protocol_counts_once(desk: Desk) -> None:
     """V10: only the call that was asked may answer, once and in time; a replayed, borrowed or
     invented answer is a call like any other."""
     op = desk.operator()
 
     async def said(client: Client) -> None:
-        kept = await ask(client, "remember", content="Ana said tea")
-        given = {"key": "drink", "value": "tea", "reason": "so", "evidence": [kept["id"]]}
         session = client.session
-        asked = await session.call_tool("propose", given, allow_input_required=True)
-        assert isinstance(asked, types.InputRequiredResult)
+        given, asked = await asking_along(client)
         yes: types.InputResponses = {"decision": filled("confirm")}
 
         async def again(arguments: dict[str, Any], state: str) -> str:
@@ -393,11 +399,8 @@ def test_an_answer_is_not_taken_twice(desk: Desk) -> None:
     op = desk.operator()
 
     async def said(client: Client) -> None:
-        kept = await ask(client, "remember", content="Ana said tea")
-        given = {"key": "drink", "value": "tea", "reason": "so", "evidence": [kept["id"]]}
         session = client.session
-        asked = await session.call_tool("propose", given, allow_input_required=True)
-        assert isinstance(asked, types.InputRequiredResult)
+        given, asked = await asking_along(client)
         for expected in ("active", "constrained"):
             result = await session.call_tool(
                 "propose",
@@ -588,15 +591,8 @@ def test_a_client_that_goes_away_while_it_is_asked(
     """V10: its call is answered and the server ends at once; as an agent nobody is asked at all."""
     home = tmp_path / "home"
     allow(home, "form test")
-    greeting = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {"elicitation": {}},
-        "clientInfo": {"name": "test", "version": "1"},
-    }
     with Raw(home, env=variable) as client:
-        client.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting})
-        client.receive()
-        client.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        client.greet({"elicitation": {}})
         client.send(call(1, "remember", content="Ana said tea"))
         kept = client.receive()["result"]["structuredContent"]["id"]
         given = {"key": "drink", "value": "tea", "reason": "so", "evidence": [kept]}

@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lamina.errors import Forbidden, InvalidInput, LaminaError, NotFound, StoreUnavailable
+from lamina.errors import (
+    Forbidden,
+    InvalidInput,
+    LaminaError,
+    NotFound,
+    StoreUnavailable,
+    no_record,
+)
 from lamina.failsafe import spool as spools
 from lamina.failsafe.line import decoded
 from lamina.home import folder as home
@@ -508,10 +515,7 @@ class Erasures(Part):
 
 def _nothing(wanted: ErasureRequest) -> NotFound:
     if wanted.ids:
-        return NotFound(
-            f"there is no record {', '.join(wanted.ids)}, or it is erased already;"
-            " list or search memories to find an id"
-        )
+        return no_record(f"{', '.join(wanted.ids)}, or it is erased already")
     return NotFound(f"nothing of this {wanted.what} is here")
 
 
