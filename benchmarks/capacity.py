@@ -21,7 +21,7 @@ from rich.table import Table
 from benchmarks import growth
 from benchmarks.growth import Curves
 from lamina.store.index.sample import WHOLE
-from lamina.store.index.scoped import MOST
+from lamina.store.index.scope import MOST
 
 DAY = 86_400
 BUSY = 0.6  # share of a processor that may be in use, so that questions do not queue

@@ -12,6 +12,8 @@ from lamina import Memory, Operator
 from lamina.errors import Conflict, InvalidInput, LaminaError, NotFound, Refused
 from lamina.model.record import Layer, State, Trust
 from lamina.search import RANKERS
+from lamina.store.index import scope, snapshot
+from lamina.store.tables import records
 from lamina.store.tables.records import Filter
 from tests.conftest import CONTRACTS, START, TESTER, Desk, contents, move, size, verified
 
@@ -276,6 +278,37 @@ class Remembering:
         with pytest.raises(NotFound):
             ben.get(record.id)
         assert len(op.list()) == 2
+
+    def test_sessions_and_projects_are_found_alone(
+        self, desk: Desk, op: Operator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Q6, R12: where they are read by themselves, a session and a project find their own, of
+        the handle's user and unscoped, also after they have changed and while others write."""
+        monkeypatch.setattr(scope, "SHARE", 1)
+        monkeypatch.setattr(snapshot, "AT_HAND", 0)
+        for n in range(12):
+            user = ("ana", "ben", None)[n % 3]
+            talk = {"session": f"s{n // 3}", "project": f"p{n % 2}"}
+            desk.agent(user=user).remember_many(
+                [{"content": f"tea {turn} of {user} in {n}", **talk} for turn in range(4)]
+            )
+        with op._scope.store.read() as db:
+            assert records.projects(db) == ["p0", "p1"]
+        ana = desk.operator(user="ana")
+        for handle, whose in ((op, ("ana", "ben", None)), (ana, ("ana", None))):
+            with handle._scope.store.index.snapshot(wanted=Filter(session="s0")) as look:
+                assert look.catalogue.size == 1 + 12
+            found = handle.search("tea", session="s0", limit=50)
+            assert {hit.record.user for hit in found} == {*whose}
+            assert len(found) == 4 * len(whose)
+            found = handle.search("tea", session="s0", project="p0", limit=50)
+            assert {hit.record.content[-1] for hit in found} == {"0", "2"}
+            assert len(handle.search("tea", project="p1", limit=50)) == 8 * len(whose)
+        changed = ana.remember("tea once more", session="s0", project="p1")
+        assert changed.id in {hit.record.id for hit in ana.search("tea", session="s0", limit=50)}
+        ana.erase(changed.id, reason="asked for")
+        assert len(ana.search("tea", session="s0", limit=50)) == 8
+        assert len(ana.search("tea", project="p1", limit=50)) == 16
 
     def test_agents_are_kept_apart(self, desk: Desk, op: Operator) -> None:
         """P2: another agent in the same place has numbers, keys and a trail of its own, and sees

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -14,7 +15,8 @@ from lamina import Memory
 from lamina.errors import InvalidInput, LaminaError
 from lamina.model.record import State
 from lamina.search import RANKERS
-from lamina.store.index import scoped
+from lamina.store.index import scope, snapshot
+from lamina.store.index.cache import CACHE
 from tests.conftest import CONTRACTS, START, Desk, Ticking, contents, move
 from tests.security.recalled import (
     FILTERS,
@@ -78,8 +80,8 @@ def test_others_change_nothing_in_what_a_user_is_told(
     Not even as numbers: how rare a word is, how long texts are and who speaks is counted over what
     the handle may see. In memory others' handles share what they can with this one.
     """
-    monkeypatch.setattr(scoped, "MOST", most)
-    monkeypatch.setattr(scoped, "SHARE", 1)
+    monkeypatch.setattr(scope, "MOST", most)
+    monkeypatch.setattr(scope, "SHARE", 1)
     with Pair(tmp_path, number) as pair:
         pair.disturb()
         if indexed:
@@ -94,6 +96,39 @@ def test_others_change_nothing_in_what_a_user_is_told(
                 text for asked, text in other.items() if SECRET not in asked
             )
         assert everything(crowded) == everything(alone)
+
+
+@pytest.mark.parametrize("room", [0, 256], ids=["no memory", "memory for all"])
+def test_scopes_of_one_name_are_kept_apart(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    """R12, P6: two users have sessions and projects of the same names, which are read alone. What
+    one of them is told never has anything of the other, and stays the same bytes, however often
+    the scopes of both leave memory and come back."""
+    monkeypatch.setattr(scope, "SHARE", 1)
+    monkeypatch.setattr(snapshot, "AT_HAND", 0)
+    monkeypatch.setattr(snapshot, "scopes_of", lambda wanted: reversed([*scope.scopes_of(wanted)]))
+    more = {"settings": {"cache.megabytes": room}}
+    desk.agent(user="ben").remember_many({**item, "project": "p"} for item in secrets())
+    desk.agent(user="ana").remember_many({**item, "project": "p"} for item in spoken(40, 1))
+    desk.clock.step = timedelta(0)
+    handles = [desk.agent(user=user, **more) for user in ("ben", "ana", "eve")]
+    asked: list[tuple[str, dict[str, Any]]] = [
+        (ranker, how)
+        for ranker in RANKERS
+        for how in ({"session": "s1"}, {"project": "p"}, {"session": "s1", "project": "p"})
+    ]
+    before: dict[tuple[str | None, int], str] = {}
+    for _ in range(3):
+        for number, (ranker, how) in enumerate(asked):
+            for handle in handles:
+                found = handle.search("sister in the garden", ranker=ranker, limit=50, **how)
+                assert {hit.record.user for hit in found} <= {handle.user}
+                said = json.dumps(found.to_dict())
+                assert handle.user == "ben" or SECRET not in said
+                assert before.setdefault((handle.user, number), said) == said
+    if room == 0:
+        assert CACHE.usage.scopes <= 1
 
 
 @every_filter

@@ -112,32 +112,41 @@ class Proxy:
         await asyncio.gather(*self._cut_now(), return_exceptions=True)
 
     async def _close(self) -> None:
-        self._server.close()
         await self._change(_refusing=True)
-        await self._cut()
+        # Also those that are being accepted: closing the server under them would leave them open.
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            self._cut_now()
+            await asyncio.wait(others)
+        self._server.close()
         await self._server.wait_closed()
 
     async def _connected(self, reader: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
-        line = asyncio.current_task()
-        assert line is not None
-        ends = self._lines[line] = [client]
-        try:
-            if self._refusing:
-                _reset(client)
-                return
-            answering, server = await asyncio.open_connection(HOST, self.target)
-            ends.append(server)
-            async with asyncio.TaskGroup() as pumps:
-                pumps.create_task(self._pump(reader, server, self._requests))
-                pumps.create_task(self._pump(answering, client, self._answers))
-        except* OSError:
+        """Pass on until an end breaks or is cut. Only the passing is ever cancelled, so that both
+        ends are closed however it stops."""
+        ends = [client]
+        line = asyncio.create_task(self._pass_on(reader, ends))
+        self._lines[line] = ends
+        await asyncio.wait([line])
+        if line.cancelled() or line.exception() is not None:
             # Whichever end broke, the other is told in the same way.
             for end in ends:
                 _reset(end)
-        finally:
-            del self._lines[line]
-            for end in ends:
-                end.close()
+        for end in ends:
+            end.close()
+        await asyncio.gather(*(end.wait_closed() for end in ends), return_exceptions=True)
+        del self._lines[line]
+
+    async def _pass_on(
+        self, reader: asyncio.StreamReader, ends: list[asyncio.StreamWriter]
+    ) -> None:
+        (client,) = ends
+        if self._refusing:
+            raise ConnectionRefusedError
+        answering, server = await asyncio.open_connection(HOST, self.target)
+        ends.append(server)
+        async with asyncio.TaskGroup() as pumps:
+            pumps.create_task(self._pump(reader, server, self._requests))
+            pumps.create_task(self._pump(answering, client, self._answers))
 
     async def _pump(
         self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, way: asyncio.Event

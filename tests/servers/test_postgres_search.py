@@ -9,13 +9,17 @@ from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 import lamina
 from lamina import Operator
 from lamina.errors import Refused
+from lamina.model.record import State
 from lamina.store.index import sample
+from lamina.store.tables.postgres import candidates
+from lamina.store.tables.records import Filter
 from tests.conftest import START, Ticking, contents
 from tests.contract.stores import StoreDesk
 from tests.servers.everywhere import Copied
@@ -108,6 +112,69 @@ def test_candidates_of_a_large_scope(
         assert server[0][1] == pytest.approx(file[0][1], abs=0.1)
     assert contents(told.server.search("no such word zzyzx", ranker="keyword")) == []
     assert not has_catalogue(told.server)
+
+
+@pytest.mark.parametrize("ranker", RANKERS)
+def test_what_sleep_made_does_not_count_for_rarity(
+    url: str, tmp_path: Path, ranker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B3, C3: words of what sleep made of memories are worth as much on a server that names
+    candidates as in a file; what only sleep has put so is found nonetheless."""
+    monkeypatch.setattr(sample, "WHOLE", 20)
+    answers: list[list[list[tuple[Any, ...]]]] = []
+    for settings in ({}, {"store.url": url, **SERVED}):
+        with StoreDesk(tmp_path / str(len(answers)), settings, Ticking()) as desk:
+            op = desk.operator()
+            op.remember_many(
+                {
+                    "content": f"{NAMES[n % len(NAMES)]} put {thing} on the shelf",
+                    "trust": "external" if n % 7 == 0 else "agent",
+                }
+                for n, thing in enumerate(OBJECTS[:200])
+            )
+            op.remember_many(
+                {"content": f"the shelf holds {thing}, neatly", "metadata": {"origin": "sleep"}}
+                for thing in OBJECTS[:90]
+            )
+            op.index()
+            desk.clock.set(START + timedelta(days=1))
+            desk.clock.step = timedelta(0)
+            questions = ("what is on the shelf with thing7?", "which are held neatly?")
+            answers.append([found(op, question, ranker)[:5] for question in questions])
+    of_file, of_server = answers
+    assert all(of_file)
+    for file, server in zip(of_file, of_server, strict=True):
+        assert [score for _, score, _ in server] == pytest.approx(
+            [score for _, score, _ in file], abs=1e-6
+        )
+
+
+def test_many_holders_are_estimated(url: str, tmp_path: Path) -> None:
+    """B3: of a word in more records than are counted, the first ones stand for all, whether the
+    index of words or the key leads to them; what takes the place of a deleted row changes little."""
+    with lamina.operator("sky", home=tmp_path, settings={"store.url": url, **SERVED}) as op:
+        made = op.remember_many(
+            {
+                "content": f"tea {'milk' if n % 2 else ''} {'honey' if n % 20 == 0 else ''} {n}",
+                "trust": "external" if n % 4 == 0 else "agent",
+            }
+            for n in range(3000)
+        )
+        op.index()
+        for record in made[:10]:
+            op.forget(record.id)
+        asked = Filter(states=(State.ACTIVE,))
+        with (
+            mock.patch.object(candidates, "COUNTED", 60),
+            sample.opened(op._scope.store, asked) as look,
+        ):
+            assert not look.is_whole
+            holders = {word: look.holders(word) for word in ("tea", "milk", "honei", "no")}
+    assert holders["no"] == (0, 0, 0)
+    for word, number, own in (("tea", 3000, 2250), ("milk", 1500, 1500), ("honei", 150, 0)):
+        assert holders[word].number == pytest.approx(number, rel=0.25)
+        assert holders[word].own == pytest.approx(own, rel=0.25)
+        assert holders[word].visible == holders[word].number
 
 
 def test_a_question_about_days(told: Pair, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import select
 import socket
 import threading
@@ -143,6 +144,20 @@ def test_a_server_that_is_not_there() -> None:
     """A client is reset when there is nobody behind the line."""
     with Proxy(free_port()) as proxy, pytest.raises(ConnectionResetError):
         say(proxy)
+
+
+@pytest.mark.parametrize("said", [b"", b"tea", b"tea" * 1_000_000])
+def test_a_close_closes_everything(echo: int, said: bytes) -> None:
+    """No connection is left open when the line is closed: not one that has just come, nor one whose
+    client does not read."""
+    for _ in range(20):
+        with Proxy(echo) as proxy, connect(proxy) as line:
+            if said:
+                line.setblocking(False)
+                line.send(said)
+                line.shutdown(socket.SHUT_WR)
+        assert not proxy._lines
+        gc.collect()  # an open transport warns when it is collected, and a warning fails the test
 
 
 def test_a_commit_without_an_answer(postgres: Postgres) -> None:

@@ -24,7 +24,7 @@ from lamina.search.patience import Patient
 from lamina.search.request import Request
 from lamina.search.worker import Worker
 from lamina.store.core.store import Store
-from lamina.store.index.snapshot import Snapshot
+from lamina.store.index.snapshot import EVERYTHING, Snapshot
 from lamina.store.tables.records import Filter
 
 
@@ -104,7 +104,7 @@ class SearchEngine:
         """
         if self._is_served(chosen):
             return self._store.listed(chosen, limit)
-        with self._store.index.snapshot(user=chosen.user) as look:
+        with self._store.index.snapshot(wanted=chosen) as look:
             rows = np.flatnonzero(look.allowed(chosen))[: -limit - 1 : -1].tolist()
             known = look.records(rows, chosen)
         return [known[row] for row in rows if row in known]
@@ -178,8 +178,8 @@ class SearchEngine:
                 yield sample
             return
         # A mirror names records of the whole store, by their numbers in it.
-        user = chosen.user if self.mirror is None else None
-        with self._store.index.snapshot(known_at, user) as look:
+        wanted = chosen if self.mirror is None else EVERYTHING
+        with self._store.index.snapshot(known_at, wanted) as look:
             yield look
 
 

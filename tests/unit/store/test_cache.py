@@ -9,10 +9,12 @@ import threading
 import pytest
 
 from lamina import Memory
-from lamina.store.index import cache, scoped
+from lamina.store.index import cache, scope, snapshot
 from lamina.store.index.cache import CACHE, Cache, place_of
+from lamina.store.index.scope import Scope
 from lamina.store.index.scoped import ScopedIndex
 from lamina.store.index.whole import WholeIndex
+from lamina.store.tables.records import Filter
 from tests.conftest import Desk, contents
 
 
@@ -26,9 +28,10 @@ def crowd(desk: Desk) -> Desk:
     return desk
 
 
-def loaded(handle: Memory, user: str | None = None) -> object:
-    """What is kept for the searches of a handle."""
-    return CACHE.get(handle._scope.store.index._place, user)
+def loaded(handle: Memory, user: str | None = None, **narrow: str) -> object:
+    """What is kept for the searches of a handle, of a user, a session or a project."""
+    place = handle._scope.store.index._place
+    return CACHE.get(place, Scope(user, **narrow) if user or narrow else None)
 
 
 def test_handles_of_a_store_share_what_they_keep(desk: Desk) -> None:
@@ -87,6 +90,44 @@ def test_a_context_reads_what_its_user_may_see(crowd: Desk) -> None:
         assert loaded(handle) is None
 
 
+def test_a_session_and_a_project_are_read_alone(desk: Desk) -> None:
+    """Q1: in a store with many sessions and projects a search in one of them keeps its records
+    alone; those of a project with the turns beside them in their conversations."""
+    handle = desk.agent()
+    for n in range(9):
+        talk = {"session": f"s{n}", "project": f"p{n}"}
+        handle.remember_many([{"content": f"tea {turn} of {n}", **talk} for turn in range(10)])
+        handle.remember(f"tea of {n}, said aside", session=f"s{n}")
+    assert len(handle.search("tea", limit=50, session="s3")) == 11
+    assert len(handle.search("tea", limit=50, project="p4")) == 10
+    for kept in (loaded(handle, session="s3"), loaded(handle, project="p4")):
+        assert isinstance(kept, ScopedIndex)
+        assert kept.catalogue.size == 1 + 11
+    assert loaded(handle) is None
+
+
+def test_a_store_in_memory_serves_its_sessions(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Q1: a session is not read once more when all of a store that is not large is in memory."""
+    handle = desk.agent()
+    for n in range(9):
+        handle.remember_many([{"content": f"tea {n}", "session": f"s{n}"}] * 10)
+    assert len(handle.search("tea", limit=100)) == 90
+    assert len(handle.search("tea", limit=50, session="s3")) == 10
+    assert loaded(handle, session="s3") is None
+    monkeypatch.setattr(snapshot, "AT_HAND", 0)
+    assert len(handle.search("tea", limit=50, session="s3")) == 10
+    assert isinstance(loaded(handle, session="s3"), ScopedIndex)
+
+
+def test_a_user_with_little_needs_no_scope_of_a_session(crowd: Desk) -> None:
+    """Q6: what is in memory for all questions of a user serves those within a session, too."""
+    handle = crowd.agent(user="ana")
+    handle.remember("tea of a session", session="s1")
+    assert len(handle.search("tea", session="s1")) == 1
+    assert isinstance(loaded(handle, "ana"), ScopedIndex)
+    assert loaded(handle, "ana", session="s1") is None
+
+
 def test_a_user_who_has_most_of_a_store_has_all_of_it(desk: Desk) -> None:
     """Q1: a scope that is no small part of its store is searched with the blocks of the store."""
     desk.agent().remember("tea for all")
@@ -103,7 +144,7 @@ def test_a_scope_that_has_grown_is_searched_with_the_store(
     """Q1: a scope is read record by record for as long as it is small."""
     handle = crowd.agent(user="user3")
     assert len(handle.search("tea", limit=50)) == 11
-    monkeypatch.setattr(scoped, "MOST", 10)
+    monkeypatch.setattr(scope, "MOST", 10)
     handle.remember_many([{"content": "more tea"}] * 10)
     assert len(handle.search("tea", limit=50)) == 21
     assert len(handle.search("tea", limit=50)) == 21
@@ -132,7 +173,7 @@ def test_what_is_used_stays(crowd: Desk) -> None:
     """Q6: no search loses what it is reading to another one's need of memory."""
     first = crowd.agent(user="user1", settings={"cache.megabytes": 0})
     second = crowd.agent(user="user2", settings={"cache.megabytes": 0})
-    with first._scope.store.index.snapshot(user="user1") as look:
+    with first._scope.store.index.snapshot(wanted=Filter("user1")) as look:
         assert len(second.search("tea", limit=50)) == 11
         assert loaded(first, "user1") is not None
         assert len(look.holding("tea")) == 11

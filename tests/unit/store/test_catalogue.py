@@ -113,6 +113,22 @@ def test_indexing_changes_no_answer(desk: Desk, number: int) -> None:
     assert any(answer["outcome"] == "found" for answer in before)
 
 
+def test_many_that_leave_at_once_leave_as_one_by_one(desk: Desk) -> None:
+    """Q6: neighbours are joined anew, however many records between them have left."""
+    mem = desk.agent()
+    mem.remember_many(items(300))
+    one, together = Catalogue(), Catalogue()
+    with mem._scope.store.database.moment() as connection:
+        for catalogue in (one, together):
+            catalogue.refresh(connection)
+    gone = [1, 2, 7, *range(50, 120), 299, 300]
+    for number in gone:
+        one._leave(number)
+    together._leave_together(gone)
+    assert columns(together) == columns(one)
+    assert together._last == one._last
+
+
 def test_the_batch_makes_no_difference(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Q6: one by one or all at once, searched in between or not, indexed in between or not: the
     same bytes."""

@@ -17,9 +17,7 @@ from lamina.home.settings import Settings
 from lamina.model import hashing
 from lamina.model.clock import Ids
 from lamina.model.record import Actor, Event, Record
-from lamina.store.archive import search
 from lamina.store.archive.archive import Archive
-from lamina.store.archive.search import ArchiveQuery
 from lamina.store.core.transaction import EVERY, Transaction
 from lamina.store.core.witness import Witness
 from lamina.store.engine.sql import Connection, Cursor, Database
@@ -41,6 +39,7 @@ from lamina.store.tables.sleep import Night
 from lamina.text import words
 
 if TYPE_CHECKING:
+    from lamina.store.archive.search import ArchiveQuery
     from lamina.store.index.snapshot import Index
 
 FILE_NAME = "memory.db"
@@ -200,7 +199,7 @@ class Store:
 
             if sample.is_large(self):
                 return sample.speaking(self, since, until, recurring)
-        with self.index.snapshot(user=user) as look:
+        with self.index.snapshot(wanted=Filter(user)) as look:
             found = [look.speaking_of(since, until), *map(look.hinting, recurring)]
             numbers = [look.catalogue.numbers_of(some).tolist() for some in found]
         return {number for some in numbers for number in some}
@@ -235,6 +234,7 @@ class Store:
 
     def search_archive(self, wanted: ArchiveQuery, limit: int) -> list[Record]:
         """Search the archive; what was archived last comes first."""
+        from lamina.store.archive import search
 
         def look() -> list[Record]:
             with self.database.moment() as connection:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 from lamina.home.folder import size_of
 
@@ -14,10 +14,28 @@ BLOCK = 4096  # with less left not even the fail-safe can take anything
 ENOUGH = 2 * INDEX_BYTES
 
 
+class Usage(NamedTuple):
+    """The bytes of a disk: all, and those that we may still take."""
+
+    total: int
+    free: int
+
+
+def usage_of(folder: Path) -> Usage:
+    """Ask for the bytes of a disk as `shutil` does, whose import takes longer than the answer."""
+    if hasattr(os, "statvfs"):
+        disk = os.statvfs(folder)
+        return Usage(disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize)
+    from shutil import disk_usage
+
+    total, _, free = disk_usage(folder)
+    return Usage(total, free)
+
+
 def is_full(folder: Path) -> bool:
     """Tell whether a disk has no room for a write of SQLite; assume room on one we cannot ask."""
     try:
-        usage = shutil.disk_usage(folder)
+        usage = usage_of(folder)
     except OSError:
         return False
     return usage.total > 0 and usage.free < ENOUGH
@@ -45,7 +63,7 @@ def full(folder: Path) -> str | None:
     """Say that the disk is full, if so."""
     if not folder.is_dir() or not is_full(folder):
         return None
-    left = shutil.disk_usage(folder).free
+    left = usage_of(folder).free
     effect = "nothing can be remembered"
     if left >= BLOCK:
         effect = "memories go to the fail-safe as long as there is room for it"

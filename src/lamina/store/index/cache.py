@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from lamina.store.index.scope import Scope
+
 if TYPE_CHECKING:
     from lamina.store.index.loaded import LoadedIndex
 
@@ -23,7 +25,7 @@ class Place(NamedTuple):
     process: int
 
 
-Key = tuple[Place, str | None]  # a store, and a user whose scope it is; None for all of the store
+Key = tuple[Place, Scope | None]  # a store, and a scope of it; None for all of the store
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -31,7 +33,7 @@ class Usage(msgspec.Struct, frozen=True):
 
     bytes: int
     budget: int  # in bytes; 0 while no handle of this process has searched
-    scopes: int  # of users, and whole stores
+    scopes: int  # of users, sessions and projects, and whole stores
 
 
 class Cache:
@@ -79,30 +81,32 @@ class Cache:
             for key in [key for key in self._kept if key[0] == place]:
                 self._drop(key)
 
-    def get(self, place: Place, user: str | None) -> LoadedIndex | None:
+    def get(self, place: Place, scope: Scope | None) -> LoadedIndex | None:
         """Find what is kept for a scope."""
-        kept = self._kept.get((place, user))
+        kept = self._kept.get((place, scope))
         return None if kept is None else kept[0]
 
-    def use(self, place: Place, user: str | None, make: Callable[[], LoadedIndex]) -> LoadedIndex:
+    def use(
+        self, place: Place, scope: Scope | None, make: Callable[[], LoadedIndex]
+    ) -> LoadedIndex:
         """Find or make what is kept for a scope; it counts as the one that was used last."""
         with self._lock:
-            kept = self._kept.pop((place, user), None)
+            kept = self._kept.pop((place, scope), None)
             used, size = kept if kept is not None else (make(), 0)
-            self._kept[place, user] = used, size
+            self._kept[place, scope] = used, size
             return used
 
-    def settle(self, place: Place, user: str | None, used: LoadedIndex) -> bool:
+    def settle(self, place: Place, scope: Scope | None, used: LoadedIndex) -> bool:
         """Note how large it has become by its use, and keep to the budget; true the first time."""
         with self._lock:
-            kept = self._kept.get((place, user))
+            kept = self._kept.get((place, scope))
             if kept is None or kept[0] is not used:
                 return False  # it went meanwhile
             size = used.footprint
-            self._kept[place, user] = used, size
+            self._kept[place, scope] = used, size
             self._bytes += size - kept[1]
             if self._bytes > self.most:
-                self._evict(but=(place, user))
+                self._evict(but=(place, scope))
             return not kept[1]
 
     def _evict(self, but: Key) -> None:

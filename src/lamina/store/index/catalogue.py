@@ -25,12 +25,14 @@ from lamina.model.record import Layer, State, Trust
 from lamina.store.engine.sql import Connection, numbers, rows
 from lamina.store.tables import events, meta
 from lamina.store.tables.blocks import BLOCK, SEAL, opened, sealed
-from lamina.store.tables.records import EVER, OF_OTHERS, SHARED, Filter, marks
+from lamina.store.tables.records import EVER, MADE_BY_SLEEP, OF_OTHERS, SHARED, Filter, marks
 from lamina.text import cues, dates, words
 from lamina.text.screening import Screen
 
 # With more new records than this, reading the blocks again is faster.
 MANY = 20_000
+# With more that have left than this part of all, joining all anew is faster.
+PART = 100
 KEPT = 8  # filters whose result is kept
 DERIVED = 32  # and other arrays that follow from the columns
 COLUMNS = {
@@ -139,7 +141,8 @@ class Catalogue(Turns):
         self.event = 0  # the last event that was read, and its hash
         self.hash = b""
         self.size = 1
-        self.days: Days = []  # of the records that are in no block yet
+        self._days: Days = []  # of the records that are in no block yet
+        self._dated = self.size  # up to here
         self.before = np.zeros(BLOCK, np.int32)
         self.after = np.zeros(BLOCK, np.int32)
         self._columns = {name: np.zeros(BLOCK, kind) for name, kind in COLUMNS.items()}
@@ -215,20 +218,33 @@ class Catalogue(Turns):
         first = self.size
         new = rows(connection, f"{SELECT} WHERE seq >= ? ORDER BY seq", (first,))
         self._put(new)
-        for row in new:
-            self.days += days_of(row)
         for start in range(0, len(news.changed), 500):
             ids = news.changed[start : start + 500]
             query = f"{SELECT} WHERE id IN ({marks(ids)}) AND seq < ?"
             self._put(rows(connection, query, (*ids, first)))
-        for number in news.vacated:
-            if number < self.size:
+        vacated = [number for number in news.vacated if number < self.size]
+        if len(vacated) > self.size // PART:
+            self._leave_together(vacated)
+        else:
+            for number in vacated:
                 self._leave(number)
-        self._join(first)
+            self._join(first)
         self.event, self.hash = seq, digest
         if anew:
             return Since.ANEW
         return Since.MORE if news.only_made else Since.CHANGED
+
+    def days(self, connection: Connection) -> Days:
+        """List the days that the records speak of that are in no block yet.
+
+        Their texts are read when a question first speaks of a day: most never do.
+        """
+        if self._dated < self.size:
+            query = f"{SELECT} WHERE seq >= ? ORDER BY seq"
+            for row in rows(connection, query, (self._dated,)):
+                self._days += days_of(row)
+            self._dated = self.size
+        return self._days
 
     def allowed(self, wanted: Filter, connection: Connection) -> Mask:
         """Mark the records that pass a filter; results are kept, as agents repeat their filters."""
@@ -270,6 +286,10 @@ class Catalogue(Turns):
             passed &= self._are_in(connection, query, parameters)
         if wanted.beside is not None:
             passed &= ~self._are_in(connection, OF_OTHERS, (wanted.beside,))
+        if wanted.as_said:
+            is_made = self._are_in(connection, MADE_BY_SLEEP, ())
+            is_made &= _is_in(layer, [LAYERS[Layer.EPISODIC], LAYERS[Layer.SEMANTIC]])
+            passed &= ~is_made | (self["trust"] == TRUSTS[Trust.OPERATOR])
         if wanted.guest is not None:
             query = f"SELECT seq AS record FROM records WHERE {SHARED}"
             passed &= self._are_in(connection, query, wanted.guest)
@@ -345,7 +365,7 @@ class Catalogue(Turns):
             joined = b"".join([packed[start:end] for packed in whole])
             self._columns[name][:size] = np.frombuffer(joined, kind)
             start = end
-        self.size = size
+        self.size = self._dated = size
         self.event = int(meta.get(connection, "blocks") or 0)
         self._join(0)
 
@@ -419,6 +439,14 @@ class Catalogue(Turns):
         self.before[number] = self.after[number] = 0
         for column in self._columns.values():
             column[number] = 0
+
+    def _leave_together(self, vacated: Sequence[int]) -> None:
+        """Forget many records that have left, and join all others anew."""
+        for column in self._columns.values():
+            column[vacated] = 0
+        self.before[: self.size] = self.after[: self.size] = 0
+        self._last.clear()
+        self._join(0)
 
     def _in_session(self, connection: Connection, session: str) -> Mask:
         """Mark the records of a session. The column has it with its user, who may be anyone."""

@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.model.record import Record
+from lamina.model.record import Record, Trust
 from lamina.store.engine.postgres.database import PostgresDatabase, Session
 from lamina.store.engine.sql import Half, numbers, rows
 from lamina.store.index import catalogue
-from lamina.store.index.catalogue import COLUMNS, Mask, Rows, Turns, days_of
+from lamina.store.index.catalogue import COLUMNS, TRUSTS, Mask, Rows, Turns, days_of
 from lamina.store.index.snapshot import Snapshot, Statistics
 from lamina.store.tables import fulltext, records, vectors
 from lamina.store.tables.interfaces import RecordSource
 from lamina.store.tables.postgres import candidates
-from lamina.store.tables.postgres.candidates import Holders
+from lamina.store.tables.postgres.candidates import Holders, Scale
 from lamina.store.tables.records import Filter, Row
 from lamina.store.tables.vectors import SignBits, Space, Vectors
 from lamina.text import words
@@ -96,6 +96,8 @@ class Sample(Snapshot):
         self._rows: dict[int, Row] = {}
         self._values: dict[int, Row] = {}
         self._passing: set[int] = set()
+        self._scale = Scale(0, 1.0, leaves_out=False)
+        self._evenly: list[int] = []
         self._counted: dict[str, Holders] = {}
         self._holding: dict[str, Rows] = {}
         self._pairs: set[tuple[int, int]] = set()
@@ -120,18 +122,20 @@ class Sample(Snapshot):
 
     def _estimate(self) -> None:
         """Learn about all visible records from some that lie evenly among them."""
-        evenly = np.unique(np.linspace(1, self.last, EVENLY).astype(np.int64))
-        self._read(evenly.tolist())
-        seen = [row for number, row in self._rows.items() if number in self._passing]
-        own = [row for row in seen if row[catalogue.POSITION["trust"]] != "external"]
-        share = self.last / max(1, len(evenly))
-        lengths = [self._values[row[0]][-2] for row in own or seen]
-        usual = max(1.0, float(np.mean(lengths))) if lengths else 1.0
-        # More than a scope that is read as a whole, however few of the others were met.
-        total = max(WHOLE, round(len(seen) * share))
-        number = min(total, round(len(own) * share))
-        self.statistics = Statistics(total, number, usual, self.holders)
+        evenly = np.unique(np.linspace(1, self.last, EVENLY).astype(np.int64)).tolist()
+        self._evenly = evenly
+        self._read(evenly)
         self._fill()
+        counted = self.counted(self._allowed)
+        own = counted & (self._columns["trust"] != TRUSTS[Trust.EXTERNAL])
+        lengths = self._columns["length"][own if own.any() else counted]
+        usual = max(1.0, float(np.mean(lengths))) if len(lengths) else 1.0
+        seen, others, owned = map(np.count_nonzero, (self._allowed, counted, own))
+        each = self.last / len(evenly)
+        # More than a scope that is read as a whole, however few of the others were met.
+        total = max(WHOLE, round(others * each))
+        self._scale = Scale(self.last, seen / len(evenly), leaves_out=bool(others < seen))
+        self.statistics = Statistics(total, min(total, round(owned * each)), usual, self._holders)
 
     # What is in the sample
 
@@ -156,18 +160,14 @@ class Sample(Snapshot):
     def _read(self, numbers: Iterable[int]) -> None:
         """Read records that are not in the sample yet, and whether the filter lets them through."""
         new = sorted(set(numbers) - self._rows.keys())
-        where, parameters = self._wanted.where()
-        query = (
-            f"SELECT {', '.join(catalogue.READ)}, {where} FROM records"
-            " WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
-        )
-        for *row, passes in rows(self._connection, query, (*parameters, json.dumps(new))):
-            self._rows[row[0]] = tuple(row)
+        query = f"{catalogue.SELECT} WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+        for row in rows(self._connection, query, (json.dumps(new),)):
+            self._rows[row[0]] = row
             self._values[row[0]] = catalogue.values_of(row)
             if row[0] >= self._sealed:
                 self._columns.days += days_of(row)
-            if passes:
-                self._passing.add(row[0])
+        # By itself: as a value of each row, a filter by tags would list all that have them.
+        self._passing.update(candidates.passing(self._connection, new, self._wanted))
 
     def _fill(self) -> None:
         self._columns.fill(self._values, self._pairs)
@@ -187,10 +187,10 @@ class Sample(Snapshot):
         self, worth: Sequence[tuple[str, float]], number: int, speakers: Sequence[str] = ()
     ) -> None:
         """Take in the records that hold the words that are worth most, of all or some speakers."""
-        counted = [(word, self.holders(word).number, value) for word, value in worth]
+        counted = [(word, self.holders(word).visible, value) for word, value in worth]
         held = [one for one in counted if one[1]]
         agent, most = self._connection.agent, max(CANDIDATES, number)
-        wanted = (held, self._wanted, speakers, most)
+        wanted = (held, self._wanted, speakers, self._scale, most)
         self.add(candidates.with_words(self._connection, agent, *wanted))
 
     def add_near(
@@ -237,14 +237,24 @@ class Sample(Snapshot):
         """Count the visible records of the store that hold each of some words."""
         new = [word for word in words if word not in self._counted]
         if new:
-            asked = (self._connection.agent, new, self._wanted, self.last)
-            counted = candidates.holders(self._connection, *asked)
+            agent = self._connection.agent
+            evenly = candidates.holding(self._connection, agent, new, self._evenly)
+            shares = {
+                word: len(held) / len(self._evenly) for word, held in zip(new, evenly, strict=True)
+            }
+            asked = (shares, self._wanted, self._scale)
+            counted = candidates.holders(self._connection, agent, *asked)
             self._counted.update(zip(new, counted, strict=True))
 
     def holders(self, word: str) -> Holders:
-        """Return how many visible records of the store hold a word."""
+        """Return how many records of the store hold a word."""
         self.count((word,))
         return self._counted[word]
+
+    def _holders(self, word: str) -> tuple[int, int]:
+        """Return how many records that count hold a word, and how many own ones."""
+        counted = self.holders(word)
+        return counted.number, counted.own
 
     def holding(self, word: str, where: str = fulltext.SAID) -> Rows:
         assert where == fulltext.SAID

@@ -1,8 +1,8 @@
-"""The index of one user's scope in memory: that user's and the unscoped records, and no others.
+"""The index of one scope in memory: of a user, a session or a project, and of nothing else.
 
-A store may have a million records of thousands of users. What a user may see is read from the
-records themselves, by their user, so that the cost of a question follows the scope and not the
-store. Rows are places among these records in the order of their numbers; row 0 is no record.
+A store may have a million records of thousands of users. What a question may find is read from the
+records themselves, by an index, so that its cost follows the scope and not the store. Rows are
+places among these records in the order of their numbers; row 0 is no record.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from lamina.store.index.catalogue import (
     mark,
     values_of,
 )
+from lamina.store.index.distinct import distinct
 from lamina.store.index.loaded import LoadedIndex
+from lamina.store.index.scope import Scope
 from lamina.store.tables import fulltext, vectors
 from lamina.store.tables.blocks import BLOCK
 from lamina.store.tables.records import texts
@@ -38,39 +40,24 @@ from lamina.store.tables.tsvectors import cut
 from lamina.store.tables.vectors import SignBits, Space
 from lamina.text import words
 
-MOST = 5000  # records of a scope that are read one by one; for more the packed blocks are faster
-SHARE = 8  # and at most so small a part of the store
 # Bytes that a word takes, each of its rows, and a day that a text speaks of.
 TOKEN, HOLDER, DAY = 150, 8, 120
 LISTED = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
-# The records of a scope that are new or have changed since an event.
-SINCE = " UNION ALL ".join(
-    f"{catalogue.SELECT} WHERE {whose} AND event > ?" for whose in ("user = ?", "user IS NULL")
-)
-COUNT = "SELECT count(*) FROM records WHERE user = ?"
-COUNT_UNSCOPED = "SELECT count(*) FROM records WHERE user IS NULL"
-UP_TO = "SELECT count(*) FROM (SELECT 1 FROM records WHERE user {} LIMIT {}) AS found"
-
-
-def is_small(connection: Connection, user: str, last: int) -> bool:
-    """Tell whether a user's scope is so small a part of so many records that it is read by itself.
-
-    No more is counted than is needed to tell.
-    """
-    most = min(MOST, last // SHARE)
-    own = connection.execute(UP_TO.format("= ?", most + 1), (user,)).get
-    if own > most:
-        return False
-    unscoped = connection.execute(UP_TO.format("IS NULL", most + 1)).get
-    return bool(own + unscoped <= most)
 
 
 class ScopedCatalogue(Catalogue):
     """The columns of a scope's records, and the words that they hold."""
 
-    def __init__(self, user: str) -> None:
+    def __init__(self, scope: Scope) -> None:
         super().__init__()
-        self.user = user
+        self.scope = scope
+        # The scope's records that are new or have changed since an event; and all of them.
+        self._since = " UNION ALL ".join(
+            f"{catalogue.SELECT} WHERE {part.where} AND event > ?" for part in scope.parts()
+        )
+        self._count = " + ".join(
+            f"(SELECT count(*) FROM records WHERE {part.where})" for part in scope.parts()
+        )
         self.said: dict[str, list[int]] = defaultdict(list)  # the rows that hold each word
         self._numbers = np.zeros(BLOCK, np.int64)  # the number of each row's record
         self._holders = 0
@@ -113,7 +100,7 @@ class ScopedCatalogue(Catalogue):
         return int(np.searchsorted(self.numbers, number, "right")) - 1
 
     def _reset(self) -> None:
-        self.__init__(self.user)  # type: ignore[misc]
+        self.__init__(self.scope)  # type: ignore[misc]
 
     def _learn(self, connection: Connection, seq: int, digest: bytes) -> Since:
         """Read what is new or has changed in the scope, whatever happened elsewhere."""
@@ -131,7 +118,9 @@ class ScopedCatalogue(Catalogue):
 
     def _follow(self, connection: Connection) -> bool:
         """Take in what the scope has of later events; False when a record has left it."""
-        found = rows(connection, SINCE, (self.user, self.event, self.event))
+        parts = [part.parameters for part in self.scope.parts()]
+        since = [value for parameters in parts for value in (*parameters, self.event)]
+        found = rows(connection, self._since, since)
         first, last = self.size, int(self.numbers[-1])
         known = [row for row in found if row[0] <= last]
         places = self.rows_of(np.array([row[0] for row in known], np.int64))
@@ -142,8 +131,8 @@ class ScopedCatalogue(Catalogue):
         self._is_changed = bool(known)
         self._append(sorted(row for row in found if row[0] > last))
         self._join(first)
-        count = connection.execute(COUNT, (self.user,)).get
-        return bool(self.size - 1 == count + connection.execute(COUNT_UNSCOPED).get)
+        every = [value for parameters in parts for value in parameters]
+        return bool(self.size - 1 == connection.execute(f"SELECT {self._count}", every).get)
 
     def _append(self, found: Sequence[Sequence[Any]]) -> None:
         if not found:
@@ -175,9 +164,11 @@ class ScopedCatalogue(Catalogue):
             self._numbers = np.concatenate((self._numbers, np.zeros(more, np.int64)))
 
     def _in_session(self, connection: Connection, session: str) -> Mask:
-        """Mark the records of a session by the column: there are two whose it may be."""
+        """Mark the records of a session by the column: a user knows two whose it may be."""
+        if self.scope.user is None:
+            return super()._in_session(connection, session)
         column = self["session"]
-        own, unscoped = (np.uint64(mark(f"{user}\0{session}")) for user in (self.user, ""))
+        own, unscoped = (np.uint64(mark(f"{user}\0{session}")) for user in (self.scope.user, ""))
         passed: Mask = (column == own) | (column == unscoped)
         return passed
 
@@ -214,8 +205,8 @@ class ScopedIndex(LoadedIndex):
 
     catalogue: ScopedCatalogue
 
-    def __init__(self, user: str) -> None:
-        super().__init__(ScopedCatalogue(user))
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(ScopedCatalogue(scope))
         self._days: Days = []
         self._dated = 1  # the texts of rows below this were read for their days
         self._metadata: dict[str, list[int]] | None = None
@@ -254,7 +245,7 @@ class ScopedIndex(LoadedIndex):
                 self._days += [(start, end, int(place)) for start, end, _ in days_of(row)]
             self._dated = self.catalogue.size
         speaking = [place for start, end, place in self._days if start < until and end > since]
-        return np.unique(np.array(speaking, np.int64))
+        return distinct(np.array(speaking, np.int64))
 
     def texts(self, connection: Connection, first: int) -> list[tuple[int, str]]:
         """List the rows from `first` on, and their texts."""

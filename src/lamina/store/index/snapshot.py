@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -15,10 +16,10 @@ from numpy.typing import NDArray
 from lamina.model.clock import to_micros
 from lamina.model.record import Record
 from lamina.store.engine.sql import Connection, rows
-from lamina.store.index import scoped
 from lamina.store.index.cache import CACHE, place_of
 from lamina.store.index.catalogue import Mask, Rows
 from lamina.store.index.loaded import LoadedIndex
+from lamina.store.index.scope import Scope, scopes_of
 from lamina.store.index.scoped import ScopedIndex
 from lamina.store.index.whole import WholeIndex
 from lamina.store.tables import fulltext, outbox, records, vectors
@@ -53,11 +54,15 @@ SELECT l.id, s.id FROM later l JOIN stated s ON s.fact = l.fact JOIN records f O
 WHERE coalesce(f.valid_from, f.occurred_at) <= ?2
 AND (l.id, l.fact) NOT IN (SELECT id, fact FROM stated)
 """
+# A store of fewer records that is in memory answers sooner than a session that must be read first.
+AT_HAND = 100_000
+EVERYTHING = Filter()
 MADE_BY_SLEEP = Filter(metadata=(("origin", "sleep"),))
+ENOUGH = 4  # what sleep made counts unless one visible record in so many is something else
 
 
 class Statistics(NamedTuple):
-    """What a ranker must know of the visible records that are not in a snapshot."""
+    """What a ranker must know of the records that count and are not in a snapshot."""
 
     total: int
     own: int  # how many of them are not from outside
@@ -74,21 +79,21 @@ class Index:
         CACHE.hold(self._place, store.settings["cache.megabytes"])
         self._release = weakref.finalize(self, CACHE.release, self._place)
         self._release.atexit = False
-        self._large: dict[str, int] = {}  # users with much, and how large the store was then
+        self._large: dict[Scope, int] = {}  # those that are not small, and how large the store was
 
     @contextmanager
     def snapshot(
-        self, known_at: datetime | None = None, user: str | None = None
+        self, known_at: datetime | None = None, wanted: Filter = EVERYTHING
     ) -> Iterator[Snapshot]:
         """Open a snapshot of the store as it is now, or as it was known at a time.
 
-        Of a store with many users, that of one user may have that user's and the unscoped records
-        alone.
+        Of a large store it may have only the records of a user, a session or a project, if a filter
+        lets no others through.
         """
         database = self.store.database
         # Before the lock, which another thread may have held when we were forked.
         database.check_usable()
-        scope = user if user is not None and self._is_small(user) else None
+        scope = next(filter(self._is_small, scopes_of(wanted)), None)
         loaded = CACHE.use(self._place, scope, lambda: _new_index(scope))
         try:
             with loaded.lock, database.moment() as connection:
@@ -101,23 +106,25 @@ class Index:
             if CACHE.settle(self._place, scope, loaded):
                 database.forget_pages()
 
-    def _is_small(self, user: str) -> bool:
-        """Tell whether a user's scope is searched by itself.
+    def _is_small(self, scope: Scope) -> bool:
+        """Tell whether a scope is searched by itself.
 
         A scope that is in memory stays there until it has grown; others are counted, and those that
         are not small again when the store has doubled.
         """
-        loaded = CACHE.get(self._place, user)
+        loaded = CACHE.get(self._place, scope)
         if loaded is not None:
-            return loaded.catalogue.size < 2 * scoped.MOST
-        whole, large = CACHE.get(self._place, None), self._large.get(user, 0)
-        if whole is not None and whole.catalogue.size < 2 * large:
-            return False
+            return scope.is_still_small(loaded.catalogue.size)
+        whole, large = CACHE.get(self._place, None), self._large.get(scope, 0)
+        if whole is not None:
+            least = max(2 * large, AT_HAND if scope.is_narrow else 0)
+            if whole.catalogue.size < least:
+                return False
         with self.store.database.moment() as connection:
             last = connection.execute("SELECT max(seq) FROM records").get or 0
-            if scoped.is_small(connection, user, last):
+            if scope.is_small(connection, last):
                 return True
-            self._large[user] = last
+            self._large[scope] = last
             return False
 
     @property
@@ -132,8 +139,8 @@ class Index:
         self._release()
 
 
-def _new_index(user: str | None) -> LoadedIndex:
-    return WholeIndex() if user is None else ScopedIndex(user)
+def _new_index(scope: Scope | None) -> LoadedIndex:
+    return WholeIndex() if scope is None else ScopedIndex(scope)
 
 
 class Snapshot:
@@ -165,6 +172,16 @@ class Snapshot:
     def made_by_sleep(self) -> Mask:
         """Mark the rows that sleep has made of other memories."""
         return self.allowed(MADE_BY_SLEEP)
+
+    def counted(self, allowed: Mask) -> Mask:
+        """Mark those of the visible rows that tell how usual a word is.
+
+        What sleep has made of other memories repeats their words: if it counted, a night would
+        rank what was said anew (C3). It counts where little else is left to be seen.
+        """
+        told: Mask = allowed & ~self.made_by_sleep()
+        number, visible = np.count_nonzero(told), np.count_nonzero(allowed)
+        return told if number < visible <= number * ENOUGH else allowed
 
     def holding(self, word: str, where: str = fulltext.SAID) -> Rows:
         """List the rows whose text holds a word."""
@@ -287,26 +304,12 @@ class Snapshot:
         new = [row for row in wanted_rows if row not in known]
         if new:
             numbers = self.catalogue.numbers_of(np.array(new, np.int64)).tolist()
-            query, parameters = self._checked(wanted)
+            query, parameters = _checked(wanted, is_past=self.is_past)
             found = rows(self._connection, query, (json.dumps(numbers), *parameters))
             read = {row[0]: self._as_known(self._store.record(row)) for row in found}
             known.update(zip(new, map(read.get, numbers), strict=True))
         chosen = ((row, known[row]) for row in wanted_rows)
         return {row: record for row, record in chosen if record is not None}
-
-    def _checked(self, wanted: Filter) -> tuple[str, list[Any]]:
-        """Write the query for records by number, with the checks that columns cannot make."""
-        # These need no second check: the catalogue takes them from tables, unhashed.
-        # Sessions are hashes in the catalogue.
-        wanted = structs.replace(
-            wanted, tags=(), all_tags=(), metadata=(), project=None, beside=None
-        )
-        if self._past is not None:
-            # State and layer were others then; the catalogue has looked at them.
-            wanted = structs.replace(wanted, layers=(), states=(), as_of=None)
-        where, parameters = wanted.where()
-        is_listed = "seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
-        return f"{records.SELECT} WHERE {is_listed} AND {where}", parameters
 
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
         """Map the ids of records to their numbers, without ids that are not there."""
@@ -350,3 +353,17 @@ class Snapshot:
             if name not in ("seq", "archived")
         }
         return structs.replace(record, **then)
+
+
+@functools.lru_cache(256)
+def _checked(wanted: Filter, *, is_past: bool) -> tuple[str, list[Any]]:
+    """Write the query for records by number, with the checks that columns cannot make."""
+    # These need no second check: the catalogue takes them from tables, unhashed.
+    # Sessions are hashes in the catalogue.
+    wanted = structs.replace(wanted, tags=(), all_tags=(), metadata=(), project=None, beside=None)
+    if is_past:
+        # State and layer were others then; the catalogue has looked at them.
+        wanted = structs.replace(wanted, layers=(), states=(), as_of=None)
+    where, parameters = wanted.where()
+    is_listed = "seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+    return f"{records.SELECT} WHERE {is_listed} AND {where}", parameters

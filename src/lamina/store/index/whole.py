@@ -6,6 +6,7 @@ import numpy as np
 
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.index.catalogue import Catalogue, Rows, Since
+from lamina.store.index.distinct import distinct
 from lamina.store.index.loaded import LoadedIndex
 from lamina.store.index.postings import Postings
 
@@ -38,9 +39,9 @@ class WholeIndex(LoadedIndex):
         """List the rows whose text speaks of a day in this span."""
         query = "SELECT record FROM days WHERE since < ? AND until > ?"
         numbers = [number for (number,) in rows(connection, query, (until, since))]
-        in_no_block = self.catalogue.days
+        in_no_block = self.catalogue.days(connection)
         numbers += [number for start, end, number in in_no_block if start < until and end > since]
-        return np.unique(np.array(numbers, np.int64))
+        return distinct(np.array(numbers, np.int64))
 
     def texts(self, connection: Connection, first: int) -> list[tuple[int, str]]:
         """List the rows from `first` on that are there, and their texts."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from importlib import resources
 from typing import Any, NamedTuple
 
 import msgspec
@@ -28,6 +27,8 @@ KEPT = 64  # events that a `Book` remembers
 @functools.cache
 def schema() -> str:
     """Read the SQL of the tables and triggers that every chain has."""
+    from importlib import resources  # only a new store needs it
+
     return resources.files("lamina.store.tables").joinpath("chain.sql").read_text("utf-8")
 
 

@@ -94,6 +94,20 @@ def resting_on_any(
     return rows(connection, query, (hashing.encode(list(targets)).decode(), user))
 
 
+def facts_on(
+    connection: Connection, targets: Sequence[str], user: str | None
+) -> list[tuple[str, Row]]:
+    """List pairs of a record and an active fact that rests on it, the newest facts first."""
+    query = (
+        f"SELECT l.target, {', '.join(f'r.{name}' for name in records.COLUMN)}"
+        " FROM links l JOIN records r ON r.seq = l.record WHERE l.relation = 'evidence'"
+        f" AND l.target IN ({records.marks(targets)}) AND r.layer = 'semantic'"
+        " AND r.state = 'active' AND (? IS NULL OR r.user IS NULL OR r.user = ?)"
+        " ORDER BY r.seq DESC"
+    )
+    return [(row[0], row[1:]) for row in rows(connection, query, (*targets, user, user))]
+
+
 def replaced(connection: Connection, targets: Sequence[str], user: str | None) -> dict[str, str]:
     """Map records to the text of what took the place of a fact that rests on them."""
     query = (

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import secrets
 from collections.abc import Callable, Sequence
-from importlib import resources
 from pathlib import Path
 
 import apsw
@@ -28,6 +27,8 @@ Step = Callable[[apsw.Connection], None]
 
 @functools.cache
 def _schema(name: str) -> str:
+    from importlib import resources  # only a new store needs it
+
     return resources.files("lamina.store.tables").joinpath(name).read_text("utf-8")
 
 
@@ -74,6 +75,14 @@ def m007_scopes(connection: apsw.Connection) -> None:
     connection.execute("CREATE INDEX records_of_users ON records (user, event)")
 
 
+def m008_sessions(connection: apsw.Connection) -> None:
+    """Add the index by which a session's records are found, and what has changed among them."""
+    connection.execute(
+        "CREATE INDEX records_by_session ON records (session, user, event)"
+        " WHERE session IS NOT NULL"
+    )
+
+
 STEPS: tuple[Step, ...] = (
     m001_initial,
     m002_recall,
@@ -82,6 +91,7 @@ STEPS: tuple[Step, ...] = (
     m005_privacy,
     m006_tokens,
     m007_scopes,
+    m008_sessions,
 )
 
 

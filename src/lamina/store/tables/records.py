@@ -14,6 +14,7 @@ from lamina.model import hashing
 from lamina.model.clock import from_micros, to_micros
 from lamina.model.record import Draft, Entry, Layer, Record, State, Trust
 from lamina.store.engine.sql import Connection, rows
+from lamina.store.tables.facets import PROJECT
 
 # In the order of the table. A row's hash covers these; `event` and `salt` follow, uncovered.
 HASHED = (
@@ -191,9 +192,10 @@ records.state IN ('active', 'superseded') AND records.layer <> 'working' AND EXI
 )"""
 
 
+MADE_BY_SLEEP = "SELECT record FROM facets WHERE name = 'origin' AND value = 'sleep'"
 # The numbers of the records of a project, and of all other projects: by the facets under which a
 # project is named, by a record that belongs to it and by one that sums it up.
-OF_PROJECTS = "SELECT record FROM facets WHERE name IN ('project', 'project.project_name')"
+OF_PROJECTS = f"SELECT record FROM facets WHERE name IN {PROJECT}"
 OF_PROJECT, OF_OTHERS = f"{OF_PROJECTS} AND value = ?", f"{OF_PROJECTS} AND value <> ?"
 
 
@@ -223,6 +225,7 @@ class Filter(msgspec.Struct, frozen=True):
     beside: str | None = None  # what belongs to no other project: to this one, or to none
     speaker: str | None = None
     source: str | None = None
+    as_said: bool = False  # without what sleep made of turns, unless a person has agreed to it
 
     def where(self) -> tuple[str, list[Any]]:
         """Write the condition in SQL, with its parameters.
@@ -254,6 +257,9 @@ class Filter(msgspec.Struct, frozen=True):
             add(f"records.seq IN ({query})", *values)
         if self.beside is not None:
             add(f"records.seq NOT IN ({OF_OTHERS})", self.beside)
+        if self.as_said:
+            is_made = f"records.seq IN ({MADE_BY_SLEEP}) AND records.trust <> 'operator'"
+            add(f"NOT (records.layer IN ('episodic', 'semantic') AND {is_made})")
         if self.as_of is not None:
             add(TRUE_AT, to_micros(self.as_of), to_micros(self.as_of))
         if self.since is not None:
@@ -286,10 +292,26 @@ class Filter(msgspec.Struct, frozen=True):
             yield "SELECT seq AS record FROM records WHERE source = ?", (self.source,)
 
 
+def has_made(connection: Connection) -> bool:
+    """Tell whether sleep has made any record."""
+    return bool(connection.execute(f"SELECT EXISTS ({MADE_BY_SLEEP})").get)
+
+
+# From one value of a facet to the next in the index: as many steps as there are values.
+VALUES = """
+WITH RECURSIVE found(value) AS (
+    SELECT min(value) FROM facets WHERE name = ?1
+    UNION ALL SELECT (SELECT min(n.value) FROM facets n WHERE n.name = ?1 AND n.value > f.value)
+    FROM found f WHERE f.value IS NOT NULL
+)
+SELECT value FROM found WHERE value IS NOT NULL
+"""
+
+
 def projects(connection: Connection) -> list[str]:
     """List the names of the projects that records belong to."""
-    query = OF_PROJECTS.replace("SELECT record", "SELECT DISTINCT value")
-    return [name for (name,) in rows(connection, f"{query} ORDER BY value")]
+    found = (rows(connection, VALUES, (name,)) for name in PROJECT)
+    return sorted({value for some in found for (value,) in some})
 
 
 def alike(part: str) -> tuple[str, str]:

@@ -330,18 +330,17 @@ class SignBits:
         sum is a count of bits that differ.
         """
         planes, length = _asked(vector)
-        words = [*(word.take(some) for word in self._signs), *self._seconds[some].T]
-        differ = np.empty((len(words) * len(planes), len(some)), np.uint8)
-        weights = np.empty(len(differ), np.float32)
-        compared = np.empty(len(some), np.uint64)
-        for place, word in enumerate(words):
-            for level, plane in enumerate(planes):
-                at = place * len(planes) + level
-                np.bitwise_xor(word, plane[place % len(self._signs)], out=compared)
-                np.bitwise_count(compared, out=differ[at])
-                weights[at] = (2 if place < len(self._signs) else 1) << level
+        number = len(self._signs)
+        words = np.empty((2 * number, 1, len(some)), np.uint64)
+        for place, word in enumerate(self._signs):
+            words[place, 0] = word.take(some)
+        words[number:, 0] = self._seconds.take(some, axis=0).T
+        differ = np.bitwise_count(words ^ np.tile(planes, 2).T[:, :, None])
+        differ = differ.reshape(-1, len(some))
+        levels = np.float32(1 << np.arange(len(planes)))
+        weights = np.concatenate((np.tile(2 * levels, number), np.tile(levels, number)))
         # Whole numbers, so that the sum is the same in whatever order.
-        total = weights @ differ.astype(np.float32)
+        total: NDArray[np.float32] = weights @ differ.astype(np.float32)
         most = np.float32(3 * ((1 << ASKED_BITS) - 1) * self.dimensions)
         return (most - 2 * total) / np.float32(length * math.sqrt(self.dimensions * MEAN_SQUARE))
 
@@ -412,7 +411,7 @@ class RecentVectors:
         positions = self._position[numbers]
         is_kept = positions >= 0
         found = positions if is_kept.all() else positions[is_kept]
-        return is_kept, singles(self._vectors[found])
+        return is_kept, singles(self._vectors.take(found, axis=0))
 
     def put(self, numbers: Numbers, vectors: Vectors) -> None:
         """Take in vectors that `find` did not find, in place of the oldest."""

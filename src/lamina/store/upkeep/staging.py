@@ -7,8 +7,6 @@ the next opening of the store moves them into place before anything is read.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -29,7 +27,6 @@ from lamina.home.locks import locked
 from lamina.model import hashing
 from lamina.store.archive.files import checked
 from lamina.store.core.store import FILE_NAME, READS_NAME
-from lamina.store.upkeep import backup
 
 LOCK = "exchange.lock"
 PLAN = "exchange.json"
@@ -49,10 +46,12 @@ class Plan(msgspec.Struct, frozen=True):
 @contextmanager
 def restoring(folder: Path) -> Iterator[Path]:
     """Make a private folder for the only restore that runs, and remove it afterwards."""
+    from tempfile import mkdtemp  # every opening loads this module, and few replace anything
+
     with hold_lock(folder / LOCK):
         _remove(_restores(folder))
         try:
-            place = Path(tempfile.mkdtemp(dir=folder, prefix=RESTORE, suffix=UNFINISHED))
+            place = Path(mkdtemp(dir=folder, prefix=RESTORE, suffix=UNFINISHED))
         except OSError as error:
             raise StoreUnavailable(f"{folder} cannot be written: {error.strerror}") from error
         try:
@@ -137,6 +136,8 @@ def beside(place: Path) -> list[str]:
 
 def put(place: Path, folder: Path, files: Iterable[str], *, keep: bool = True) -> None:
     """Move files below another folder; keep a different file of the same name, or replace it."""
+    from lamina.store.upkeep import backup
+
     for file in files:
         source, target = place / file, folder / file
         refuse_link(target.parent)
@@ -184,6 +185,8 @@ def _is_planned(place: Path) -> bool:
 
 def _finish(place: Path) -> None:
     """Move everything into place, the memory last; steps that were done before are skipped."""
+    from shutil import rmtree
+
     plan, folder = _read(place / PLAN), place.parent
     if (place / FILE_NAME).exists():
         if (place / READS_NAME).exists():
@@ -192,7 +195,7 @@ def _finish(place: Path) -> None:
             (folder / checked(file)).unlink(missing_ok=True)
         put(place, folder, beside(place), keep=plan.aside is not None)
         _replace(place, FILE_NAME, plan)
-    shutil.rmtree(place)
+    rmtree(place)
     fsync_folder(folder)
 
 
@@ -235,6 +238,8 @@ def _sync(place: Path) -> None:
 
 
 def _remove(places: Iterable[Path]) -> None:
+    from shutil import rmtree
+
     for place in places:
         if not _is_planned(place):  # else an exchange was cut off, which the next opening finishes
-            shutil.rmtree(place, ignore_errors=True)
+            rmtree(place, ignore_errors=True)

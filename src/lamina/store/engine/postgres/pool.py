@@ -35,8 +35,15 @@ Addresses = list[tuple[str, int]]
 SSL_REQUEST = struct.pack("!II", 8, 80877103)
 OLDEST_SERVER = 14
 # Our statements ask for few rows by their keys. A server that has not counted its rows yet would
-# rather read all of them.
-PLANS = {"jit": "off", "enable_hashjoin": "off", "enable_mergejoin": "off"}
+# rather read all of them. And the first so many of a table must be the same ones each time: several
+# workers, or a scan that joins another one halfway, would bring them in any order.
+PLANS = {
+    "jit": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "max_parallel_workers_per_gather": "0",
+    "synchronize_seqscans": "off",
+}
 # A client that is cut off must not hold the lock of an agent for hours.
 ALIVE = {"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3"}
 # A server that vanishes without a word is noticed on our side, too, while we wait for its answer.

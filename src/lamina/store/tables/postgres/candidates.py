@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lamina.errors import LaminaError
@@ -18,8 +18,10 @@ from lamina.store.tables.records import Filter, marks
 from lamina.store.tables.tsvectors import Tsvectors, cut
 from lamina.store.tables.vectors import Space
 
-COUNTED = 5_000  # holders of a word that are counted; what holds more often is estimated
+COUNTED = 2_000  # holders of a word that are counted; of more, the number is estimated
+ENOUGH = 10  # where little is visible, one holder in so many is to be
 LOOKED_AT = 100_000  # holders of a word that are looked at, visible or not
+MOST_OF = 0.9  # of these lie in order; a few newer ones may have taken the places of deleted rows
 SCORED = 20_000  # holders of a question's rarest words that are scored by all of its words
 NEAR = 3  # turns before and after a candidate
 # The rest of a search joins by the keys of few rows; a walk through vectors must not stop early.
@@ -41,6 +43,19 @@ HELPERS = {
 }
 # A server that does not know yet how many rows a full table has takes a way that is slow by far.
 ANALYSE = "ANALYZE lamina.records, lamina.words, lamina.vectors, lamina.days"
+# The index lists all holders of a word before it shows the first. So it is faster to look at one
+# record after the other for a word in many of them, which `IS TRUE` makes the server do.
+COMMON = 0.125
+FIRST = (
+    "ARRAY(SELECT record FROM lamina.words WHERE said @@ asked AND NOT is_common LIMIT ?) ||"
+    " ARRAY(SELECT record FROM words WHERE (said @@ asked) IS TRUE AND is_common"
+    " ORDER BY record LIMIT ?)"
+)
+# The text is looked at first, which is quick, and mostly enough.
+MADE_ELSEWHERE = (
+    "NOT (records.metadata LIKE '%\"origin\"%' AND EXISTS (SELECT 1 FROM facets o WHERE"
+    " o.name = 'origin' AND o.value = 'sleep' AND o.record = records.seq))"
+)
 NEIGHBOURS = f"""
 SELECT c.seq, n.seq FROM records c CROSS JOIN LATERAL (
     (SELECT b.seq FROM records b WHERE b.session = c.session
@@ -53,11 +68,24 @@ AND c.seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY c.seq, n.
 """
 
 
+class Scale(NamedTuple):
+    """What is known of a store before its words are counted."""
+
+    size: int  # of the whole store
+    share: float  # of it that is visible
+    leaves_out: bool  # whether what sleep made does not count
+
+    def around(self, number: int) -> int:
+        """Return among how many records so many are visible, within bounds."""
+        return min(LOOKED_AT, round(number / max(self.share, number / LOOKED_AT)))
+
+
 class Holders(NamedTuple):
-    """How many visible records hold a word, and how many of these are not from outside."""
+    """How many records that count hold a word, and how many of these are not from outside."""
 
     number: int
     own: int
+    visible: int  # with those that do not count
 
 
 def last(connection: Connection) -> int:
@@ -77,6 +105,14 @@ def visible(connection: Connection, wanted: Filter, limit: int) -> list[int]:
     return [number for (number,) in rows(connection, query, (*parameters, limit))]
 
 
+def passing(connection: Connection, numbers: Sequence[int], wanted: Filter) -> list[int]:
+    """List those of some records that a filter lets through."""
+    where, parameters = wanted.where()
+    is_listed = "seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+    query = f"SELECT seq FROM records WHERE {is_listed} AND {where}"
+    return [seq for (seq,) in rows(connection, query, (json.dumps(numbers), *parameters))]
+
+
 def unseen(connection: Connection, wanted: Filter, space: Space, limit: int) -> list[int]:
     """List the newest visible records that an embedder has not seen."""
     where, parameters = wanted.where()
@@ -86,28 +122,42 @@ def unseen(connection: Connection, wanted: Filter, space: Space, limit: int) -> 
 
 
 def holders(
-    connection: Connection, agent: str, words: Sequence[str], wanted: Filter, size: int
+    connection: Connection,
+    agent: str,
+    words: Mapping[str, float],
+    wanted: Filter,
+    scale: Scale,
 ) -> list[Holders]:
-    """Count the visible records that hold each word.
+    """Count the visible records that hold each word; the words come with their usual share.
 
-    Of a word in many records the first ones are counted, and stand for all `size`.
+    Of a word in many records the first ones are counted, and stand for all. What sleep has made is
+    left out, if that is how the scale was taken; a word of an own memory is an own one nonetheless.
     """
     where, parameters = wanted.where()
+    counts = MADE_ELSEWHERE if scale.leaves_out else "TRUE"
     query = (
-        "SELECT c.* FROM unnest(CAST(? AS text[])) WITH ORDINALITY AS w (asked, place)"
-        " CROSS JOIN LATERAL (SELECT count(*), count(*) FILTER (WHERE v.trust <> 'external'),"
-        " max(v.seq) FROM (SELECT records.seq, records.trust FROM"
-        " (SELECT record FROM lamina.words WHERE said @@ CAST(asked AS tsquery) LIMIT ?) AS f"
-        f" JOIN records ON records.seq = f.record WHERE {where} LIMIT ?) AS v) AS c"
-        " ORDER BY w.place"
+        "SELECT cardinality(l.held), c.*,"
+        f" (SELECT percentile_disc({MOST_OF}) WITHIN GROUP (ORDER BY one)"
+        " FROM unnest(l.held) AS u (one))"
+        " FROM unnest(CAST(? AS tsquery[]), CAST(? AS bool[])) WITH ORDINALITY"
+        " AS w (asked, is_common, place)"
+        f" CROSS JOIN LATERAL (SELECT {FIRST} AS held OFFSET 0) AS l"
+        f" CROSS JOIN LATERAL (SELECT count(*), count(*) FILTER (WHERE {counts}),"
+        f" count(*) FILTER (WHERE {counts} AND trust <> 'external'),"
+        " count(*) FILTER (WHERE trust <> 'external')"
+        f" FROM records WHERE seq = ANY (l.held) AND {where}) AS c ORDER BY w.place"
     )
+    most = max(COUNTED, scale.around(COUNTED // ENOUGH))
     asked = [Tsvectors(agent).query(cut(word)) for word in words]
-    return [
-        Holders(number, own)
-        if number < COUNTED
-        else Holders(round(number * size / upto), round(own * size / upto))
-        for number, own, upto in rows(connection, query, (asked, LOOKED_AT, *parameters, COUNTED))
-    ]
+    is_common = [share > COMMON for share in words.values()]
+    found = []
+    for held, visible, number, own, any_own, upto in rows(
+        connection, query, (asked, is_common, most, most, *parameters)
+    ):
+        more = max(1.0, MOST_OF * scale.size / upto) if held == most else 1.0
+        own = own or int(any_own > 0)
+        found.append(Holders(round(number * more), round(own * more), round(visible * more)))
+    return found
 
 
 def with_words(
@@ -116,6 +166,7 @@ def with_words(
     worth: Sequence[tuple[str, int, float]],
     wanted: Filter,
     speakers: Sequence[str],
+    scale: Scale,
     limit: int,
 ) -> list[int]:
     """Find the visible records, of some speakers if any are named, whose words are worth most.
@@ -135,13 +186,15 @@ def with_words(
                        * len(worth))  # fmt: skip
     where, parameters = _spoken(wanted, speakers)
     query = (
-        f"SELECT f.record FROM (SELECT w.record, {score} AS score FROM lamina.words w"
-        " JOIN records ON records.seq = w.record"
-        f" WHERE w.said @@ CAST(? AS tsquery) AND {where} LIMIT ?) AS f"
-        " ORDER BY f.score DESC, f.record DESC LIMIT ?"
+        f"SELECT b.record FROM (SELECT f.record, f.score FROM (SELECT record, {score} AS score"
+        " FROM lamina.words WHERE said @@ CAST(? AS tsquery) LIMIT ?) AS f"
+        " ORDER BY f.score DESC, f.record DESC OFFSET 0) AS b"
+        f" JOIN records ON records.seq = b.record WHERE {where}"
+        " ORDER BY b.score DESC, b.record DESC LIMIT ?"
     )
     scores = [one for word, _, value in worth for one in (index.query(cut(word)), value)]
-    asked = (*scores, " | ".join(f"({one})" for one in rarest), *parameters, SCORED, limit)
+    most = scale.around(SCORED)
+    asked = (*scores, " | ".join(f"({one})" for one in rarest), most, *parameters, limit)
     return [number for (number,) in rows(connection, query, asked)]
 
 
@@ -225,8 +278,8 @@ def holding(
     """List for each word those of some records that hold it, ascending."""
     query = (
         "SELECT w.place - 1, s.record FROM words s"
-        " JOIN unnest(CAST(? AS text[])) WITH ORDINALITY AS w (asked, place)"
-        " ON s.said @@ CAST(w.asked AS tsquery)"
+        " JOIN unnest(CAST(? AS tsquery[])) WITH ORDINALITY AS w (asked, place)"
+        " ON s.said @@ w.asked"
         " WHERE s.record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
     )
     found: list[set[int]] = [set() for _ in words]

@@ -18,7 +18,7 @@ from lamina.text import words
 MARK = "Lamina: memories of agents"
 VERSION = len(STEPS)
 # `schema.sql` makes the tables of the first version here, and these change them, one after another.
-FIRST, LATER = 5, ("tokens.sql", "scopes.sql")
+FIRST, LATER = 5, ("tokens.sql", "scopes.sql", "sessions.sql")
 
 
 def connected(

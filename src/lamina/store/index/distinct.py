@@ -1,0 +1,41 @@
+"""Distinct values of a column, in order. Pure.
+
+As numpy's `unique`, which loads masked arrays when it is first called: that takes as long as many a
+search.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Number = TypeVar("Number", np.int64, np.uint64)
+
+
+def distinct(values: NDArray[Number]) -> NDArray[Number]:
+    """Sort values, each once."""
+    ordered = np.sort(values)
+    return ordered[_is_first(ordered)]
+
+
+def united(one: NDArray[Number], other: NDArray[Number]) -> NDArray[Number]:
+    """Sort the values of two columns, each once."""
+    return distinct(np.concatenate((one, other)))
+
+
+def grouped(values: NDArray[Number]) -> tuple[NDArray[Number], NDArray[np.int64]]:
+    """Sort values, each once; and say of every one of the column where it is among these."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    is_first = _is_first(ordered)
+    places = np.empty(len(values), np.int64)
+    places[order] = np.cumsum(is_first) - 1
+    return ordered[is_first], places
+
+
+def _is_first(ordered: NDArray[Number]) -> NDArray[np.bool_]:
+    is_first = np.ones(len(ordered), np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return is_first
