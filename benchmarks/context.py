@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -17,7 +19,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 from benchmarks import context_cases, plot, prompts
@@ -39,6 +40,7 @@ FORMS: Mapping[str, Callable[[str, int], str]] = {
     "wrapped": prompts.wrapped,
 }
 SLEPT = "bare, after sleep"
+STEPS = (*FORMS, SLEPT)
 STEM = 5  # letters by which forms of one word are alike
 A_DAY = 30  # prompts of one session
 USUAL = 4  # only every fourth store of LME48 is asked, unless another sample is wanted
@@ -111,7 +113,7 @@ def measure(
     groups: Groups = defaultdict(list)
     repeats: dict[str, list[int]] = defaultdict(list)
     for data in sets:
-        for case, asked in _in_turn(data, sample):
+        for case, asked in _in_turn(data, sample, groups):
             with store(case, embedders) as (memory, keys, now):
                 memory.index()
                 for form, make in FORMS.items():
@@ -120,11 +122,16 @@ def measure(
                 memory.sleep()
                 memory.index()
                 _ask(groups[SLEPT, data], memory, keys, now, asked, FORMS["bare"])
+        for one in embedders:
+            if isinstance(one, Remembering):
+                one.save()  # what took long is not lost with what comes next
     return groups, repeats
 
 
-def _in_turn(data: str, sample: int | None) -> Iterator[tuple[Case, list[Question]]]:
-    """Yield the stores of a set with what is asked of them, and show how far that is.
+def _in_turn(
+    data: str, sample: int | None, groups: Groups
+) -> Iterator[tuple[Case, list[Question]]]:
+    """Yield the stores of a set with what is asked of them; show how far that is, and how good.
 
     Each store of LME48 is asked one question: a sample has some of its stores, and some of the
     questions of other sets.
@@ -132,15 +139,16 @@ def _in_turn(data: str, sample: int | None) -> Iterator[tuple[Case, list[Questio
     is_of_one = data == "LME48"
     every = sample or (USUAL if is_of_one else 1)
     cases = list(SETS[data]())[:: every if is_of_one else 1]
-    screen = Console(stderr=True)
-    shown = track(cases, data, console=screen, transient=True) if screen.is_terminal else cases
-    for number, case in enumerate(shown, 1):
-        if not screen.is_terminal:
-            screen.print(f"{data}: {number} of {len(cases)}")
+    started = time.monotonic()
+    for number, case in enumerate(cases, 1):
         asked = [one for one in case.questions if one.gold and one.category != "5"]
         asked = asked[:: 1 if is_of_one else every]
         if asked:
             yield case, asked
+        told = (f"{form} {mean(row.any for row in groups[form, data]):.3f}" for form in STEPS)
+        minutes = (time.monotonic() - started) / 60
+        print(f"{data}: {number} of {len(cases)}, {minutes:.1f} min; {', '.join(told)}",
+              file=sys.stderr, flush=True)  # fmt: skip
 
 
 def _ask(
@@ -232,8 +240,6 @@ def main() -> None:
         if given.embedder and (model := create(given.embedder, **options)):
             embedders.append(Remembering(model, given.cache))
         groups, repeats = measure(given.sample, given.sets or [*SETS], embedders)
-        for one in embedders[1:]:
-            one.save()
         show(groups, repeats, screen)
         if given.sets is given.sample is given.embedder is None:
             PLOT.write_text(draw(groups), "utf-8")

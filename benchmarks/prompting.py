@@ -123,6 +123,7 @@ def _unanswerable(
     yield "random words", random_words
     yield "random words, wrapped", prompts.wrapped(random_words, len(question), prompts.UNSEEN)
     yield "off-topic questions", chance.choice(prompts.OFF_TOPIC)
+    yield "off-topic questions, not fitted to", chance.choice(prompts.FRESH[1::2])
     yield "questions of other sets", chance.choice(others)
     yield "small talk", chance.choice(prompts.SMALL_TALK)
 

@@ -207,6 +207,90 @@ What is the difference between a fugue and a canon?
 Which vitamins are soluble in fat?
 How deep is the Mariana trench?""".splitlines()
 )
+# More of the same, as they were written. No weight was fitted to every second one.
+FRESH = tuple(
+    """\
+How do bees make honey?
+What is the speed of sound in water?
+Who wrote War and Peace?
+How long does it take light from the sun to reach the earth?
+What are the ingredients of a classic bechamel sauce?
+How does a sewing machine form a stitch?
+Which country has the longest coastline?
+Why is the sky blue?
+When did the Berlin Wall fall?
+What is the chemical formula of table salt?
+How are pearls formed inside oysters?
+Who discovered penicillin?
+What is the largest desert in the world?
+How does a refrigerator remove heat?
+Which language has the most native speakers?
+What is the difference between a crocodile and an alligator?
+How many bones are in the human body?
+What is the plot of Hamlet?
+How do noise-cancelling headphones work?
+Which river flows through Baghdad?
+What is quantum entanglement?
+How do you say good evening in Finnish?
+Who was the first woman in space?
+What is the tallest mountain in Africa?
+How is steel made from iron ore?
+Why do leaves change color in autumn?
+What year did the Titanic sink?
+Explain how a bill becomes a law in Canada.
+How do I convert Fahrenheit to Celsius?
+What is the GDP of Brazil?
+Which composer wrote the Goldberg Variations?
+What are the rules of cricket?
+How do vaccines train the immune system?
+What is the melting point of tungsten?
+Who won the football world cup in 1998?
+How do I remove red wine stains from a carpet?
+What is the population of Jakarta?
+Which instrument has 88 keys?
+How does photosynthesis work?
+What is the meaning of the word ubiquitous?
+How far is the moon from the earth?
+What does a carburetor do in an engine?
+Who built the pyramids of Giza?
+What causes tides in the ocean?
+How is cheese different from yogurt?
+What is the Pythagorean theorem?
+How many players are on a rugby team?
+Which animals hibernate during winter?
+What is the currency of Thailand?
+How does GPS determine a position?
+Why do cats purr?
+Who founded the Ottoman empire?
+How are tornadoes classified?
+What is the boiling temperature of water at high altitude?
+What are black holes made of?
+How do I tie a bowline knot?
+Which acid is in vinegar?
+What is the difference between stocks and bonds?
+How do electric eels produce electricity?
+When was the printing press invented?
+What is the capital of New Zealand?
+How do submarines dive and surface?
+Which planet is closest to the sun?
+What is the function of the liver?
+How are diamonds cut and polished?
+Who composed the opera Carmen?
+What does DNA stand for?
+How do hot air balloons steer?
+What is the highest waterfall in the world?
+Why does bread rise?
+How long do elephants live?
+What is the difference between weather and climate?
+Which gas makes up most of the atmosphere?
+How does a lock on a canal work?
+Who was the first emperor of Rome?
+What is the speed limit on German motorways?
+How do chameleons change color?
+What is an isotope?
+How is whisky distilled?
+What is the tax rate for companies in Ireland?""".splitlines()
+)
 SMALL_TALK = tuple(
     """\
 Please continue.

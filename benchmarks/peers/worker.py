@@ -15,6 +15,9 @@ from typing import Any, TextIO
 
 from benchmarks.peers.doors.base import Door, Item, Vectors
 
+# On a busy machine, the time of the processor says more; all threads of the process are in it.
+CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
+clock = CLOCKS[os.environ.get("PEERS_CLOCK", "wall")]
 KINDS = ("keyword", "vector", "hybrid", "filtered", "best")
 
 
@@ -32,10 +35,10 @@ class Worker:
     def load(self) -> dict[str, Any]:
         """Import the peer. numpy is there already: every peer has it, and the work needs it."""
         importlib.import_module("numpy")
-        started = time.perf_counter()
+        started = clock()
         self.door.load()
         return {
-            "seconds": time.perf_counter() - started,
+            "seconds": clock() - started,
             "cannot": dict(self.door.cannot),
             "batch": self.door.batch,
         }
@@ -60,34 +63,34 @@ class Worker:
         """Open, and have a first answer: only then it is open."""
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        started = time.perf_counter()
+        started = clock()
         self.door.open(path)
         self.door.ready()
-        return {"seconds": time.perf_counter() - started}
+        return {"seconds": clock() - started}
 
     def fill(self, start: int, stop: int, seconds: float) -> dict[str, Any]:
         """Add many, in the peer's own batches, until all are there or the time is over."""
         taken, done = 0.0, start
         while done < stop and taken < seconds:
             items = self._items(done, min(stop, done + self.door.batch))
-            started = time.perf_counter()
+            started = clock()
             self.door.add_many(items)
-            taken += time.perf_counter() - started
+            taken += clock() - started
             done += len(items)
         return {"seconds": taken, "done": done}
 
     def settle(self) -> dict[str, Any]:
-        started = time.perf_counter()
+        started = clock()
         self.door.settle()
-        return {"seconds": time.perf_counter() - started}
+        return {"seconds": clock() - started}
 
     def add(self, start: int, stop: int, seconds: float) -> dict[str, Any]:
         """Add one after the other; how long each took."""
         times: list[float] = []
         for item in self._items(start, stop):
-            started = time.perf_counter()
+            started = clock()
             self.door.add(item)
-            times.append(time.perf_counter() - started)
+            times.append(clock() - started)
             if sum(times) > seconds:
                 break
         return {"times": times}
@@ -122,9 +125,9 @@ class Worker:
             arguments = (
                 [question["text"], question["user"]] if kind == "filtered" else [question["text"]]
             )
-            started = time.perf_counter()
+            started = clock()
             found.append(ask(*arguments))
-            times.append(time.perf_counter() - started)
+            times.append(clock() - started)
             if sum(times) > seconds:
                 break
         return {"times": times, "found": found}

@@ -29,7 +29,7 @@ import msgspec
 
 from lamina.model import rules
 from lamina.model.record import Layer, Record, State, Trust
-from lamina.text import dates, fence, words
+from lamina.text import dates, fence, persons, words
 from lamina.text.patterns import bounded
 
 ORIGIN = "sleep"
@@ -91,18 +91,6 @@ MONTH = re.compile(r"\s(?:jan|feb|m[aä]r|apr|ma[ijy]|jun|jul|aug|sep|o[kc]t|nov
 # Where a sentence begins: after bullets, numbers of a list, marks of a heading and pictures.
 ITEM = re.compile(r"\s*(?:[-*•>#|+–]+|\d{1,2}[.)])\s+")
 BEGINNING = re.compile(rf"(?:{ITEM.pattern})*[^\w\"“„«‘'(\[$€£¥¿¡@+*-]*")
-# Words as `words.asked` gives them: without accents.
-FIRST_PERSON = frozenset(
-    "i my me mine we our us ich mein meine meinen meiner mich mir wir uns unser unsere je mon ma"
-    " mes moi nous notre nos yo mi mis nosotros nuestro io mio mia noi nostro eu meu minha я мои"
-    " моя мне меня мы нас наш".split()
-)
-SECOND_PERSON = frozenset(
-    "you your yours yourself u ur du dein deine deinen dich dir ihr euch tu ton ta tes toi vous"
-    " votre vos usted ustedes tuyo tuo tua voi voce seu ты вы твои ваш тебя вас".split()
-)
-# In scripts without spaces.
-ABOUT_ME, ABOUT_YOU = re.compile("[我私僕俺]|저는|나는|제가|내가"), re.compile("[你您]|あなた|당신")
 # Irregular verbs of what was done; the regular ones end in -ed.
 DONE = frozenset(
     "was were had did been went saw got met came took made bought ate gave told said sent found"
@@ -515,9 +503,9 @@ def _signs(
     yield "gives a number", bool(NUMBER.search(said))
     yield "names", any(name.casefold() not in names for name in NAME.findall(said))
     yield "quotes", bool(QUOTE.search(said))
-    yield "tells of the speaker", not FIRST_PERSON.isdisjoint(asked) or bool(ABOUT_ME.search(said))
+    yield "tells of the speaker", persons.tells_of_speaker(said, asked)
     yield "tells what was done", not DONE.isdisjoint(asked) or bool(REGULAR.search(said))
-    yield "speaks to the other", not SECOND_PERSON.isdisjoint(asked) or bool(ABOUT_YOU.search(said))
+    yield "speaks to the other", persons.speaks_to_other(said, asked)
     yield "is polite", bool(OPENING.match(said))
     yield "hangs on what was said before", bool(HANGING.match(said))
 

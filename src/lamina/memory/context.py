@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,7 +18,7 @@ from lamina.model import clock as clocks
 from lamina.model import rules
 from lamina.model.record import Hit, Hits, Layer, Record, State, Trust
 from lamina.search import context
-from lamina.search.context import Context, Gathered, Section, bounds, noise, topics
+from lamina.search.context import Context, Gathered, Section, bounds, noise, resting, topics
 from lamina.search.context.aim import ends
 from lamina.search.context.builder import section_of
 from lamina.store.tables import lineage, records
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 ACTION, LIMITED, COMPACTED = "context", "memory_context", "context.compacted"
 FOUND = 40  # hits from which a context is chosen
 DEEPER = 160  # more of them at most, where a session has heard much
+FACTS_FOUND = 10  # facts that sleep made, from which some are chosen
 BOUND = 3  # memories that bind in a topic
 ENTRIES = 1000  # of a profile
 PREFERENCES = 20  # that somebody told explicitly
@@ -127,6 +128,9 @@ class Contexts:
         named = () if is_idle else tuple(self._named(goal))
         known = {hit.record.id for hit in named}
         hits = (*named, *(hit for hit in found if hit.record.id not in known))
+        facts = self._facts(goal, hits, told, session, project)
+        both = {hit.record.id: hit for hit in (*facts, *hits)}  # a search may find them, too
+        hits += tuple(hit for hit in facts if both[hit.record.id] is hit)
         bound = () if is_idle else tuple(self._bound(goal, project))
         seen = (*hits, *(hit for hit, _ in bound))
         has = frozenset(
@@ -221,9 +225,10 @@ class Contexts:
         layers: tuple[Layer, ...],
         ranker: str = "hybrid",
         beside: str | None = None,
+        **narrowed: Any,
     ) -> Hits:
         """Search without a trace in the trail, which tells what is given away of the hits."""
-        wanted = Filter(self._scope.user, layers, (State.ACTIVE,), beside=beside)
+        wanted = Filter(self._scope.user, layers, (State.ACTIVE,), beside=beside, **narrowed)
         chosen, now = self._scope.granted(wanted), self._scope.clock()
 
         def search() -> Hits:
@@ -234,12 +239,47 @@ class Contexts:
     def _within(self, goal: str, limit: int, project: str | None) -> Hits:
         """Search what belongs to a project or to none; and to those that the prompt names (C7)."""
         named = self._projects_in(goal) if project is not None else ()
+        # A guest may be granted a fact, and not what it rests on.
+        as_said = self._scope.shared_by is None
         if not named:
-            return self._searched(goal, limit, (), beside=project)
-        found = self._searched(goal, limit + DEEPER, ())
+            return self._searched(goal, limit, (), beside=project, as_said=as_said)
+        found = self._searched(goal, limit + DEEPER, (), as_said=as_said)
         allowed = (None, project, *named)
         hits = [hit for hit in found if hit.record.project in allowed][:limit]
         return Hits(hits, found.notes, found.confidence, is_whole=found.is_whole)
+
+    def _facts(
+        self,
+        goal: str,
+        hits: Sequence[Hit],
+        told: Told | None,
+        session: str | None,
+        project: str | None,
+    ) -> list[Hit]:
+        """Find the facts that sleep made: those that answer, and those of what was found.
+
+        They are searched for themselves: beside turns they would change what is found of these.
+        """
+        if not goal or self._scope.shared_by is not None:
+            return []
+        new = [
+            hit.record.id
+            for hit in hits
+            if told is None or session is None or not told.has(hit.record, session)
+        ]
+        try:
+            with self._scope.store.read() as db:
+                if not records.has_made(db):
+                    return []
+                rows = lineage.facts_on(db, new, self._scope.user) if new else []
+            pairs = [(target, self._scope.store.record(row)) for target, row in rows]
+        except OUTAGES as error:
+            self._scope.resilient.note(error)
+            return []
+        made = (("origin", "sleep"),)
+        found = self._searched(goal, FACTS_FOUND, (Layer.SEMANTIC,), beside=project, metadata=made)
+        own = [(target, one) for target, one in pairs if project in (None, one.project)]
+        return resting.facts(goal, found, frozenset(hit.record.id for hit in hits), own)
 
     def _projects_in(self, goal: str) -> tuple[str, ...]:
         """Find the projects whose names are in a prompt."""

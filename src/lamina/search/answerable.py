@@ -20,19 +20,21 @@ from lamina.store.index.catalogue import Mask, Rows
 
 # What a candidate has for itself: the share of the topic that it holds, how much that is, the days
 # that are meant, and the whole topic. A long text holds more words by chance.
-COVERED, MASS, TIMELY, WHOLE = 0.28, 0.28, 0.15, 0.20
+COVERED, MASS, TIMELY, WHOLE = 0.28, 0.28, 0.15, 0.12
 LONG = 0.012
 UNASKED = 0.04  # for words of the role that is not asked for: an assistant speaks of everything
 ENOUGH = 4.0  # more content than this proves no more
 LITTLE = 0.3  # a topic of less is no topic of which a share could be taken
 TELLING = 0.5  # less than this is held by chance, even as a whole
-NAMED = 0.30  # a question that names a speaker of this store is not asked at random
+NAMED = 0.40  # a question that names a speaker of this store is not asked at random
+OWN = 0.27  # nor is one about the user who asks, where a user speaks: "what did I buy?"
 POOR = 0.08  # for a question that says little about what it wants
 # What chance reaches in a store of one memory, and how that grows with their number.
-NOISE, GROWTH = 0.15, 0.055
+NOISE, GROWTH = 0.21, 0.055
 EQUAL = 0.05  # candidates as good as this beside the best are no accident
 UNLIKE = 0.14  # what likeness brings by chance; less is needed where there is no embedder
-# A memory must be as near in meaning as this when neither it nor its neighbours share a word.
+# A memory must be as near in meaning as this when neither it nor its neighbours share a word; half
+# of that is enough for words of whom the question names.
 ALIKE = 0.25
 
 
@@ -53,6 +55,8 @@ class Evidence:
         self._question = question
         self._shared = words.score[rows] > 0
         self._cosine = cosine
+        self._alike: Column = np.full(len(rows), ALIKE)
+        self._known = NAMED if question.names else 0.0
         self._held, self._is_whole = _held(question.topic, words, rows)
         self._is_whole &= question.content >= TELLING
         self._weight: Column = (
@@ -71,10 +75,16 @@ class Evidence:
         """Count less what the role said that is not asked for."""
         self._weight -= UNASKED * is_unasked
 
+    def add_user(self) -> None:
+        """Count that the question is about its user, who speaks here."""
+        self._known = max(self._known, OWN)
+
     def add_speaker(self, who: Column) -> None:
-        """Count whose words each candidate is, for a question about nothing but a person."""
-        self._shared |= who > 0
-        self._is_whole |= who > 0
+        """Count whose words each candidate is: all that a question without a topic asks for."""
+        self._alike[who > 0] /= 2
+        if not self._question.topic:
+            self._shared |= who > 0
+            self._is_whole |= who > 0
 
     def confidence(self, crowds: Sequence[Crowd]) -> float:
         """Tell how far the best evidence is above chance, in the crowd where it stands out most."""
@@ -83,7 +93,7 @@ class Evidence:
     def _confidence(self, crowd: Crowd) -> float:
         """Compute the confidence in one crowd."""
         chance = NOISE + POOR * max(0.0, 1 - self._question.content)
-        chance -= NAMED if self._question.names else 0.0
+        chance -= self._known
         chance -= 0.0 if self._cosine.any() else UNLIKE
         weights = (self._weight + WHOLE * self._is_whole)[crowd.members]
         if not len(weights):
@@ -94,7 +104,7 @@ class Evidence:
 
     def is_related(self) -> Mask:
         """Mark the candidates worth showing: they share a word, the time or the meaning."""
-        related: Mask = self._shared | (self._cosine >= ALIKE)
+        related: Mask = self._shared | (self._cosine >= self._alike)
         return related
 
 

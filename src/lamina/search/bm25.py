@@ -7,7 +7,8 @@ conversations it is better (docs/decisions/0007).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -19,6 +20,7 @@ from lamina.text import cues
 
 Dense = NDArray[np.float32]
 
+NOWHERE: Rows = np.zeros(0, np.int64)
 SATURATION = 1.2
 LENGTH = 0.5  # with words that count once, the best of a flat field
 # A word in more than this share of the records tells little: rarer ones, if any, replace it.
@@ -118,19 +120,24 @@ def around(
     """
     shares = shares or {}
     matches = _unscored(request, [*words, *shares])
+    telling = matches.telling()
+    values = {word: _values(request, matches, word, rows) for word, rows in telling.items()}
+    for word in shares.keys() & values.keys():
+        values[word] *= np.float32(shares[word])
+    spread = [word for word in telling if matches.numbers[word] <= SPREAD]
+    reached = _spread(
+        request, [telling[word] for word in spread], [values[word] for word in spread]
+    )
     best = np.zeros_like(matches.score)
-    for word, rows in matches.telling().items():
-        values = _values(request, matches, word, rows)
-        if word in shares:
-            values *= np.float32(shares[word])
+    for word, rows in telling.items():
         if matches.numbers[word] > SPREAD:
-            matches.score[rows] += values
+            matches.score[rows] += values[word]
             continue
-        best[rows] = values
-        touched = [rows, *_spread(request, best, rows, values)]
-        for reached in touched:
-            matches.score[reached] += best[reached]
-            best[reached] = 0
+        touched, worth, _ = reached.of(reached.word == spread.index(word))
+        np.maximum.at(best, touched, worth)
+        # A row that was reached several times gets the same sum each time.
+        matches.score[touched] += best[touched]
+        best[touched] = 0
     return matches
 
 
@@ -156,11 +163,9 @@ def _unscored(request: Request, words: Sequence[str]) -> Matches:
 
 def counted(request: Request, words: Sequence[str]) -> Matches:
     """Value words by what is known of the whole store, without looking at any record."""
-    nowhere = np.zeros(0, np.int64)
-    numbers = {word: request.holders(word, nowhere)[0] for word in words}
-    held = {word: number for word, number in numbers.items() if number}
+    numbers = {word: request.holders(word, NOWHERE)[0] for word in words}
     score = np.zeros(0, np.float32)
-    return Matches(score, request.total, {}, request.own_total, {}, held)
+    return Matches(score, request.total, {}, request.own_total, {}, numbers)
 
 
 def _values(request: Request, matches: Matches, word: str, rows: Rows) -> Dense:
@@ -171,27 +176,41 @@ def _values(request: Request, matches: Matches, word: str, rows: Rows) -> Dense:
     return values
 
 
-def _spread(request: Request, best: Dense, rows: Rows, values: Dense) -> Iterator[Rows]:
-    """Hand a word's worth on to the neighbours of its holders; yield the rows that got some."""
+class Reached(NamedTuple):
+    """What words are worth in the rows that hold them, and in the turns around these."""
+
+    rows: Rows
+    worth: Dense
+    word: NDArray[np.intp]  # the place of the word among those that were spread
+
+    def of(self, some: Mask) -> Reached:
+        """Keep some of the rows."""
+        return Reached(self.rows[some], self.worth[some], self.word[some])
+
+
+def _spread(request: Request, holders: Sequence[Rows], values: Sequence[Dense]) -> Reached:
+    """Hand the worth of words on to the neighbours of their holders, for all words at once."""
+    if not holders:
+        return Reached(NOWHERE, np.zeros(0, np.float32), NOWHERE)
     catalogue = request.look.catalogue
     passes = catalogue.once("passing", None, lambda: _passing_after(catalogue))
+    word = np.repeat(np.arange(len(holders)), [len(rows) for rows in holders])
+    start = Reached(np.concatenate(holders), np.concatenate(values), word)
+    found = [start]
     for pointers, is_after in ((catalogue.after, True), (catalogue.before, False)):
-        reached, worth = rows, values
+        reached, worth, word = start
         for near, asked in zip(NEAR, ASKED, strict=True):
             giver, reached = reached, pointers[reached].astype(np.int64)
-            has_turn = reached > 0
-            if not has_turn.any():
+            turns = np.flatnonzero(reached)
+            if not len(turns):
                 break
-            giver, reached, worth = giver[has_turn], reached[has_turn], worth[has_turn]
+            giver, reached = giver[turns], reached[turns]
+            worth, word = worth[turns], word[turns]
             worth = worth * passes[giver if is_after else reached]
             share = np.where(_is_answer(request, reached), asked, near) if is_after else near
-            given = share * worth
-            rows_seen = reached
-            if not request.sees_all:
-                visible = request.allowed[reached]
-                rows_seen, given = reached[visible], given[visible]
-            best[rows_seen] = np.maximum(best[rows_seen], given)
-            yield rows_seen
+            found.append(Reached(reached, (share * worth).astype(np.float32), word))
+    every = Reached(*map(np.concatenate, zip(*found, strict=True)))
+    return every if request.sees_all else every.of(request.allowed[every.rows])
 
 
 def passing(giver: NDArray[np.uint64], taker: NDArray[np.uint64]) -> Dense:

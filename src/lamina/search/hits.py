@@ -96,7 +96,8 @@ def _ranked(
                 yield _Ranked(place, record, least)
 
     def matches(stale: _Ranked, active: list[Record]) -> list[_Ranked]:
-        places = np.flatnonzero(np.isin(rows, [record.seq for record in active]))
+        numbers = np.array(sorted(record.seq for record in active), np.int64)
+        places = np.flatnonzero(np.isin(rows, request.look.catalogue.rows_of(numbers)))
         order = places[best_of(request, rows[places], score[places], len(places))]
         return list(read(order, float(score[stale.place])))
 
@@ -110,7 +111,9 @@ def _batches(request: Request, rows: Rows, score: Column) -> Iterator[Rows]:
     for start in range(0, len(best), limit):
         yield best[start : start + limit]
     if len(best) > limit:
-        left = np.setdiff1d(np.flatnonzero(~request.is_outside(rows)), best)
+        is_left = ~request.is_outside(rows)
+        is_left[best] = False
+        left = np.flatnonzero(is_left)
         yield left[best_of(request, rows[left], score[left], limit)]
 
 

@@ -23,12 +23,13 @@ from lamina.search.question import Question
 from lamina.search.request import MICROS_PER_DAY, Column, Request
 from lamina.search.similarity import Similarity, similarity
 from lamina.store.index.catalogue import Mask, Rows, mark
+from lamina.store.index.distinct import grouped, united
 from lamina.text import cues
 from lamina.text.words import terms
 
 # What the parts of an estimate count, by which candidates are found.
 WORDS, MEANING, MODEL = 0.40, 0.30, 0.30
-WHO, ROLE, TIME = 0.20, -0.40, 0.40
+WHO, ROLE, TIME, WISH = 0.20, -0.40, 0.40, 0.30
 ECHO, RECENCY, IMPORTANCE = -0.30, 0.02, 0.05
 CANDIDATES, GLANCE = 200, 100
 ABOVE_CHANCE = 1.0  # spreads of a sentence model that make a memory worth showing
@@ -45,7 +46,7 @@ LEAST_COSINE = 0.05  # what shares are taken of, at least
 LEAST_SCORE = 1e-9
 # Ordinary texts are known as vectors of one embedder. Elsewhere the store's own memories stand for
 # them, and count less: they may all be about what is asked.
-BACKGROUND_OF, ORDINARY, OTHERS = WordLlama.name, 0.35, 0.35
+BACKGROUND_OF, ORDINARY, OTHERS = WordLlama.name, 0.30, 0.35
 NOTHING = -1.0  # the confidence where there is no candidate
 
 Views = Sequence[Similarity]
@@ -63,6 +64,7 @@ class Weights(msgspec.Struct, frozen=True):
     answer: float
     asks: float
     length: float
+    wish: float
     model: float = 0.0
     near: float = 0.0
     late: float = 0.0
@@ -79,6 +81,7 @@ ALONE = Weights(
     answer=0.10,
     asks=-0.08,
     length=0.20,
+    wish=0.30,
 )
 BESIDE_MODEL = Weights(
     words=0.30,
@@ -90,9 +93,10 @@ BESIDE_MODEL = Weights(
     answer=0.25,
     asks=-0.08,
     length=0.0,
-    model=0.05,
+    wish=0.30,
+    model=0.065,
     near=0.02,
-    late=0.14,
+    late=0.15,
 )
 
 
@@ -173,7 +177,7 @@ class Candidates:
 
         The evidence of a row is what the first embedder says, with or without the others.
         """
-        self.rows = np.union1d(self.rows, rows)
+        self.rows = united(self.rows, rows)
         self.judged = np.isin(self.rows, rows)
 
     @cached_property
@@ -201,18 +205,24 @@ class Candidates:
         question, rows = self.question, self.rows
         catalogue = question.request.look.catalogue
         lengths = catalogue["length"][rows].astype(np.float64)
+        signs = catalogue["signs"][rows]
         evidence = Evidence(question, self.words, rows, lengths, self.cosine)
+        if question.is_of_user and _shows(signs, cues.USER).any():
+            evidence.add_user()
         if not question.is_of_both:
-            evidence.add_role(_shows(catalogue["signs"][rows], question.wrong_role))
+            evidence.add_role(_shows(signs, question.wrong_role))
         if self.time is not None:
             evidence.add_time(self.time[rows])
-        if question.names and not question.topic:
+        if question.names:
             evidence.add_speaker(self.who)
         return evidence
 
     def is_related(self) -> Mask:
-        """Mark the rows worth showing: by the evidence, or since a model finds them alike."""
+        """Mark the rows worth showing: by the evidence, as wishes, or by a sentence model."""
         related = self.evidence.is_related()
+        if self.question.is_for_help:
+            signs = self.question.request.look.catalogue["signs"][self.rows]
+            related |= signs & cues.WISH > 0
         for likeness in self.likenesses:
             if not likeness.is_of_words:
                 related |= likeness.own * likeness.view.scale.steps >= ABOVE_CHANCE
@@ -306,7 +316,9 @@ def _rows_to_score(
         return _candidates(request, question, words, views, time)
     own = _candidates(request, question, words, (), time)
     reason = words.score[own] if time is None else words.score[own] + time[own]
-    return np.union1d(named, own[reason > 0])
+    if question.is_for_help:
+        reason = reason + _shows(request.look.catalogue["signs"][own], cues.WISH)
+    return united(named, own[reason > 0])
 
 
 def _candidates(
@@ -328,10 +340,15 @@ def _candidates(
         score += (weight / max(float(estimate.max(initial=0)), LEAST_COSINE)) * estimate
     if isinstance(picked, slice):
         score[catalogue.showing(question.wrong_role)] += ROLE
+        if question.is_for_help:
+            score[catalogue.showing(cues.WISH)] += WISH
         for name in question.names:
             score[catalogue.spoken_by(name)] += WHO
     else:
-        score[catalogue["signs"][picked] & question.wrong_role > 0] += ROLE
+        signs = catalogue["signs"][picked]
+        score[signs & question.wrong_role > 0] += ROLE
+        if question.is_for_help:
+            score[signs & cues.WISH > 0] += WISH
         for name in question.names:
             score[catalogue["speaker"][picked] == np.uint64(mark(name))] += WHO
     if time is not None:
@@ -369,6 +386,9 @@ def _parts(found: Candidates) -> dict[str, Column]:
     parts["role"] = weights.role * _shows(signs, question.wrong_role)
     if question.wanted:
         parts["answer"] = weights.answer * _shows(signs, question.wanted)
+    if question.is_for_help:
+        said = 1 - _shows(signs, cues.ASSISTANT)  # an assistant repeats what is wished
+        parts["wish"] = weights.wish * said * _shows(signs, cues.WISH)
     parts["asks"] = weights.asks * _shows(signs, cues.ASKS)
     # Echoes have their place among the parts here, and are found when all others are known.
     parts["echo"] = np.zeros(len(rows))
@@ -402,7 +422,7 @@ def _best_of_session(sessions: NDArray[np.uint64], score: Column) -> Column:
     """
     if not sessions.any():
         return np.zeros(len(score))
-    distinct, places = np.unique(sessions, return_inverse=True)
+    distinct, places = grouped(sessions)
     best = np.zeros(len(distinct))
     np.maximum.at(best, places, score)
     best[distinct == 0] = 0  # records without a session

@@ -15,6 +15,7 @@ from lamina.embedders.encoder import DIRECTIONS, WHOLE
 from lamina.search.request import Column, Request
 from lamina.search.similarity import Similarity
 from lamina.store.index.catalogue import Rows
+from lamina.store.index.distinct import grouped
 
 CODE = DIRECTIONS // 8  # bytes of a token
 NEAR = 0.8  # for a match in the turn before or after
@@ -35,7 +36,7 @@ def matches(request: Request, view: Similarity, rows: Rows) -> Column:
         np.where(request.allowed[near[rows]], near[rows], 0)
         for near in (catalogue.before, catalogue.after)
     ]
-    wanted, places = np.unique(np.concatenate([rows, *sides]), return_inverse=True)
+    wanted, places = grouped(np.concatenate([rows, *sides]))
     best = _best(question, request.look.tokens(view.space, wanted), wanted)
     own, before, after = np.split(best[places], 3)
     matched = np.maximum(own, NEAR * np.maximum(before, after))

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 from lamina.errors import LaminaError, StoreUnavailable
 from lamina.model.clock import is_id
@@ -103,7 +104,9 @@ class MirrorSearch:
 
         What has changed since its position is excused, and so is what was written while we looked.
         """
-        strange = {id for id in ids if id not in named or not request.allowed[named[id]]}
+        # No mirror knows what sleep has made.
+        asked = request.look.allowed(structs.replace(request.chosen, as_said=False))
+        strange = {id for id in ids if id not in named or not asked[named[id]]}
         strange -= changed.gone | {id for id in strange if named.get(id) in changed.rows}
         if strange:
             strange -= request.look.later()

@@ -83,7 +83,7 @@ def read(
         for one, share in zip(judged, shares, strict=True)
         if LEAST <= share < 1
     ]
-    if not any_rich and not request.following:
+    if not any(segment.asks for segment in segments) and not request.following:
         best -= UNPROMPTED
     return Question(request.asking(main), boosts=boosts, beside=beside), round(best, 6)
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from lamina.search import content
 from lamina.search.request import MICROS_PER_DAY, Request
+from lamina.search.segments import asks
 from lamina.store.index.catalogue import day_number
-from lamina.text import cues, dates
+from lamina.text import cues, dates, persons
 from lamina.text.words import WORD, first_name, terms
 
 MOST_SPANS = 16
@@ -139,6 +140,17 @@ class Question:
         The assistant's, or the user's when the question asks what the assistant said.
         """
         return cues.USER if cues.about_assistant(self.request.query) else cues.ASSISTANT
+
+    @cached_property
+    def is_for_help(self) -> bool:
+        """Whether it asks for help or advice, so that standing wishes apply to it."""
+        return not self.names and not self.spans and cues.asks_for_help(self.request.query)
+
+    @cached_property
+    def is_of_user(self) -> bool:
+        """Whether it asks about the user who asks, or about what an assistant told that user."""
+        query = self.request.query
+        return bool(asks(query)) and (persons.asks_of_self(query) or cues.about_assistant(query))
 
     @cached_property
     def is_of_both(self) -> bool:

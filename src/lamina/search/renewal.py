@@ -27,6 +27,7 @@ from lamina.text import cues
 from lamina.text.words import terms
 
 MOST = 5  # so many of the best are compared
+READ = 100  # hits that are read with them
 # By how much the older one may fit better when facts say what came after what, and when only the
 # words do: another thing that is said in the same words fits worse than that.
 KNOWN, RETOLD = 0.33, 0.21
@@ -139,11 +140,13 @@ def _candidates(
     request: Request, question: Question, words: Matches, rows: Rows, score: Column
 ) -> list[Candidate]:
     """Return the hits that could come first, oldest first: what is lifted may be renewed itself."""
-    best = hits.best_of(request, rows, score, MOST)
+    foremost = hits.best_of(request, rows, score, max(MOST, min(request.limit, READ)))
+    best = foremost[:MOST]
     best = best[score[best] >= score[best[0]] - KNOWN]
     if len(best) < 2:  # often one stands out, and there is nothing to read
         return []
-    records = request.look.records(rows[best].tolist(), request.chosen)
+    # All hits are read at once: what is lifted is among them.
+    records = request.look.records(rows[foremost].tolist(), request.chosen)
     worth = {word: words.rareness(word) for word in words.holders if word in question.topic}
     candidates = [
         Candidate(place, records[row], worth)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 MICROS_PER_HOUR = 3_600_000_000.0
 MICROS_PER_DAY = 24 * MICROS_PER_HOUR
 FEW = 4  # picking rows is worth it when at most one record in so many is visible
-ENOUGH = 4  # what sleep made counts unless one visible record in so many is something else
 Column = NDArray[np.float64]
 
 
@@ -104,14 +103,8 @@ class Request:
 
     @cached_property
     def counted(self) -> Mask:
-        """Marks for the visible records that tell how usual a word is.
-
-        What sleep has made of other memories repeats their words: if it counted, a night would
-        rank what was said anew (C3). It counts where little else is left to be seen.
-        """
-        told: Mask = self.allowed & ~self.look.made_by_sleep()
-        number, visible = int(told.sum()), len(self.rows)
-        return told if number < visible <= number * ENOUGH else self.allowed
+        """Marks for the visible records that tell how usual a word is."""
+        return self.look.counted(self.allowed)
 
     def telling(self, rows: Rows) -> Rows:
         """Keep the rows that tell how usual a word is."""

@@ -19,6 +19,7 @@ from lamina.search.bm25 import Matches
 from lamina.search.question import Beside
 from lamina.search.request import Column, Request
 from lamina.store.index.catalogue import Mask, Rows
+from lamina.store.index.distinct import distinct
 from lamina.store.tables.vectors import Space
 from lamina.text.words import STOP_WORDS, terms
 
@@ -33,6 +34,7 @@ UNSCALED = Scale(0.0, 0.1)
 SPOKEN = re.compile(r"\w+(?:'\w+)?")
 STOP_WEIGHT = 1.0
 REMEMBERED = 4096  # words
+MARKED = 200_000  # up to so many rows, marking those that are wanted is faster than sorting them
 
 
 class Similarity:
@@ -58,9 +60,12 @@ class Similarity:
         self._codes = look.codes(space)
         self.known: Mask = self._codes.known_of(look.catalogue.size)
         picked = request.picked
-        self._hidden: Mask = ~(request.allowed[picked] & self.known[picked])
+        allowed = request.allowed[picked]
+        visible = allowed & self.known[picked]
+        self._hidden: Mask = ~visible
         seen = request.picked_up_to(look.last_seen(space))
-        self._note_damage(bool((request.allowed[picked] & self._hidden)[:seen].any()))
+        is_damaged = np.count_nonzero(visible[:seen]) < np.count_nonzero(allowed[:seen])
+        self._note_damage(bool(is_damaged))
         self.scale = self._learned() if embedder.scale is None else embedder.scale
 
     @property
@@ -108,7 +113,7 @@ class Similarity:
         """Compute the likeness of several columns of rows; 0 for a row without a vector."""
         every = np.concatenate(several)
         known = self.known[every]  # the others, such as neighbours that are not there, have none
-        wanted, places = _distinct(every[known])
+        wanted, places = _distinct(every[known], len(self.known))
         cosines, has_vector = self._cosines(wanted)
         self._note_damage(not has_vector.all())
         likeness = np.zeros(len(every))
@@ -129,7 +134,7 @@ class Similarity:
         rows = rows[self.known[rows]]
         if len(rows) < ENOUGH:
             return UNSCALED
-        cosines, has_vector = self._cosines(np.unique(rows[:: -(-len(rows) // SAMPLE)]))
+        cosines, has_vector = self._cosines(distinct(rows[:: -(-len(rows) // SAMPLE)]))
         cosines = cosines[has_vector]
         if len(cosines) < ENOUGH:
             return UNSCALED
@@ -142,12 +147,19 @@ class Similarity:
             self._request.notes.append(note)
 
 
-def _distinct(rows: Rows) -> tuple[Rows, Rows | slice]:
-    """Return rows without repetition, ascending, and the place of each row among them."""
+def _distinct(rows: Rows, size: int) -> tuple[Rows, Rows | slice]:
+    """Return rows below `size` without repetition, ascending, and the place of each among them."""
     if (rows[1:] > rows[:-1]).all():  # where no turn has a neighbour, nothing is to be done
         return rows, slice(None)
-    distinct: tuple[Rows, Rows] = np.unique(rows, return_inverse=True)
-    return distinct
+    if size > MARKED:
+        distinct: tuple[Rows, Rows] = np.unique(rows, return_inverse=True)
+        return distinct
+    is_there = np.zeros(size, np.bool_)
+    is_there[rows] = True
+    wanted = np.flatnonzero(is_there)
+    place = np.empty(size, np.int64)
+    place[wanted] = np.arange(len(wanted))
+    return wanted, place[rows]
 
 
 @lru_cache(16)

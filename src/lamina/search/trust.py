@@ -16,6 +16,7 @@ from lamina.model.record import Trust
 from lamina.search import current, hits
 from lamina.search.request import Column, Request
 from lamina.store.index.catalogue import TRUSTS, Mask, Rows
+from lamina.store.index.distinct import united
 
 # They decide among texts that fit about as well. What fits clearly better has more than this from
 # its words or its meaning.
@@ -38,7 +39,7 @@ def best_of(request: Request, rows: Rows, score: NDArray[Any], number: int, own:
         for members, reserve in _reserves(request, rows, number, own):
             among = np.flatnonzero(members)
             some = hits.best_of(request, rows[among], score[among], reserve)
-            best = np.union1d(best, among[some])
+            best = united(best, among[some])
     return best
 
 
@@ -47,7 +48,7 @@ def foremost(request: Request, rows: Rows | slice, score: NDArray[Any], number: 
     best = hits.foremost(score, number)
     for members, reserve in _reserves(request, rows, number, number):
         among = np.flatnonzero(members)
-        best = np.union1d(best, among[hits.foremost(score[among], reserve)])
+        best = united(best, among[hits.foremost(score[among], reserve)])
     return best
 
 

@@ -15,7 +15,7 @@ from lamina.text.patterns import bounded
 if TYPE_CHECKING:
     from lamina.text.screening import Parts, Screen
 
-DATE, NUMBER, PLACE, NAME, ASKS, USER, ASSISTANT = (1 << bit for bit in range(7))
+DATE, NUMBER, PLACE, NAME, ASKS, USER, ASSISTANT, WISH = (1 << bit for bit in range(8))
 
 # Speakers that are a role and not a person.
 ROLES = {
@@ -44,6 +44,14 @@ COUNT_WORDS = (
 COUNTED = re.compile(rf"\d|\b(?:{'|'.join(COUNT_WORDS)})\b")
 PLACES = re.compile(r"\b(?:in|at|to|from|near|around|visit\w*) (?:the )?[A-Z]\w+")
 NAMES = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
+# What somebody wants from now on: a standing instruction or a preference. For lower-cased text.
+WISHES = re.compile(
+    r"(?:\A|[.!?\n] ?)(?:please |and |so )?(?:always|never) \w"
+    r"|\b(?:from now on|going forward|by default|in future|as a rule|my preference)\b"
+    r"|\b(?:when|whenever|if|every time|each time|any ?time) i ask\b"
+    r"|\bi(?:['’]d|(?: \w+)?) (?:prefer|rather)\b"
+)
+WISH_PARTS = tuple("always never now forward default future rule ask prefer rather".split())
 # It ends with a question; a remark in brackets may follow.
 QUESTION = bounded(r"\?[\"')\]\s]*(?:\[[^\]]*\])?\s*\Z", longest=200)
 # Where TIMES fits a text without a digit, that holds one of these, as it holds one of COUNT_WORDS
@@ -91,6 +99,18 @@ REQUEST = re.compile(
     r"(?:recommend|suggest|give|tell|list|provide|describe|explain|write|share|create|make)\b",
     re.IGNORECASE,
 )
+# It asks for help or advice, which wishes apply to; and it asks what was so, which they do not.
+HELP = re.compile(
+    r"\b(?:how (?:do|can|could|should|would|might|to)|(?:can|could|would|will) you|suggest"
+    r"|recommend|advise|help me|should (?:i|we)|what (?:are|would|should|is the best)|which|tips"
+    r"|ideas|advice)\b",
+    re.IGNORECASE,
+)
+PAST = re.compile(
+    r"\b(?:did|have|had|was|were) (?:i|we|my|our|you)\b"
+    r"|\b(?:i|we|you) (?:\w+ )?(?:\w+ed|said|told|brought|made|had|gave)\b",
+    re.IGNORECASE,
+)
 # What was so once, and not what is so now.
 BEFORE = re.compile(
     r"\b(?:previous(?:ly)?|former(?:ly)?|earlier|before|first|initial(?:ly)?|original(?:ly)?"
@@ -108,13 +128,16 @@ def of(text: str, speaker: str | None) -> int:
     has_digit = DIGIT.search(lowered) is not None
     is_timed = has_digit or any(map(lowered.__contains__, TIME_PARTS))
     is_counted = has_digit or any(map(lowered.__contains__, COUNT_WORDS))
-    return _of_words(lowered, is_timed, is_counted) | _of_signs(text) | _of_speaker(speaker)
+    is_wish = any(map(lowered.__contains__, WISH_PARTS))
+    words = _of_words(lowered, is_timed, is_counted, is_wish)
+    return words | _of_signs(text) | _of_speaker(speaker)
 
 
-def _of_words(lowered: str, is_timed: bool, is_counted: bool) -> int:
-    """Read the cues of time and number, where the parts of their words are there."""
+def _of_words(lowered: str, is_timed: bool, is_counted: bool, is_wish: bool) -> int:
+    """Read the cues of time, number and wishes, where the parts of their words are there."""
     cues = DATE if is_timed and TIMES.search(lowered) else 0
-    return cues | NUMBER if is_counted and COUNTED.search(lowered) else cues
+    cues |= NUMBER if is_counted and COUNTED.search(lowered) else 0
+    return cues | WISH if is_wish and WISHES.search(lowered) else cues
 
 
 def _of_signs(text: str) -> int:
@@ -132,23 +155,24 @@ def _of_speaker(speaker: str | None) -> int:
 def of_all(texts: Sequence[str], speakers: Sequence[str | None], screen: Screen) -> list[int]:
     """Read the cues of many memories, whose texts are on the screen."""
     cues = [_of_speaker(speaker) for speaker in speakers]
-    timed, counted = map(screen.holding, _parts())
-    telling = timed | counted | screen.with_capitals() | screen.with_sign("?")
+    timed, counted, wishing = map(screen.holding, _parts())
+    telling = timed | counted | wishing | screen.with_capitals() | screen.with_sign("?")
     for place in telling.nonzero()[0].tolist():
         text = texts[place][:LONGEST]
-        words = _of_words(text.lower(), bool(timed[place]), bool(counted[place]))
-        cues[place] |= words | _of_signs(text)
+        held = (bool(timed[place]), bool(counted[place]), bool(wishing[place]))
+        cues[place] |= _of_words(text.lower(), *held) | _of_signs(text)
     return cues
 
 
 @functools.cache
-def _parts() -> tuple[Parts, Parts]:
-    """The parts that words of time and of number have; most are the beginning of a word."""
+def _parts() -> tuple[Parts, Parts, Parts]:
+    """The parts that words of time, number and wishes have; most are the beginning of a word."""
     from lamina.text.screening import Parts
 
     digits = "0123456789"
     beginnings = (part for part in TIME_PARTS if part not in WITHIN)
-    return Parts((*digits, *WITHIN), beginnings), Parts(digits, COUNT_WORDS)
+    numbers = Parts(digits, COUNT_WORDS)
+    return Parts((*digits, *WITHIN), beginnings), numbers, Parts((), WISH_PARTS)
 
 
 def ends_asking(text: str) -> bool:
@@ -170,6 +194,13 @@ def about_assistant(question: str) -> bool:
 def about_conversations(question: str) -> bool:
     """Tell if a question asks about conversations as such."""
     return bool(CONVERSATIONS.search(question))
+
+
+def asks_for_help(question: str) -> bool:
+    """Tell if a question asks for help or advice, and not about what was said or done."""
+    if not HELP.search(question) or PAST.search(question):
+        return False
+    return not about_assistant(question) and not about_conversations(question)
 
 
 def about_before(question: str) -> bool:

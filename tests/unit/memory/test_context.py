@@ -143,6 +143,17 @@ def test_the_profile_and_its_words_are_one_item(op: Operator, mem: Memory) -> No
     assert any("spray" in one for one in mem.context("what am I allergic to?").text.splitlines())
 
 
+def test_a_fact_is_told_once(desk: Desk) -> None:
+    """C5: a fact that is found with its saying and for itself stands in one line, once."""
+    op = desk.operator(settings={"recall.embedders": ["wordllama"]})
+    said = ("My manager is Gregor.", "Sabine is my manager now")
+    op.remember_conversation([{"speaker": "user", "text": one} for one in said], session="s1")
+    op.sleep()
+    text = op.context("who is my manager?").text
+    (known,) = (line for line in text.splitlines() if "] user's" in line)
+    assert known.count("user's manager is Sabine") == 1, known
+
+
 def test_what_is_no_longer_so_says_what_holds_now(op: Operator, mem: Memory) -> None:
     """C3: the current fact stands first; the old saying is marked with what replaced it."""
     for session, text in (("s1", "I live in Oslo now."), ("s2", "I live in Bergen now.")):
@@ -156,7 +167,47 @@ def test_what_is_no_longer_so_says_what_holds_now(op: Operator, mem: Memory) -> 
     assert lines[old].endswith("(no longer; now: user lives in Bergen)")
 
 
-@every("nod", ["Noted.", "ok thanks", "You're welcome!", "good to know", "What about the boiler?"])
+def test_a_night_pushes_no_saying_out(op: Operator, mem: Memory) -> None:
+    """C3: turns are found as if sleep had made nothing of them, and summaries are never told."""
+    talk = (
+        "My sister Ana works as a nurse in Porto.",
+        "Ben lives in Oslo and plays the cello.",
+        "The boiler in Porto is loud, and the plumber comes on Friday.",
+        "I work in Porto on Mondays.",
+        "Caro teaches physics at the school in Turin.",
+        "Ana painted the garden fence green.",
+    )
+    turns = [{"speaker": "user", "text": text} for text in talk]
+    mem.remember_conversation(turns, session="s1")
+    asked = ("Who works in Porto?", "What did Ana do in the garden?", "where does Ben live")
+    before = {goal: told_turns(mem.context(goal)) for goal in asked}
+    op.sleep()
+    assert mem.list(layers=["semantic"])
+    for goal, turns_told in before.items():
+        assert turns_told
+        assert told_turns(mem.context(goal)) == turns_told
+
+
+def told_turns(made: Context) -> set[str]:
+    """The turns that a context tells, with facts before them or without."""
+    return {(item.saying or item.record).id for item in made.reasons}
+
+
+def test_a_fact_outlives_what_it_rests_on(op: Operator, mem: Memory) -> None:
+    """C3: when a turn is in the archive, the fact that was made of it is told alone."""
+    mem.remember_conversation([{"speaker": "user", "text": "I live in Bergen now."}], session="s1")
+    op.sleep()
+    op.prune(importance_below=1.0, layers=["episodic"])
+    assert texts(mem.context("Where do I live?")) == ["user lives in Bergen"]
+
+
+@every(
+    "nod",
+    [
+        *("Noted.", "ok thanks", "You're welcome!", "good to know", "What about the boiler?"),
+        *("Understood. I'll plan around that.", "Glad you had fun!"),
+    ],
+)
 def test_noise_is_never_told(mem: Memory, nod: str) -> None:
     """C5: nods, mere questions and the record of the conversation itself are in no context."""
     turns = [

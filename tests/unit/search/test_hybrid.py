@@ -31,7 +31,7 @@ PARTS = {
     "recency",
     "importance",
 }
-PARTS |= {"renewed", "echo"}
+PARTS |= {"renewed", "echo", "wish"}
 FILLER = [
     {"content": f"note {n} about the weather in the valley", "layer": "episodic"} for n in range(40)
 ]
@@ -257,6 +257,19 @@ def test_what_could_be_an_answer_is_preferred(mem: Memory) -> None:
     assert first(mem, "when was the concert?") == "the concert was in 2019"
     assert found["the concert was in 2019"]["answer"] > 0
     assert all("asks" not in own or "?" in text for text, own in found.items())
+
+
+def test_a_call_for_help_finds_what_is_wished(mem: Memory) -> None:
+    """Q5: a standing instruction or a preference of a user is found where help is asked for, though
+    it shares no word with that; a question about what was done is left alone."""
+    wish = "Always use metric units when I ask about cooking"
+    mem.remember(wish, speaker="user", layer="episodic")
+    mem.remember("Always use metric units, of course!", speaker="assistant", layer="episodic")
+    mem.remember_many(FILLER)
+    mem.remember("The bread bakes for an hour", speaker="user", layer="episodic")
+    found = parts(mem, "How do I bake bread?")
+    assert [text for text, named in found.items() if "wish" in named] == [wish]
+    assert all("wish" not in named for named in parts(mem, "When did I bake the bread?").values())
 
 
 def test_recency_and_importance_refine(mem: Memory) -> None:

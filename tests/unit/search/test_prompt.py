@@ -180,6 +180,23 @@ def test_what_an_assistant_said_is_weaker_evidence(desk: Desk) -> None:
     assert both == 0
 
 
+def test_a_question_about_its_user_is_not_asked_at_random(desk: Desk) -> None:
+    """Q7: where a user speaks, a question about that user needs less evidence by a fixed amount;
+    where nobody of that role does, it needs as much as any other."""
+    needed = []
+    for speaker in ("user", "Ana"):
+        mem = desk.agent(f"{speaker.lower()}-told")
+        mem.remember_many([{"content": fact, "speaker": speaker} for fact in FACTS])
+        of_all, of_user = (
+            mem.search(f"Where is {whose} spare key of the boat house?").confidence
+            for whose in ("the", "my")
+        )
+        assert of_all is not None
+        assert of_user is not None
+        needed.append(of_user - of_all)
+    assert needed[0] - needed[1] == pytest.approx(answerable.OWN)
+
+
 def test_what_is_pasted_gives_no_names_and_dates(mem: Memory) -> None:
     """C2, Q5: whom and which day a question means is read from the question alone."""
     mem.remember_conversation(

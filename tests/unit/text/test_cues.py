@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.text import cues
-from lamina.text.cues import ASKS, ASSISTANT, DATE, NAME, NUMBER, PLACE, USER
+from lamina.text.cues import ASKS, ASSISTANT, DATE, NAME, NUMBER, PLACE, USER, WISH
+from lamina.text.screening import Screen
 from tests.cases import every
 
 
@@ -53,6 +54,49 @@ def test_signs_of_a_text(text: str, expected: int) -> None:
     """Q5: a text shows whether it tells a time, a number, a place or a name, and whether it ends
     with a question."""
     assert cues.of(text, None) == expected
+
+
+@every(
+    ("text", "expected"),
+    [
+        ("Always answer in French.", WISH),
+        ("Thanks! never use tabs", WISH),
+        ("From now on, short answers", WISH),
+        ("Use metric units whenever I ask about cooking", WISH),
+        ("I prefer window seats", WISH),
+        ("I really prefer tea", WISH),
+        ("I'd rather walk", WISH),
+        ("we always go there", 0),
+        ("He has never been late", 0),
+        ("I asked him", 0),
+        ("she prefers tea", 0),
+    ],
+)
+def test_a_wish_shows(text: str, expected: int) -> None:
+    """Q5: a text shows that it states a standing instruction or a preference, alone or among
+    others."""
+    assert cues.of(text, None) & WISH == expected
+    read = cues.of_all(["hello", text], [None, None], Screen(["hello", text]))
+    assert [sign & WISH for sign in read] == [0, expected]
+
+
+@every(
+    ("question", "expected"),
+    [
+        ("How do I bake bread?", True),
+        ("Can you suggest a hotel?", True),
+        ("Which libraries should we use?", True),
+        ("Can you help me with my CV?", True),
+        ("Where is the tin?", False),
+        ("Which hotel did I book?", False),
+        ("Can you tell me what I said about tea?", False),
+        ("What did you recommend for dinner?", False),
+        ("", False),
+    ],
+)
+def test_what_asks_for_help(question: str, expected: bool) -> None:
+    """Q5: a call for help or advice is told from a question about what was said or done."""
+    assert cues.asks_for_help(question) is expected
 
 
 @every(

@@ -23,6 +23,7 @@ class Aim:
 
     def __init__(self, prompt: str) -> None:
         self.prompt = prompt
+        self._found: dict[str, list[tuple[int, int, str]]] = {}
 
     @cached_property
     def text(self) -> str:
@@ -65,11 +66,7 @@ class Aim:
 
         Of several the last: an answer stands behind the words of its question more often.
         """
-        known = [
-            (found.start(), found.end(), stem)
-            for found in words.WORD.finditer(text)
-            if (stem := found.group().casefold()[:STEM]) in self.weights
-        ]
+        known = self._places(text)
         best, place = 0.0, 0
         for start, _, _ in known:
             within = {stem for at, end, stem in known if start <= at and end <= start + width}
@@ -77,6 +74,16 @@ class Aim:
                 best, place = weight, start
         first = {stem for _, end, stem in known if end <= width}
         return place if best > sum(self.weights[stem] for stem in first) else 0
+
+    def _places(self, text: str) -> list[tuple[int, int, str]]:
+        """Find where a text has words of what is asked; it is asked for one text several times."""
+        if text not in self._found:
+            self._found[text] = [
+                (found.start(), found.end(), stem)
+                for found in words.WORD.finditer(text)
+                if (stem := found.group().casefold()[:STEM]) in self.weights
+            ]
+        return self._found[text]
 
     def beyond(self, text: str) -> float:
         """Weigh the words of this prompt that a text does not have."""

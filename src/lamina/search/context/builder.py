@@ -27,6 +27,7 @@ STEM = 4  # letters by which two words of one source are the same
 AHEAD = 6  # items before facts whose sayings were not found
 AGAIN = 8  # attempts to fit a number of tokens
 REASONS = ("words", "meaning", "model", "late", "who")  # parts of a score beside the day
+CHANCE = 0.05  # what these sum up to for any two texts
 # What holds now, or was told to be remembered; the rest is what somebody said.
 KNOWN = (Layer.PROFILE, Layer.PROCEDURAL, Layer.SEMANTIC, Layer.WORLD)
 
@@ -174,7 +175,8 @@ def _chosen(gathered: Gathered, shown: set[str]) -> Iterator[Item]:
 
 def _has_only_the_day(hit: Hit) -> bool:
     """Tell whether a memory was found by its day alone: "tonight" is not what is asked for."""
-    return bool(hit.parts.get("time")) and not any(map(hit.parts.get, REASONS))
+    reasons = sum(hit.parts.get(name, 0.0) for name in REASONS)
+    return bool(hit.parts.get("time")) and reasons < CHANCE
 
 
 def _in_turn(items: list[Item]) -> list[Item]:

@@ -26,6 +26,8 @@ IDLE, IDLE_QUESTION = 0.6, 0.35  # the content of small talk, and of a question 
 SHORT = 400  # characters; more is no small talk
 LONGEST = 4000  # characters of a prompt that is compared with another
 LITTLE = 1.0  # the content of "good to know" and "noted"
+FAINT = 1.5  # the content of "I'll plan around that": several words, of which none ...
+NAMES = 0.75  # ... names anything, as "tea", "moved to Porto" and "tabs" do
 ASKING = 3.0  # the content of a question that tells nothing beside what it asks
 # "Is Ana in Porto?" and "tell me whether she is" are answered by a memory with the same words.
 HELPERS = frozenset(
@@ -57,10 +59,24 @@ def tells_nothing(record: Record) -> bool:
         return False
     if echoes.only_asks(text):
         return True
-    told = sum(map(content.weight, words.terms(text)))
+    terms = words.terms(text)
+    told = _weighed(terms)
+    if told >= ASKING:
+        return False
     if segments.asks(text) is segments.Asks.MARKED:
-        return told < ASKING
-    return told < LITTLE and not cues.DIGIT.search(text)
+        return True
+    names_nothing = told < FAINT and all(content.weight(term) < NAMES for term in terms)
+    return (told < LITTLE or names_nothing) and not cues.DIGIT.search(text)
+
+
+def _weighed(terms: Sequence[str]) -> float:
+    """Weigh words up to the first with which they tell enough for anything."""
+    told = 0.0
+    for term in terms:
+        told += content.weight(term)
+        if told >= ASKING:
+            break
+    return told
 
 
 def is_bookkeeping(record: Record) -> bool:

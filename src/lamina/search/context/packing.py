@@ -15,7 +15,6 @@ from lamina.search.context.lines import Line
 FIRST, FALL, LEAST = 400, 0.6, 85  # characters of the first line's text, and of the following
 BOUND = 160  # of what binds in a topic, which takes no place from what was found
 ENOUGH = 45  # what is less holds no line
-WIDE = 4  # lines in which a saying has its room for itself, whatever facts stand before it
 
 
 def packed(items: Iterable[Item], budget: int, aim: Aim, shared_by: str | None) -> list[Line]:
@@ -24,8 +23,7 @@ def packed(items: Iterable[Item], budget: int, aim: Aim, shared_by: str | None) 
     left, place = budget, 0
     for item in items:
         line = Line(item, aim, shared_by)
-        beside = line.beside if place < WIDE else 0
-        wanted = BOUND if item.bound else _room(place) + beside
+        wanted = BOUND if item.bound else _room(place)
         room = min(wanted, left - len(line.label) - 1)
         if room < ENOUGH:
             break

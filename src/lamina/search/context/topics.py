@@ -52,7 +52,9 @@ TOPICS: Mapping[str, tuple[str, str]] = {
 def topics(prompt: str) -> list[str]:
     """Name the topics of a prompt."""
     terms = words.terms(Aim(prompt).text)
-    return [topic for topic in TOPICS if terms and _nearness(terms, topic) >= NEAR]
+    if not terms:
+        return []
+    return [topic for topic, nearness in _nearness(terms).items() if nearness >= NEAR]
 
 
 def binding(found: Sequence[str]) -> str:
@@ -60,12 +62,16 @@ def binding(found: Sequence[str]) -> str:
     return " ".join(dict.fromkeys(word for topic in found for word in TOPICS[topic][1].split()))
 
 
-def _nearness(terms: Sequence[str], topic: str) -> float:
-    """Tell how near the nearest word is to a topic; without word vectors it must be the same."""
+def _nearness(terms: Sequence[str]) -> dict[str, float]:
+    """Tell how near the nearest word is to each topic; without word vectors it must be the same."""
     try:
-        return float((shared().embed(terms) @ _vectors(topic).T).max())
+        said = shared().embed(terms)
+        return {topic: float((said @ _vectors(topic).T).max()) for topic in TOPICS}
     except EmbedderFailed:
-        return float(not set(TOPICS[topic][0].split()).isdisjoint(terms))
+        return {
+            topic: float(not set(those.split()).isdisjoint(terms))
+            for topic, (those, _) in TOPICS.items()
+        }
 
 
 @lru_cache
