@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 INTERRUPTED = 130
+# New objects between two looks for garbage. What is loaded at the start is none; with Python's 700
+# the looks take a tenth of a short command.
+SELDOM = 50_000
 
 
 def main() -> None:
     """Run the command that was typed, and end with its exit code."""
+    gc.set_threshold(SELDOM)
     try:
         from lamina.surfaces.cli.main import run
 

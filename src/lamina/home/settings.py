@@ -256,7 +256,7 @@ SETTINGS = (
         bounds=(0, 100),
     ),
     Setting(
-        "sleep.sure", 70, "how sure a claim must be to become a fact, in per cent", bounds=(0, 100)
+        "sleep.sure", 65, "how sure a claim must be to become a fact, in per cent", bounds=(0, 100)
     ),
     Setting(
         "store.busy_timeout_ms",

@@ -6,7 +6,6 @@ may be, what YAML may not do in it, when it is read again, and the words for wha
 
 from __future__ import annotations
 
-import logging
 import re
 import stat
 from collections.abc import Callable, Iterator
@@ -22,8 +21,6 @@ from lamina.text.words import meant, one_line, shown
 
 if TYPE_CHECKING:
     from yaml import MappingNode, Node, SafeLoader
-
-log = logging.getLogger("lamina")
 
 MOST_BYTES = 1024 * 1024
 # Characters of one plain value; some of YAML's ways to write numbers take very long to read.
@@ -109,7 +106,10 @@ class Watched(Generic[Value]):
             self.problem = error.message
             if self._good is None:
                 raise
-            log.warning("%s; what was read before stays in force", error.message)
+            import logging  # which takes longer than to read a file
+
+            problem = "%s; what was read before stays in force"
+            logging.getLogger("lamina").warning(problem, error.message)
         self._seen = stamp
         return self._good[0]
 

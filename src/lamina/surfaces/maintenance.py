@@ -38,7 +38,7 @@ def start_if_due(
     import subprocess
 
     # -P: no module is taken from the folder at hand.
-    program = [sys.executable, "-P", "-m", "lamina.surfaces.cli.main"]
+    program = [sys.executable, "-P", "-m", "lamina"]
     command = [*program, "--home", str(home), "--agent", agent, "run", "--once"]
     # The jobs are about the memories of all users, whichever user's message has started them.
     environment = {name: value for name, value in os.environ.items() if name != "LAMINA_USER"}

@@ -170,7 +170,7 @@ def _hand_over(
     import tempfile
 
     user = context.find_root().params.get("user")
-    command = [sys.executable, "-P", "-m", "lamina.surfaces.cli.main"]
+    command = [sys.executable, "-P", "-m", "lamina"]
     command += ["--home", str(invocation.home.path), "--agent", invocation.agent]
     command += [*(["--user", user] if user else []), "hook", "--late", str(key)]
     command += ["--plain"] if context.params["plain"] else []
@@ -193,9 +193,8 @@ def _hand_over(
 def _is_program() -> bool:
     """Tell if this process is there for this command alone."""
     program = Path(sys.argv[0])
-    return program.name in ("lamina", "lamina.exe") or program == Path(__file__).with_name(
-        "main.py"
-    )
+    started = (Path(__file__).with_name("main.py"), Path(__file__).parents[2] / "__main__.py")
+    return program.name in ("lamina", "lamina.exe") or program in started
 
 
 def _leave() -> None:

@@ -30,9 +30,7 @@ from lamina.memory.opening import (
     refuse,
     restore,
 )
-from lamina.memory.operator import Operator
 from lamina.memory.refusals import leave_once
-from lamina.memory.shared import Guest
 from lamina.model.clock import is_part, system_clock
 from lamina.model.record import Actor, Role
 from lamina.store.tables.refusals import Refusal
@@ -40,6 +38,8 @@ from lamina.surfaces.cli import output
 from lamina.text.words import shown
 
 if TYPE_CHECKING:
+    from lamina.memory.operator import Operator
+    from lamina.memory.shared import Guest
     from lamina.store.upkeep.restore import Outlook
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -165,13 +165,13 @@ class Invocation:
     def operator(self, verb: str) -> Operator:
         """Return the handle for a verb that only a person may use."""
         self.check_operator(verb)
-        return cast(Operator, self.memory())
+        return cast("Operator", self.memory())
 
     def reviewer(self, surface: str) -> Operator:
         """Open a handle for a person who decides elsewhere than in this terminal."""
         self.check_operator("review")
         options = (Role.OPERATOR, self._agent, self._user, self._home)
-        return cast(Operator, connect(*options, surface=surface, key=self._key))
+        return cast("Operator", connect(*options, surface=surface, key=self._key))
 
     @property
     def is_locked(self) -> bool:
@@ -182,7 +182,7 @@ class Invocation:
         """Open a handle for a person who decides through another program, which is never asked."""
         options = (Role.OPERATOR, self._agent, self.user, self._home)
         given = self._key if key is None else key
-        return cast(Operator, connect(*options, surface=surface, key=given))
+        return cast("Operator", connect(*options, surface=surface, key=given))
 
     def refusals(self, surface: str) -> Callable[[str, str], None]:
         """Return what leaves a refusal of a surface in the trail, without anybody's name."""
