@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +39,7 @@ UPDATES = HERE.parent / "tests" / "golden" / "updates.jsonl"
 INVENTED = HERE.parent / "tests" / "golden" / "claims.jsonl"
 INVENTED_AT = datetime(2026, 5, 20, tzinfo=UTC)
 LABEL = ("subject", "attribute", "value", "negated")
+TALKS = tuple(sorted((HERE / "claims").glob("talks-*.jsonl")))
 TUNED = ("conv-26", "conv-30", "conv-41")
 HELD_OUT = ("conv-42", "conv-43")
 THRESHOLDS = (0.0, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
@@ -130,6 +132,21 @@ def invented() -> Iterator[Session]:
         )
 
 
+def talks(path: Path) -> Iterator[Session]:
+    """Load labelled talks of two people, whose texts are ours."""
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    for name, listed in groupby(rows, lambda row: row["session"]):
+        told = list(listed)
+        labels = tuple(tuple(_noted(fact) for fact in row["facts"]) for row in told)
+        turns = tuple(Turn(row["text"], row["speaker"], INVENTED_AT) for row in told)
+        yield Session(path.stem + name, tuple(str(row["turn"]) for row in told), turns, labels)
+
+
+def _noted(fact: Mapping[str, str]) -> Mapping[str, Any]:
+    is_negated = fact["status"] in ("denied", "ended")
+    return {**fact, "subject": fact["about"], "negated": is_negated}
+
+
 def judge(session: Session) -> Iterator[Judged]:
     """Match the claims of a session with labels, one each; the surer claim chooses first."""
     for number, (claims, labels) in enumerate(
@@ -151,11 +168,17 @@ def judge(session: Session) -> Iterator[Judged]:
 
 
 def likeness(claim: Claim, label: Mapping[str, Any]) -> float:
-    """Compute the share of the shorter value's words that both have."""
-    same_person = words.first_name(claim.subject) == words.first_name(label["subject"])
+    """Compute the share of the shorter value's words that both have, if both name one family."""
     # An open attribute is named as the speaker does: only its value can be compared.
     family, wanted = attributes.of(claim.attribute).family, attributes.of(label["attribute"]).family
-    if not same_person or (family != wanted and claim.attribute in attributes.TABLE):
+    if family != wanted and claim.attribute in attributes.TABLE:
+        return 0.0
+    return same_words(claim, label)
+
+
+def same_words(claim: Claim, label: Mapping[str, Any]) -> float:
+    """Compute the share of the shorter value's words that both have, of the same person."""
+    if words.first_name(claim.subject) != words.first_name(label["subject"]):
         return 0.0
     mine, theirs = stems(claim.value), stems(label["value"])
     return len(mine & theirs) / min(len(mine), len(theirs)) if mine and theirs else 0.0

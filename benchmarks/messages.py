@@ -24,6 +24,7 @@ from rich.table import Table
 
 from benchmarks.claims import HERE, stems
 from lamina.engines.claims import Claim, Turn
+from lamina.engines.claims import judge as judging
 from lamina.engines.claims.attributes import INSTRUCTION
 from lamina.engines.claims.extraction import extract
 from lamina.text.words import tokens
@@ -33,8 +34,6 @@ SAID_AT = datetime(2026, 5, 20, 12, tzinfo=UTC)
 SPEAKER = "user"
 LEVELS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 SHORT = 1  # words of a value to which those of its attribute are added
-PLANS = frozenset({"plan", "goal", "decision"})
-ENDED = ("ended", "denied")  # a denial of what was known ends it
 
 
 class Fact(NamedTuple):
@@ -44,6 +43,7 @@ class Fact(NamedTuple):
     attribute: str
     value: str
     status: str
+    cue: str = ""  # the words that the attribute is read from
 
 
 class Message(NamedTuple):
@@ -106,12 +106,7 @@ def _same_subject(claim: Claim, fact: Fact) -> bool:
 
 def statuses(claim: Claim) -> tuple[str, ...]:
     """Name the statuses that a claim may be noted under."""
-    if claim.until is not None:
-        return ("ended",)
-    if claim.negated:
-        return ENDED
-    is_planned = claim.attribute in PLANS or claim.at > SAID_AT
-    return ("planned",) if is_planned else ("holds",)
+    return judging.statuses(claim, SAID_AT)
 
 
 def read(listed: Iterable[Message]) -> list[Judged]:

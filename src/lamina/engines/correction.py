@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lamina.engines import facts, profile, review
-from lamina.engines.claims import Claim, Turn, attributes
+from lamina.engines.claims import Claim, Turn, attributes, tagged
 from lamina.engines.claims.extraction import extract
 from lamina.engines.facts import Fact
 from lamina.errors import InvalidInput, Refused
@@ -90,7 +90,10 @@ def _stated(fact: Fact, text: str) -> tuple[str, str, bool] | None:
 
 def _claims(fact: Fact, text: str) -> Iterator[Claim]:
     (claims,) = extract([Turn(text, fact.subject, fact.valid_from)], [facts.known_claim(fact)])
-    yield from claims
+    # A note names no slot: it may be the bare value.
+    for claim in claims:
+        if claim.rule != tagged.RULE and claim.attribute != tagged.NOTE:
+            yield claim
 
 
 def _is_about(fact: Fact, claim: Claim) -> bool:

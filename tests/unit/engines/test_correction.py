@@ -29,6 +29,8 @@ def known(attribute: str, value: str, *, negated: bool = False, subject: str = "
         (known("lives_in", "Porto", subject="User"), "The user lives in Braga", "Braga"),
         (known("likes", "tea"), "green tea", "green tea"),
         (known("likes", "tea"), "Ana likes green tea", "green tea"),
+        (known("likes", "tea"), "Green tea.", "Green tea."),
+        (known("dislikes", "opera"), "tea", "tea"),
         (known("did", "went to Rome"), "went to Milan with my sister Mia", None),
         (known("name", "Ana Silva"), "Ana Costa", "Ana Costa"),
         (known("favourite:colour", "red"), "Ana's favourite colour is blue", "blue"),

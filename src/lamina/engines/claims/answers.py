@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
 from lamina.engines.claims import Claim, values, words
-from lamina.engines.claims.attributes import FAVOURITE, favourite
+from lamina.engines.claims.attributes import FAVOURITE, HAS, favourite
 from lamina.engines.claims.rule import for_turns
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
@@ -138,7 +138,7 @@ def asked(plain: str, clauses: Sequence[Clause]) -> str:
 
 def kind_of(attribute: str) -> str:
     """Find the kind by which an attribute's values are cut; empty if they never stand alone."""
-    return values.KINDS.get(attribute, "thing" if attribute.startswith(FAVOURITE) else "")
+    return values.KINDS.get(attribute, "thing" if attribute.startswith((FAVOURITE, HAS)) else "")
 
 
 def is_topic(claim: Claim) -> bool:
@@ -157,11 +157,31 @@ def spans(attribute: str, plain: str, start: int, end: int) -> list[Span]:
 
 def alone(attribute: str, plain: str, start: int, end: int, longest: int = 6) -> list[Span]:
     """Cut the value out of words that are nothing else: "Antwerp since last week"."""
+    begin = _begun(plain, start, end, longest)
+    return [] if begin is None else spans(attribute, plain, begin, end)
+
+
+def _begun(plain: str, start: int, end: int, longest: int) -> int | None:
+    """Find where words that are nothing but a value begin; None if they are more."""
     lead = LEAD.match(plain, start, end)
     begin = lead.end() if lead else start
-    if len(plain[begin:end].split(",")[0].split()) > longest:
-        return []
-    return [] if SPOKEN.search(plain, begin, end) else spans(attribute, plain, begin, end)
+    is_long = len(plain[begin:end].split(",")[0].split()) > longest
+    return None if is_long or SPOKEN.search(plain, begin, end) else begin
+
+
+def _alike(topic: Claim, plain: str, start: int, end: int) -> list[Span]:
+    """Cut what can take the place of a value: of a thing, a name for a name, a number for one."""
+    if not topic.attribute.startswith(HAS):
+        return spans(topic.attribute, plain, start, end)
+    is_numbered = any(map(str.isdigit, topic.value))
+    is_name = topic.value[:1].isupper() and not is_numbered
+    found = values.cut("name" if is_name else "thing", plain, start, end)
+    return [span for span in found if not is_numbered or any(map(str.isdigit, plain[slice(*span)]))]
+
+
+def _alone(topic: Claim, plain: str, start: int, end: int) -> list[Span]:
+    begin = _begun(plain, start, end, 4)
+    return [] if begin is None else _alike(topic, plain, begin, end)
 
 
 def answered(said: Said, clauses: Sequence[Clause], question: str) -> list[Claim]:
@@ -210,12 +230,12 @@ def _corrected(said: Said, clauses: Sequence[Clause], topic: Claim) -> Iterator[
     for clause in (*later, *same):
         for found in RIGHT.finditer(said.plain, clause.start, clause.end):
             if is_strict or not found["self"]:  # not "actually, I'm also curious about it"
-                yield from spans(topic.attribute, said.plain, found.end(), clause.end)
+                yield from _alike(topic, said.plain, found.end(), clause.end)
     for clause in later:
         begin = cue.end() if clause.start <= cue.start() else clause.start
-        yield from alone(topic.attribute, said.plain, begin, clause.end, 4)
+        yield from _alone(topic, said.plain, begin, clause.end)
     for clause in same:
-        yield from alone(topic.attribute, said.plain, clause.start, min(cue.start(), clause.end), 4)
+        yield from _alone(topic, said.plain, clause.start, min(cue.start(), clause.end))
 
 
 def _contrasted(said: Said, topic: Claim) -> Iterator[Span]:
@@ -223,13 +243,13 @@ def _contrasted(said: Said, topic: Claim) -> Iterator[Span]:
     plain = said.plain
     for found in islice(denials(topic).finditer(plain), MOST_TOPICS):
         last = min(found.end() + LONGEST, len(plain))
-        yield from spans(topic.attribute, plain, found.end(), last)
+        yield from _alike(topic, plain, found.end(), last)
         least = max(0, found.start() - LONGEST)
         end = least + len(plain[least : found.start()].rstrip(" ,"))
         start = max(least, *(plain.rfind(mark, least, end) + 1 for mark in ".!?:\n"))
         for right in RIGHT.finditer(plain, start, end):
-            yield from spans(topic.attribute, plain, right.end(), end)
-        yield from alone(topic.attribute, plain, start, end, 4)
+            yield from _alike(topic, plain, right.end(), end)
+        yield from _alone(topic, plain, start, end)
 
 
 def _repaired(said: Said, topic: Claim) -> Iterator[Span]:
@@ -237,7 +257,7 @@ def _repaired(said: Said, topic: Claim) -> Iterator[Span]:
     found = REPAIR.fullmatch(said.plain) if len(said.plain.split(None, 5)) <= 5 else None
     if found and (SORRY.search(said.plain) or kind_of(topic.attribute) in STRICT):
         begin, end = found.span("value")
-        if (begin, end) in spans(topic.attribute, said.plain, begin, end):
+        if (begin, end) in _alike(topic, said.plain, begin, end):
             yield begin, end
 
 

@@ -11,11 +11,11 @@ from lamina.text.patterns import Bounded
 MANY = (
     "hobby", "habit", "studies", "job", "diet", "likes", "plan", "goal", "decision", "language",
     "employer",
-    "lives_in", "owns", "religion",
+    "lives_in", "owns", "religion", "does",
 )  # fmt: skip
 ALL = (
     *MANY, "partner", "pet", "favourite", "dislikes", "health", "allergy", "relationship_status",
-    "nickname",
+    "nickname", "has",
 )  # fmt: skip
 AIMS = ("plan", "goal", "decision")
 # What a person can go back to.
@@ -128,7 +128,7 @@ ENDINGS = (
     _ends("no_longer_at", "no_longer not", r"\b(?:no longer|not) (?:at|with|in) (?P<value>[A-Z])",
         "employer lives_in studies", "", 0.85),
     _ends("left", "left", rf"\bleft (?!for\b|my\b|me\b|to\b|over\b|it\b){IT}(?!.*\bfor [A-Z])",
-        "employer partner lives_in studies job", "", 0.8),
+        "employer partner lives_in studies job does", "", 0.8),
     _ends("dropped_out", "dropped_out",
         r"\bdropped out\b(?! of (?!uni|college|school|the course|my))", "studies", "studies", 0.8),
     _ends("finished_studies", "studies degree course graduated",
@@ -150,6 +150,8 @@ ENDINGS = (
         r"|through with|sick of"
         rf"|tired of|bored of|fed up with) {IT}", "likes hobby favourite studies diet", "", 0.7),
     _ends("no_more", "no_more", rf"\bno more {IT}", MANY, "", 0.7),
+    _ends("there_is_no", "there",
+        rf"\bthere(?:'s| is| are|'ll be| will be) no {IT}", ALL, "", 0.75),
     _ends("called_off", "cancel called_off shelved scrapped against mind binned",
         rf"\b(?:cancell?ed|called off|shelved|binned|scrapped|decided against"
         rf"|changed my mind (?:about|on)) {IT}", "plan goal decision owns", "plan", 0.8),

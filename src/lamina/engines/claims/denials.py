@@ -8,7 +8,7 @@ the turn before.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from msgspec import structs
 
@@ -56,16 +56,55 @@ class Affirmed:
 
     def __init__(self, known: Iterable[Claim]) -> None:
         self._by_stem: dict[tuple[str, str], list[Claim]] = {}
+        self._of: dict[str, list[Claim]] = {}
+        self._last: dict[tuple[str, str], Claim] = {}  # of each attribute
+        self._nouns: dict[str, set[str]] = {}
+        self._by_noun: dict[tuple[str, str], list[Claim]] = {}  # of what somebody has
         for claim in known:
             self.note(claim)
 
     def note(self, claim: Claim) -> None:
-        for stem in () if claim.negated else values.stems(claim.value):
+        if claim.negated:
+            return
+        self._of.setdefault(claim.subject, []).append(claim)
+        self._last[claim.subject, claim.attribute] = claim
+        for stem in values.stems(claim.value):
             self._by_stem.setdefault((claim.subject, stem), []).append(claim)
+        if claim.attribute.startswith(attributes.HAS):
+            noun = claim.attribute.removeprefix(attributes.HAS)
+            self._nouns.setdefault(claim.subject, set()).add(noun)
+            for stem in _own_words(claim.attribute):
+                self._by_noun.setdefault((claim.subject, stem), []).append(claim)
+
+    def of(self, subject: str) -> list[Claim]:
+        """List what was said of a person, the latest last."""
+        return self._of.get(subject, [])[-MOST:]
+
+    def last(self, subject: str, attribute: str) -> Claim | None:
+        """Find what was last said of an attribute of a person."""
+        return self._last.get((subject, attribute))
+
+    def nouns(self, subject: str) -> Set[str]:
+        """Name the things that a person has."""
+        return self._nouns.get(subject, frozenset())
+
+    def things(self, subject: str, stems: Iterable[str]) -> Iterator[Claim]:
+        """List what a person has whose name shares a word, the latest of each word first."""
+        for stem in sorted(stems):
+            yield from reversed(self._by_noun.get((subject, stem), [])[-MOST:])
+
+    def sharing_any(self, subject: str, words: str) -> list[Claim]:
+        """List what was said of a person in any of these words, the latest of each word first."""
+        named = (self._by_stem.get((subject, stem), []) for stem in sorted(values.stems(words)))
+        listed = [claim for claims in named for claim in reversed(claims[-MOST:])]
+        return list({id(claim): claim for claim in listed}.values())
 
     def sharing(self, subject: str, words: str) -> Iterator[Claim]:
         """List what was said of a person in all of these words, the latest first."""
-        stems = values.stems(words)
+        yield from self.holding(subject, values.stems(words))
+
+    def holding(self, subject: str, stems: frozenset[str]) -> Iterator[Claim]:
+        """List what was said of a person with all of some stems, the latest first."""
         for stem in sorted(stems)[:1]:
             for claim in reversed(self._by_stem.get((subject, stem), [])[-MOST:]):
                 if stems <= values.stems(claim.value):
@@ -134,6 +173,7 @@ def retracted(
         if claim.negated and claim.start >= cue.start()
         else claim
         for claim in claims
+        if claim.negated or not claim.start <= cue.start() < claim.end
     ]
 
 

@@ -19,25 +19,27 @@ from lamina.engines.claims import (
     instructions,
     judge,
     languages,
-    opening,
     people,
     predicates,
     reasons,
+    references,
     sentences,
     spoken,
     statements,
+    tagger,
     updates,
     words,
 )
 from lamina.engines.claims.changes import Ending
 from lamina.engines.claims.denials import Affirmed
 from lamina.engines.claims.memory import Memory, Taken
-from lamina.engines.claims.opening import Judge
+from lamina.engines.claims.opening import Judge, Opening
 from lamina.engines.claims.people import People, Relation
 from lamina.engines.claims.predicates import Parsed, Subject
 from lamina.engines.claims.rule import Phrase
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
+from lamina.engines.claims.tagger import Network
 from lamina.text.patterns import LONGEST
 
 MOST_CLAIMS = 200  # of one turn: more is a list, and no speech
@@ -53,14 +55,15 @@ def extract(
     check: Callable[[], None] = lambda: None,
     unread: Counter[str] | None = None,
     judged: Judge = judge.confidence,
+    network: Callable[[], Network] = tagger.shipped,
 ) -> list[list[Claim]]:
     """Extract the claims of each turn of a session, in order.
 
     `known` is what holds already, the latest last. `check` is called before each turn, and may
     raise to end the reading; `unread` counts what was too long to be read. `judged` says how sure
-    a claim with some features is.
+    a claim with some features is, `network` tags the words of turns.
     """
-    reader = _Reader(turns, known, Counter() if unread is None else unread, judged)
+    reader = _Reader(turns, known, Counter() if unread is None else unread, judged, network)
     claims = []
     for number, turn in enumerate(turns):
         check()
@@ -77,8 +80,9 @@ class _Reader:
         known: Sequence[Claim],
         unread: Counter[str],
         judged: Judge,
+        network: Callable[[], Network],
     ) -> None:
-        self.unread, self.judged, self.known = unread, judged, known
+        self.unread, self.judged, self.network, self.known = unread, judged, network, known
         self.people = People([turn.speaker for turn in turns])
         self.people.remember(claim.subject for claim in known)
         self.memory = Memory(known)
@@ -148,18 +152,32 @@ class _Reader:
             self._take(answers.answered(said, clauses, self.question), taken)
         self._take(answers.self_answered(said, clauses), taken)
         claims = self._corrected(said, clauses, taken.claims)
-        self.lately[said.speaker] = claims or self.lately.get(said.speaker, [])
-        talk = bool(self.people.listener(said.speaker))
-        claims = opening.widened(said, clauses, claims, hearsay, talk, self.judged)
-        return self._settled(said, claims)[:MOST_CLAIMS]
+        is_talk = bool(self.people.listener(said.speaker))
+        turn = Opening(
+            said,
+            clauses,
+            self.judged,
+            self.network,
+            is_talk=is_talk,
+            things=self.affirmed.nouns(said.speaker),
+        )
+        settled = self._settled(said, clauses, turn.widened(claims, hearsay))[:MOST_CLAIMS]
+        self.lately[said.speaker] = settled or self.lately.get(said.speaker, [])
+        return settled
 
-    def _settled(self, said: Said, claims: Sequence[Claim]) -> list[Claim]:
+    def _settled(
+        self, said: Said, clauses: Sequence[Clause], claims: Sequence[Claim]
+    ) -> list[Claim]:
         """Let denials and retractions take back what was said before."""
-        settled = denials.settled(reasons.given(said, claims), self.affirmed)
+        given = reasons.given(said, claims)
+        placed = references.resolved(said, clauses, given, self.affirmed)
+        settled = denials.settled(placed, self.affirmed)
         before = self.stated.get(said.speaker, ())
         settled = denials.retracted(said, settled, before, self.affirmed)
         for claim in settled:
             self.affirmed.note(claim)
+            if ":" in claim.attribute:
+                self.memory.note(claim)
         self.stated[said.speaker] = settled
         return settled
 

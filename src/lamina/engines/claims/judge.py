@@ -1,12 +1,15 @@
 """Judge how sure a claim is: the weights of its features, learned from labelled texts. Pure.
 
-`python -m benchmarks.learning` learns the weights, which are shipped beside this file.
+Two of them are numbers, which the network of `tagger.py` gives: how likely the words of the claim
+are a value of its status, and how likely it is about whom the claim names. The others say how it
+was read. `python -m benchmarks.learning` learns the weights, which are shipped beside this file.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +18,11 @@ import msgspec
 from lamina.engines.claims import Claim, attributes, words
 from lamina.engines.claims.open_phrases import Candidate
 from lamina.engines.claims.open_verbs import LATER
-from lamina.text.words import STOP_WORDS
+from lamina.engines.claims.tagged import Tagged
+from lamina.engines.claims.tagger import STATUSES, Tags
+from lamina.text.words import STOP_WORDS, tokens
+
+Features = Mapping[str, float]
 
 WEIGHTS = Path(__file__).with_name("judge.json")
 LEAST, MOST = 0.02, 0.98  # nothing is certain
@@ -25,8 +32,12 @@ TIMES = frozenset(
     "day days week weeks month months year years hour hours minute minutes today tonight morning"
     " evening night time".split()
 )
+BY = "by "  # before the name of a rule
 TALK = "talk "  # before a feature: its weight where people talk to each other, besides
 WORDY = 6  # spaces in a long value
+TAGGED_WORDS = 6  # up to which the words of a value are counted
+PLANS = frozenset({"plan", "goal", "decision"})
+UNLIKELY = 0.01  # what the network says is taken for no surer than this, either way
 LONG = (1, 2, 3, 5, 7)  # lengths of values in words, up to which they are counted together
 
 
@@ -36,16 +47,23 @@ def weights() -> Mapping[str, float]:
 
 
 def confidence(
-    features: list[str], before: float, known: Mapping[str, float] | None = None
+    features: Features, before: float, known: Mapping[str, float] | None = None
 ) -> float:
-    """Compute how sure a claim with some features is, if it was so sure before."""
+    """Compute how sure a claim with some features is, if it was so sure before.
+
+    A rule that the labels say nothing of is as sure as it was: what the network says of a few words
+    tells little of a rule that looks at what was said earlier.
+    """
     known = weights() if known is None else known
+    rules = [name for name in features if name.startswith(BY)]
+    if rules and known.keys().isdisjoint(rules):
+        return min(MOST, max(LEAST, before))
     score = math.log(before / (1 - before))
-    score += math.fsum(known[name] for name in features if name in known)
+    score += math.fsum(known[name] * much for name, much in features.items() if name in known)
     return round(min(MOST, max(LEAST, 1 / (1 + math.exp(-score)))), 2)
 
 
-def of_candidate(one: Candidate, value: str, is_talk: bool) -> list[str]:
+def of_candidate(one: Candidate, value: str) -> list[str]:
     """List the features of a candidate of the open form."""
     topic, _, rest = one.shape.partition(":")
     tense, _, part = rest.partition(":")
@@ -66,20 +84,91 @@ def of_candidate(one: Candidate, value: str, is_talk: bool) -> list[str]:
     ]
     if clause.asks:
         own.append("asks")
-    return [*own, *(TALK + name for name in own)] if is_talk else own
+    return own
+
+
+def of_tagged(one: Tagged, claim: Claim) -> list[str]:
+    """List the features of a claim that the network alone reads."""
+    whose = "other" if one.about else "self"
+    return [
+        "tagged",
+        f"tagged {one.status}",
+        f"tagged about {whose}",
+        f"tagged {whose} near {one.near}",
+        f"tagged words {min(one.last - one.first, TAGGED_WORDS)}",
+        f"tagged {'asks' if one.clause.asks else 'says'}",
+        *_of_value(claim.value, "tagged"),
+    ]
 
 
 def of_claim(claim: Claim) -> list[str]:
-    """List the features of a claim that a rule made of a message."""
+    """List the features of a claim that a rule made."""
     family = attributes.of(claim.attribute).family
     is_named = claim.value[:1].isupper()
     return [
         "rule",
         f"family {family}",
-        f"rule {claim.rule} {'named' if is_named else ''}",
+        f"{BY}{claim.rule} {'named' if is_named else ''}",
         *(["ended"] if claim.until else []),
         *(["long rule"] if claim.value.count(" ") > WORDY else []),
     ]
+
+
+def features(named: Sequence[str], likely: Features, *, is_talk: bool) -> Features:
+    """Join features that a claim has or has not with those that are numbers.
+
+    What the network says counts as much as it tells of claims that were read in the same way, which
+    the first name says. Where people talk to each other, each feature counts a second time, under a
+    name of its own.
+    """
+    numbers = {f"{named[0]} {name}": much for name, much in likely.items()}
+    own = {**dict.fromkeys(named, 1.0), **numbers}
+    return {**own, **{TALK + name: much for name, much in own.items()}} if is_talk else own
+
+
+def of_tags(
+    tags: Tags, claim: Claim, speaker: str, now: datetime, value: tuple[int, int] | None = None
+) -> Features:
+    """Tell how likely the network takes a claim's words for a value of its status and subject.
+
+    `value` has the words of the value, where they are known.
+    """
+    start, end = value or tags.span(*_where(tags, claim))
+    if start >= end:
+        return {}
+    columns = [STATUSES.index(status) for status in statuses(claim, now)]
+    likely = tags.statuses[start:end, columns].sum(axis=1)
+    about = tags.about(start)
+    names = set() if claim.subject == speaker else set(tokens(claim.subject))
+    meant = [n for n, word in enumerate(tags.words, 1) if word.text in names] if names else [0]
+    return {
+        "value": _odds(float(likely.mean())),
+        "weakest": _odds(float(likely.min())),
+        "begins": _odds(float(tags.begins[start])),
+        "about": _odds(float(about[meant].sum())),
+    }
+
+
+def _where(tags: Tags, claim: Claim) -> tuple[int, int]:
+    """Find the value of a claim among its words."""
+    place = tags.lowered.find(claim.value.lower(), max(0, claim.start - 5))
+    found = (place, place + len(claim.value))
+    return found if claim.value and 0 <= place <= claim.end else (claim.start, claim.end)
+
+
+def _odds(likely: float) -> float:
+    bounded = min(1 - UNLIKELY, max(UNLIKELY, likely))
+    return round(math.log(bounded / (1 - bounded)), 3)
+
+
+def statuses(claim: Claim, now: datetime) -> tuple[str, ...]:
+    """Name the statuses that a claim may have in the eyes of a reader."""
+    if claim.until is not None:
+        return ("ended",)
+    if claim.negated:
+        return ("ended", "denied")  # a denial of what was known ends it
+    is_planned = claim.attribute in PLANS or claim.at > now
+    return ("planned",) if is_planned else ("holds",)
 
 
 def _of_value(value: str, topic: str) -> list[str]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from lamina.engines.claims import Claim, attributes, values
-from lamina.engines.claims.attributes import FAVOURITE
+from lamina.engines.claims.attributes import DOES, FAVOURITE
 
 ANYBODY = ""
 
@@ -30,7 +30,7 @@ class Memory:
         last = claim.value.lower().split()[-1:]
         for subject in (claim.subject, ANYBODY):
             self._by_kind[kind, subject] = latest
-            for stem in values.stems(claim.value):
+            for stem in _stems(claim):
                 self._by_stem[kind, subject, stem] = latest
             for word in last:
                 self._by_last_word[kind, subject, word] = claim.value
@@ -83,5 +83,14 @@ def _latest(found: Iterable[tuple[int, Claim]]) -> Claim | None:
     return best[1] if best else None
 
 
+def _stems(claim: Claim) -> frozenset[str]:
+    """List the stems by which a claim is found: of what somebody does, also those of the verb."""
+    if claim.attribute.startswith(DOES):
+        return values.stems(claim.value) | values.stems(claim.attribute.removeprefix(DOES))
+    return values.stems(claim.value)
+
+
 def _kind(claim: Claim) -> str:
-    return "favourite" if claim.attribute.startswith(FAVOURITE) else claim.attribute
+    """Name the kind of a claim: its attribute, or the kind of an open one."""
+    kind, colon, _ = claim.attribute.partition(":")
+    return kind if colon else claim.attribute

@@ -5,7 +5,7 @@ The open form proposes generously; `judge.py` says how sure each candidate is.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence, Set
 from itertools import groupby, pairwise
 
 from lamina.engines.claims import attributes, imperatives, open_words, words
@@ -23,7 +23,7 @@ from lamina.engines.claims.open_phrases import (
     Candidate,
     Topic,
 )
-from lamina.engines.claims.open_verbs import LATER, ORDINALS, STANDING, Predicates
+from lamina.engines.claims.open_verbs import CHANGES, LATER, ORDINALS, STANDING, Predicates
 from lamina.engines.claims.open_words import (
     ADVERB,
     ARTICLE,
@@ -58,11 +58,14 @@ INVERTED = frozenset({SELF, THEY, OTHER, YOUR, MARK})  # "can you"
 GOING_ON = frozenset({ARTICLE, PREPOSITION, MY, NUMBER, PLAIN, NAME})
 INVERTING = frozenset({DO, MODAL, BE, HAVE})  # before "I" they ask
 WITHIN = frozenset("in on at into onto via inside within".split())  # of things and places
+UNDONE = frozenset({NOT, MODAL, SELF})  # "wouldn't", "could", or read as "I" is
 FORMER = frozenset({"old", "former", "previous", "ex"})
 
 
-def candidates(plain: str, clauses: Sequence[Clause], is_talk: bool) -> Iterator[Candidate]:
-    """Propose what a turn may state.
+def candidates(
+    plain: str, clauses: Sequence[Clause], is_talk: bool, things: Set[str] = frozenset()
+) -> Iterator[Candidate]:
+    """Propose what a turn may state; `things` are nouns that the speaker has spoken of before.
 
     Where people talk to each other, things and notes tell hardly ever what is worth keeping.
     """
@@ -71,7 +74,7 @@ def candidates(plain: str, clauses: Sequence[Clause], is_talk: bool) -> Iterator
         sentence = list(parts)
         first, last = open_words.within(listed, sentence[0].start, sentence[-1].end)
         if first < last:
-            read = Sentence(plain, listed[first:last], sentence, meant)
+            read = Sentence(plain, listed[first:last], sentence, meant, things)
             yield from read.talk() if is_talk else read.message()
 
 
@@ -126,6 +129,9 @@ class Sentence(Predicates):
             elif kind == ARTICLE:
                 place = yield from self._articled(place)
                 continue
+            elif word.text in CHANGES and self._kind(place - 1) not in UNDONE:
+                anybody = Topic("", "", word.start, "anybody")
+                yield from (one for one in self._changed(anybody, place + 1) if one.verb != "use")
             elif place > self.opening and kind in (PLAIN, NUMBER) and self._is_fresh(place):
                 after = yield from self._owned(place, place, "bare")
                 place = max(after, place + 1)
@@ -205,6 +211,8 @@ class Sentence(Predicates):
         word, following = self.words[place], self._kind(place + 1)
         if word.kind != NAME:
             return False
+        if word.text in self.things:
+            return True
         if self.plain[word.start : word.end].isupper() or following == PREPOSITION:
             return True
         if following == BE:
@@ -275,7 +283,12 @@ class Sentence(Predicates):
         noun = self._raw(place + 1, end).lower()
         name, after = self._name_after(place + 1, end, noun)
         is_told = self._text(end) in CALLED or (text == "the" and before == PREPOSITION)
-        if name and is_told:
+        is_new = self._text(place + 1) == "new" and end > place + 2
+        if is_new and not name and self._text(end) in ("and", ",") and self._text(end + 1) == "it":
+            topic = Topic("", noun, self.words[place].start, "a_thing")  # "a new bank and it's X"
+            yield from self._predicates(topic, end + 2)
+            return end
+        if name and (is_told or is_new):
             span = (self.words[name[0]].start, self.words[name[1] - 1].end)
             yield self._candidate("", attributes.HAS + noun, span, place, "a_named", HOLDS, noun)
             self._mention(Topic(self.plain[slice(*span)], "", span[0], "a_person"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 from lamina.engines.claims import open_words, words
@@ -116,8 +116,10 @@ class Phrases:
         listed: list[Word],
         clauses: Sequence[Clause],
         meant: dict[str, Topic],
+        things: Set[str],
     ) -> None:
         self.plain, self.words, self.clauses, self.meant = plain, listed, clauses, meant
+        self.things = things
         self.starts = [clause.start for clause in clauses]
         self.end = len(listed)
         self.opening = self._opening()
@@ -244,9 +246,11 @@ class Phrases:
         return owner in KINDRED and word not in KINDRED and is_last
 
     def _is_naming(self, place: int) -> bool:
-        """Tell if "is NAME" follows, or in a note "= name" or "is called name"."""
+        """Tell if "is NAME" follows, "is a N called NAME", or in a note "= name"."""
         while self._kind(place) in (BE, ADVERB):
             place += 1
+        if self._kind(place) == ARTICLE and self._text(self._nouns(place + 1)) in CALLED:
+            return True
         is_said = self._text(place - 1) == "=" or self._text(place) in CALLED
         return self._kind(place + (self._text(place) in CALLED)) == NAME or is_said
 

@@ -240,7 +240,7 @@ class Predicates(Phrases):
         elif before.modal:
             suffix, verb = "can", f"can {verb}"
         elif is_copula:
-            is_passive = self._is_participle(place)
+            is_passive = self._is_participle(place) and text not in CALLED  # "was called Aune"
             if tense == "was" and not denied and not is_passive:
                 status = ENDED
             elif is_later and tense == "be":
@@ -281,6 +281,8 @@ class Predicates(Phrases):
         if self._kind(place) in (ARTICLE, MY):
             end = self._nouns(place + 1)
             noun, place = (self._raw(place + 1, end).lower() if end > place + 1 else ""), end
+        elif self._text(place) in self.things:
+            noun, place = self._text(place), place + 1  # "moved staging to eu-5"
         old = None
         if self._text(place) == "from":
             last = place + 1

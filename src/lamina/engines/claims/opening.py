@@ -2,56 +2,148 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from functools import cached_property
 
 import msgspec
 
-from lamina.engines.claims import Claim, judge, open_form, open_verbs, spoken, values, words
+from lamina.engines.claims import (
+    Claim,
+    attributes,
+    judge,
+    open_form,
+    open_verbs,
+    spoken,
+    tagged,
+    values,
+    words,
+)
+from lamina.engines.claims.judge import Features
 from lamina.engines.claims.open_phrases import DENIED, ENDED, Candidate
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import MASK, Clause
+from lamina.engines.claims.tagger import Network, Tags
 
-Judge = Callable[[list[str], float], float]
+Judge = Callable[[Features, float], float]
 FLOOR = 0.55  # what is less sure is not even worth a question
 EVEN = 0.5  # how sure what nothing is known of is
 RULE = "open"  # the name of the rule, with the shape behind it
 CHANGE = f"{RULE} {open_verbs.CHANGE}"
+FAVOURITE = re.compile(r"(?:favou?rite|fave?) (?P<thing>.+)")
+# Nouns whose values have a rule of their own: "my name after the wedding".
+NOUNS = {"name": "name", "job": "job", "age": "age", "employer": "employer", "birthday": "birthday"}
+HEAD = re.compile(
+    r"(?:full |own |legal |day |current )?(?P<noun>\w+)(?: (?:after|since|at|from|now)\b.*)?"
+)
 DEEDS = frozenset({"did", "plan", "goal"})
 RELATIVES = frozenset({"partner", "child", "parent", "sibling", "relative"})
 # Shapes of "my landlord Mr. Okafor", which may stand in a request.
 NAMING = frozenset("my_named the_named a_named their_named apposed".split())
 
 
-def widened(
-    said: Said,
-    clauses: Sequence[Clause],
-    found: Sequence[Claim],
-    hearsay: Set[int],
-    is_talk: bool,
-    judged: Judge,
-) -> list[Claim]:
-    """Judge the claims that rules found, and add those of the open form; rules win.
+class Opening:
+    """A turn of a person, whose claims are judged, and whose words are read by the open form."""
 
-    Rules were written with talks in view, so talks cannot teach how sure they are: messages can,
-    but not for denials, whose labels say too little of what is denied.
-    """
-    claims = [claim if is_talk or claim.negated else _judged(claim, judged) for claim in found]
-    more: list[Claim] = []
-    is_readable = said.plain.isascii() or bool(spoken.ENGLISH.search(said.plain))
-    for one in open_form.candidates(said.plain, clauses, is_talk) if is_readable else ():
-        value = said.plain[slice(*one.value)]
-        if MASK in value or one.clause.start in hearsay or _is_unsaid(one) or _is_junk(one, value):
-            continue
-        is_change = one.shape == open_verbs.CHANGE
-        if not is_change and any(_covers(claim, one, said.speaker) for claim in found):
-            continue
-        sure = judged(judge.of_candidate(one, value, is_talk), EVEN)
-        if sure >= FLOOR:
-            more.append(_claim(said, one, sure, is_talk))
-    for claim in sorted(more, key=lambda claim: -claim.confidence):
-        if claim.rule == CHANGE or not any(_says_same(claim, other) for other in claims):
-            claims.append(claim)
-    return claims
+    def __init__(
+        self,
+        said: Said,
+        clauses: Sequence[Clause],
+        judged: Judge,
+        network: Callable[[], Network],
+        *,
+        is_talk: bool,
+        things: Set[str] = frozenset(),
+    ) -> None:
+        self.said, self.clauses, self.judged, self.is_talk = said, clauses, judged, is_talk
+        self.things = things
+        self._network = network
+
+    @cached_property
+    def _tags(self) -> Tags:
+        """Ask the network only where there is a claim to judge."""
+        return self._network().tag(self.said.plain, self.clauses, is_talk=self.is_talk)
+
+    @cached_property
+    def _read(self) -> list[Candidate]:
+        said = self.said.plain, self.clauses, self.is_talk
+        return list(open_form.candidates(*said, self.things))
+
+    def widened(self, found: Sequence[Claim], hearsay: Set[int]) -> list[Claim]:
+        """Judge the claims that rules found, and add what else is read; rules win."""
+        found, plain = self._without_names(found), self.said.plain
+        claims = self._ruled(found)
+        # "i" is a word of other languages, too.
+        if not (plain.isascii() or {*spoken.ENGLISH.findall(plain.lower())} - {"i"}):
+            return claims
+        more = [
+            self._judged(claim, judge.of_candidate(one, claim.value), EVEN)
+            for one, claim in self._candidates(found, hearsay)
+        ]
+        for claim in _surest(more):
+            if claim.rule == CHANGE or not any(_says_same(claim, other) for other in claims):
+                claims.append(claim)
+        return claims + self._tagged(claims, hearsay)
+
+    def _without_names(self, found: Sequence[Claim]) -> list[Claim]:
+        """Leave out that somebody has a person who is named there: "I've a new GP, Dr. Lind"."""
+        if not any(claim.attribute == "owns" for claim in found):
+            return list(found)
+        named = [one.value for one in self._read if one.shape in NAMING]
+        return [
+            claim
+            for claim in found
+            if claim.attribute != "owns"
+            or not any(claim.start <= first and last <= claim.end for first, last in named)
+        ]
+
+    def _ruled(self, found: Sequence[Claim]) -> list[Claim]:
+        """Judge what rules found; but labels say too little of what is denied."""
+        return [
+            claim if claim.negated else self._judged(claim, judge.of_claim(claim), claim.confidence)
+            for claim in found
+        ]
+
+    def _tagged(self, claims: Sequence[Claim], hearsay: Set[int]) -> list[Claim]:
+        """Add what the network alone reads in a message; in talk it is too often wrong."""
+        if self.is_talk:
+            return []
+        more = [
+            self._judged(claim, judge.of_tagged(one, claim), EVEN, (one.first, one.last))
+            for one, claim in tagged.proposals(self._tags, self.said, self.clauses)
+            if one.clause.start not in hearsay and not any(_holds(other, claim) for other in claims)
+        ]
+        return list(_surest(more))
+
+    def _candidates(
+        self, found: Sequence[Claim], hearsay: Set[int]
+    ) -> Iterator[tuple[Candidate, Claim]]:
+        """Propose what the open form reads and no rule has read already."""
+        plain, speaker = self.said.plain, self.said.speaker
+        for one in self._read:
+            value = plain[slice(*one.value)]
+            if MASK in value or one.clause.start in hearsay or _is_unsaid(one):
+                continue
+            if _is_junk(one, value):
+                continue
+            is_change = one.shape == open_verbs.CHANGE
+            if is_change or not any(_covers(claim, one, speaker) for claim in found):
+                yield one, _claim(self.said, one, self.is_talk)
+
+    def _judged(
+        self,
+        claim: Claim,
+        named: list[str],
+        before: float,
+        value: tuple[int, int] | None = None,
+    ) -> Claim:
+        said = self.said
+        # A reader notes of "Mia is not my sister" what Mia is not, so who is denied is no value.
+        likely: Features = {}
+        if not claim.negated:
+            likely = judge.of_tags(self._tags, claim, said.speaker, said.turn.at, value)
+        features = judge.features(named, likely, is_talk=self.is_talk)
+        return msgspec.structs.replace(claim, confidence=self.judged(features, before))
 
 
 def _is_unsaid(one: Candidate) -> bool:
@@ -74,39 +166,48 @@ def _covers(claim: Claim, one: Candidate, speaker: str) -> bool:
     return is_inside and claim.subject == (one.subject or speaker)
 
 
-def _claim(said: Said, one: Candidate, sure: float, is_talk: bool) -> Claim:
+def _claim(said: Said, one: Candidate, is_talk: bool) -> Claim:
     subject = one.subject
     if is_talk and subject[:1].islower():
         subject = f"{said.speaker}'s {subject}"  # whose mother is meant
     topic, status = one.shape.partition(":")[0], one.status
-    claim = said.claim(
+    return said.claim(
         subject or said.speaker,
         _related(one.attribute),
         one.value,
         one.where,
-        sure,
+        EVEN,
         f"{RULE} {topic}",
         negated=status == DENIED,
         within=one.clause,
         replaces=said.plain[slice(*one.replaces)] if one.replaces else None,
         is_over=status == ENDED,
     )
-    return _sure(claim, sure)
 
 
 def _related(attribute: str) -> str:
-    """Name a relative as the rules do: a sister is a sibling."""
-    kind, _, noun = attribute.partition(":")
-    related = words.RELATION.get(noun, "") if kind == "has" else ""
-    return related if related in RELATIVES else attribute
+    """Name what somebody has as the rules do: a sister is a sibling, and "full name" a name."""
+    if not attribute.startswith(attributes.HAS):
+        return attribute
+    noun = attribute.removeprefix(attributes.HAS).removeprefix("new ")
+    if thing := FAVOURITE.fullmatch(noun):
+        return attributes.favourite(thing["thing"])
+    if (related := words.RELATION.get(noun, "")) in RELATIVES:
+        return related
+    head = HEAD.match(noun)
+    return NOUNS.get(head["noun"], attribute) if head else attribute
 
 
-def _judged(claim: Claim, judged: Judge) -> Claim:
-    return _sure(claim, judged(judge.of_claim(claim), claim.confidence))
+def _surest(claims: Iterable[Claim]) -> Iterator[Claim]:
+    """Leave out what is too unsure, and list the surest first; what is denied makes no fact."""
+    sure = (claim for claim in claims if claim.confidence >= FLOOR or claim.negated)
+    return iter(sorted(sure, key=lambda claim: -claim.confidence))
 
 
-def _sure(claim: Claim, sure: float) -> Claim:
-    return msgspec.structs.replace(claim, confidence=sure)
+def _holds(claim: Claim, other: Claim) -> bool:
+    """Tell if the words of a claim hold those of another, or say the same."""
+    is_inside = claim.start < other.end and other.start < claim.end
+    return is_inside or _says_same(claim, other)
 
 
 def _says_same(claim: Claim, other: Claim) -> bool:

@@ -17,7 +17,7 @@ STRAIGHT = str.maketrans(
     {"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "\u00a0": " ", "\t": " "}
 )
 FOREIGN = re.compile(
-    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`"  # code
+    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)"  # code
     r"|(?:https?://|www\.)\S+"  # addresses
     r"|^[ ]*>[^\n]*"  # a mail that is answered
     r"|\b(?:(?<=said)|(?<=says)|(?<=wrote)|(?<=writes)|(?<=reads)):\s[^\n]*"  # quoted speech
@@ -42,7 +42,9 @@ PASTED = re.compile(
     r"|prompt)s?[^\n:]{0,60}):(?=\s)(?P<rest>.*)",
     re.S,
 )
-QUOTED = re.compile(r'"([^"\n]{1,600})"' r"|(?<!\w)'(?=[A-Za-z])((?:[^'\n]|'(?=\w)){2,300})'(?!\w)")
+QUOTED = re.compile(
+    r'"([^"\n]{1,600})"' r"|(?<!\w)'(?=[A-Za-z])((?:[^'\n]|'(?=\w)){2,300})'(?!\w)" r"|`([^`\n]+)`"
+)
 SPEECH = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Yy]ou|me|[Oo]ur)\b|[!?]")
 TITLE_WORDS = 7  # a longer quotation is speech, not a title
 
@@ -258,7 +260,7 @@ def _mailed(found: re.Match[str]) -> str:
 
 
 def _quoted(found: re.Match[str]) -> str:
-    """Mask a quotation, unless it may be a title."""
-    words = found.group(1) or found.group(2)
+    """Mask a quotation, unless it may be a title, or a command: `make check`."""
+    words = found.group(1) or found.group(2) or found.group(3)
     is_speech = len(words.split()) > TITLE_WORDS or SPEECH.search(words)
     return _masked(found) if is_speech else found.group()

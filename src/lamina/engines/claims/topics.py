@@ -67,7 +67,8 @@ KNOWN = {
         re.I,
     ),
     "tone": bounded(
-        r"\b(?:tone|formal|informal|casual|polite|blunt|honest|direct|friendly|like a friend|swear"
+        r"\A(?:talk|speak|sound|write|answer|reply|act)(?: to me| with me)? like\b"
+        r"|\b(?:tone|formal|informal|casual|polite|blunt|honest|direct|friendly|like a friend|swear"
         r"|sarcas\w+|sugar-?coat\w*|brutal|straight|plainly|lecture|serious|gentle|harsh)\b",
         re.I,
     ),

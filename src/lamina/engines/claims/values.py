@@ -23,8 +23,8 @@ DETERMINER = bounded(
 WORD = bounded(r"[^\W_](?:[\w'&+%/#-]*[\w+%#])?(?:\.(?=\w)[\w]+)*")
 # Marks and words after which something else is meant.
 STOP = bounded(
-    rf"(?<![\s.](?-i:[A-Z]))(?<!\bSt)(?<!\bMr)(?<!\bDr)\.|[;:!?()\n{MASK}…–—]"
-    rf"|,(?! (?-i:[A-Z])[a-z]+(?:[,.!]|\Z| (?:who|-)))"
+    rf"(?<![\s.](?-i:[A-Z]))(?<!\bSt)(?<!\bMr)(?<!\bDr)\.(?!\d)|[;!?()\n{MASK}…–—]|:(?!\d)"
+    rf"|,(?!\d| (?-i:[A-Z])[a-z]+(?:[,.!]|\Z| (?:who|-)))"
     r"|\s-|\s(?:because|since|so(?! much\b)|but|when|while|which|who|where|if|than|then|though"
     r"|although|cause|until|unless|after|before|whenever|as (?:I|we|he|she|it|they|you|well|my|of"
     r"|much|soon)|even|instead|except|despite|just|like)\b|\s(?:and|or|that|how|what|cos|coz"
@@ -72,7 +72,8 @@ ORG = bounded(
     r"|(?<=the )[a-z]+(?: [a-z]+(?= [a-z]+))?(?= ?[.,;!?]|\Z| (?:and|as|in|for|now|but|so)\b))"
 )
 NAME = bounded(
-    r"(?!I\b|I')([A-ZÀ-Þ][\w'’-]*[\w](?: (?:de|van|von|la|O')?\s?(?!I\b|I')[A-ZÀ-Þ][\w'’-]*\w)*)"
+    r"(?!I\b|I')((?:(?:Dr|Mr|Mrs|Ms|Prof)\. )?[A-ZÀ-Þ][\w'’-]*[\w]"
+    r"(?: (?:de|van|von|la|O')?\s?(?!I\b|I')[A-ZÀ-Þ][\w'’-]*\w)*)"
 )
 NO_NAME = frozenset(
     "thankfully luckily sadly unfortunately fortunately hopefully honestly apparently basically i"
@@ -106,9 +107,9 @@ JOB_STOP = bounded(
 )
 VENTURE_END = bounded(r"\s(?:in|for|that|to|with|by|on|at|starts?|opened|has|is)\b", re.I)
 LIST_STOP = bounded(
-    rf"(?<![\s.](?-i:[A-Z]))\.|[;:!?()\n{MASK}…–—]|\s-|,\s(?:but|so|because|which|who|it|and (?:I"
-    rf"|it|my|we|love|enjoy"
-    r"|like))\b|\s(?:because|since|but|so|when|while|which|who|that|if|for|in|with|after|as"
+    rf"(?<![\s.](?-i:[A-Z]))\.(?!\d)|[;!?()\n{MASK}…–—]|:(?!\d)|\s-|,\s(?:but|so|because"
+    r"|which|who|it|and (?:I|it|my|we|love|enjoy|like))\b"
+    r"|\s(?:because|since|but|so|when|while|which|who|that|if|for|in|with|after|as"
     r"|and (?:I|it|my|we))\b",
     re.I,
 )

@@ -1,0 +1,313 @@
+"""Find what is known that a claim speaks of, and let the claim change just that. Pure.
+
+"We raised the kitchen budget to 11,000" speaks of "our budget for the kitchen"; "upgraded to Python
+3.13" of "we're on Python 3.10"; "renamed Falcon to Kestrel" of the project that is Falcon; "ran the
+Ghent marathon" of the plan to do so.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from msgspec import structs
+
+from lamina.engines.claims import Claim, attributes, open_verbs, values, words
+from lamina.engines.claims.denials import Affirmed
+from lamina.engines.claims.opening import CHANGE
+from lamina.engines.claims.said import Said
+from lamina.engines.claims.sentences import Clause
+
+Split = tuple[frozenset[str], frozenset[str]]  # stems of words and of numbers
+AIMS = frozenset({"plan", "goal"})
+# What a thing is, has or is used for: a later value takes the place of an earlier one.
+USED = (attributes.HAS, attributes.DOES)
+# Adjectives that say which of two comes after the other, and not which thing it is.
+FRESH = frozenset(map(values.stem, ("new", "current")))
+# "renamed Falcon to Kestrel", "moved the carts into Redis"
+BECAME = re.compile(
+    r"\w+ (?:the |our |my )?(?P<old>\S(?:.{0,60}\S)?) (?:to|into|as) (?P<new>\S.*)", re.S
+)
+TIMES = frozenset(map(values.stem, open_verbs.LATER))
+NUMBERS = frozenset(map(values.stem, words.NUMBERS))
+NUMBERED = re.compile(r"\S*\d\S*")
+NUMBER = re.compile(r"\d[\d.,:]*")
+# Words that say that something is otherwise than before.
+NOW = re.compile(
+    r"\b(?:now|these days|nowadays|currently|instead|no longer|as of|since|starting|new|again"
+    r"|from (?:now|today|monday|next \w+)|any ?more)\b",
+    re.I,
+)
+# Verbs that say too little of their object for one to exclude another.
+PLAIN_VERBS = frozenset(
+    attributes.DOES + verb for verb in ("be", "have", "do", "got", "can", "like")
+)
+BE = f"{attributes.DOES}be"
+ARTICLE = re.compile(r"\b(?:an?|the) \Z", re.I)
+FAR = 8  # characters before a value in which its article stands
+TASTES = {
+    attributes.DOES + verb: taste
+    for taste, verbs in {
+        "likes": (
+            "love",
+            "like",
+            "enjoy",
+            "adore",
+            "be into",
+            "be big on",
+            "be keen on",
+            "be fond of",
+        ),
+        "dislikes": ("hate", "dislike", "detest", "despise"),
+    }.items()
+    for verb in verbs
+}
+EMPLOYED = frozenset(attributes.DOES + how for how in ("be at", "be with", "be employed at"))
+NAMES = 3  # words of a name
+GREETING = re.compile(
+    r"(?:\W*(?:hi|hey|hello|hiya|good \w+|ok|so|and|btw|there|everyone)\b)*\W*", re.I
+)
+# How words end that say what somebody is: "American", "Danish", "Chinese".
+KINDS_OF_PEOPLE = ("an", "ish", "ese", "ic", "ch", "ist")
+DIED = re.compile(
+    r"\b(?P<who>[A-Z]\w+)(?: \w+){0,2}? (?:(?:has|have|just|sadly|finally) ){0,2}"
+    r"(?:died|passed away)\b"
+)
+SURE = 0.85
+TOLD = 2  # words of a plan that a deed must have, if it names nothing
+
+
+def resolved(
+    said: Said, clauses: Sequence[Clause], claims: Sequence[Claim], affirmed: Affirmed
+) -> list[Claim]:
+    """Put claims into the slots of what they speak of, and add what else they change."""
+    settled = list(_bereaved(said, clauses, affirmed))
+    for claim in filter(None, (_as_rules_do(said, one, claims) for one in claims)):
+        if claim.negated or claim.until is not None:
+            settled.append(claim)
+            continue
+        is_change = claim.rule == CHANGE or bool(NOW.search(_sentence(said, clauses, claim)))
+        claim = _newer(_placed(claim, affirmed, is_change), affirmed, is_change)
+        claim = _rescheduled(claim, affirmed)
+        settled.append(claim)
+        settled += _replaced(claim, affirmed, said.turn.at)
+        if claim.attribute == "did":
+            settled += _changed(claim, affirmed)
+            settled += _fulfilled(claim, affirmed, said.turn.at)
+    return settled
+
+
+def _as_rules_do(said: Said, claim: Claim, others: Sequence[Claim]) -> Claim | None:
+    """Name what a rule would have named: whose name it is, and for whom somebody works."""
+    if claim.attribute in TASTES:
+        return structs.replace(claim, attribute=TASTES[claim.attribute])
+    if claim.attribute in EMPLOYED and claim.value[:1].isupper():
+        own = [one for one in others if one.subject == claim.subject and not one.negated]
+        is_job = any(one.attribute == "job" or _is_role(said, one) for one in own)
+        return structs.replace(claim, attribute="employer") if is_job else claim
+    if claim.attribute != BE or claim.negated:
+        return claim
+    if claim.value == claim.subject:
+        return None  # "I'm Ana", says Ana
+    is_told = any(one.attribute == "job" for one in others)
+    is_at = any(one.attribute in EMPLOYED for one in others)
+    is_job = values.is_job(claim.value) or (is_at and _is_role(said, claim))
+    if claim.subject == said.speaker and not is_told and is_job:
+        return structs.replace(claim, attribute="job")
+    return structs.replace(claim, attribute="name") if _is_name(said, claim) else claim
+
+
+def _is_role(said: Said, claim: Claim) -> bool:
+    """Tell if somebody is said to be "a N" or "the N", in lower case: "the night porter"."""
+    if claim.attribute != BE or not claim.value.islower():
+        return False
+    place = said.plain.find(claim.value, claim.start)
+    return bool(ARTICLE.search(said.plain[max(0, place - FAR) : max(0, place)]))
+
+
+def _is_name(said: Said, claim: Claim) -> bool:
+    """Tell if "I'm NAME" says who speaks: two names, or one that opens the turn."""
+    listed = claim.value.split()
+    is_own = claim.subject == said.speaker and len(listed) <= NAMES
+    if not is_own or not all(values.is_name(word) and word.isalpha() for word in listed):
+        return False
+    if len(listed) > 1:
+        return True
+    word = listed[0].lower()
+    is_kind = word in words.LANGUAGES or word in words.RELIGIONS or word.endswith(KINDS_OF_PEOPLE)
+    behind = said.plain[claim.end : claim.end + 1]
+    return (
+        not is_kind
+        and GREETING.fullmatch(said.plain, 0, claim.start) is not None
+        and (behind in ("", ",", ".", "!", "\n"))
+    )
+
+
+def _bereaved(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iterator[Claim]:
+    """End what somebody did who has died."""
+    for clause in clauses if DIED.search(said.plain) else ():
+        found = DIED.search(said.part(clause))
+        if not found or clause.asks or clause.doubted:
+            continue
+        for known in affirmed.of(found["who"]):
+            where = said.words(clause, found)
+            about = known.subject, known.attribute, known.value
+            made = said.claim(*about, where, SURE, "died")
+            yield structs.replace(made, until=said.turn.at)
+
+
+def _rescheduled(claim: Claim, affirmed: Affirmed) -> Claim:
+    """Let a plan replace one that says the same of another day."""
+    if claim.attribute not in AIMS or claim.replaces:
+        return claim
+    mine, day = _undated(claim.value)
+    for known in affirmed.sharing_any(claim.subject, claim.value) if mine and day else ():
+        others, other_day = _undated(known.value)
+        is_same = bool(others) and (mine <= others or others <= mine)
+        if known.attribute in AIMS and is_same and other_day and other_day != day:
+            return structs.replace(claim, replaces=known.value)
+    return claim
+
+
+def _undated(value: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Split the stems of a plan into what is planned and when."""
+    bare, numbers = _unnumbered(value)
+    return bare - TIMES, numbers | (bare & TIMES)
+
+
+def _sentence(said: Said, clauses: Sequence[Clause], claim: Claim) -> str:
+    """Find the sentence that a claim begins in."""
+    around = max(0, bisect_right(clauses, claim.start, key=lambda clause: clause.start) - 1)
+    number = clauses[around].sentence if clauses else 0
+    parts = [clause for clause in clauses if clause.sentence == number]
+    return said.plain[parts[0].start : parts[-1].end] if parts else ""
+
+
+def _placed(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
+    """Name a thing as it was named before: "grant deadline" is the "deadline for the grant"."""
+    if not claim.attribute.startswith(attributes.HAS):
+        return claim
+    noun = claim.attribute.removeprefix(attributes.HAS)
+    stems = values.stems(noun) - FRESH
+    known = {one.attribute: one for one in affirmed.things(claim.subject, stems)}
+    if claim.attribute in known:
+        return claim
+    same = [name for name in known if _own(name) == stems]
+    if not same:  # "moved the deadline", where only one is known
+        same = [
+            name
+            for name in known
+            if (_own(name) < stems or stems < _own(name))
+            and (is_change or _shape(known[name].value) == _shape(claim.value) != claim.value)
+        ]
+    if len(same) == 1:
+        return structs.replace(claim, attribute=same[0])
+    first, _, rest = noun.partition(" ")
+    is_fresh = bool(rest) and values.stem(first) in FRESH
+    return structs.replace(claim, attribute=attributes.HAS + rest) if is_fresh else claim
+
+
+def _shape(value: str) -> str:
+    """Replace the numbers of a value: "eu-2" and "eu-5" have one shape."""
+    return NUMBER.sub("#", value)
+
+
+def _own(attribute: str) -> frozenset[str]:
+    return values.stems(attribute.removeprefix(attributes.HAS)) - FRESH
+
+
+def _newer(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
+    """Let a value replace one of the same verb: what is so now, or differs in its numbers alone."""
+    if claim.replaces or not claim.attribute.startswith(attributes.DOES):
+        return claim
+    before = affirmed.last(claim.subject, claim.attribute) if is_change else None
+    if before and claim.attribute not in PLAIN_VERBS and not _same(before.value, claim.value):
+        return structs.replace(claim, replaces=before.value)
+    bare, numbers = _unnumbered(claim.value)
+    last = affirmed.last(claim.subject, claim.attribute) if numbers else None
+    alike = affirmed.holding(claim.subject, bare) if numbers and bare else filter(None, [last])
+    for known in alike:
+        is_same_verb = known.attribute == claim.attribute
+        if is_same_verb and _is_version(_unnumbered(known.value), bare, numbers):
+            return structs.replace(claim, replaces=known.value)
+    return claim
+
+
+def _is_version(known: Split, bare: frozenset[str], numbers: frozenset[str]) -> bool:
+    """Tell if a value differs from a known one in its numbers alone."""
+    return known[0] == bare and bool(known[1]) and known[1] != numbers
+
+
+def _same(one: str, other: str) -> bool:
+    mine, others = values.stems(one), values.stems(other)
+    return mine <= others or others <= mine
+
+
+def _unnumbered(value: str) -> Split:
+    """Split the stems of a value into words and numbers."""
+    stems = values.stems(value)
+    numbers = frozenset(one for one in stems if one in NUMBERS or any(map(str.isdigit, one)))
+    return stems - numbers, numbers
+
+
+def _replaced(claim: Claim, affirmed: Affirmed, now: datetime) -> Iterator[Claim]:
+    """End what else was said of a value that is given up: "switched from Redis to Valkey"."""
+    if claim.rule != CHANGE or not claim.replaces:
+        return
+    for known in affirmed.sharing(claim.subject, claim.replaces):
+        if known.attribute != claim.attribute and _is_used(known):
+            yield _over(claim, known, now)
+
+
+def _is_used(known: Claim) -> bool:
+    return known.attribute.startswith(USED) or known.attribute in ("habit", "owns")
+
+
+def _over(claim: Claim, known: Claim, now: datetime) -> Claim:
+    """Say that something known is over, in the words of a claim."""
+    about = {"attribute": known.attribute, "value": known.value}
+    return structs.replace(claim, **about, replaces=None, at=now, until=now)
+
+
+def _changed(claim: Claim, affirmed: Affirmed) -> Iterator[Claim]:
+    """Claim what a deed makes of a known value: "renamed Falcon to Kestrel"."""
+    found = BECAME.fullmatch(claim.value)
+    if not found:
+        if newer := _upgraded(claim, affirmed):
+            yield newer
+        return
+    old = values.stems(found["old"])
+    for known in affirmed.sharing(claim.subject, found["old"]):
+        if known.attribute.startswith(USED) and values.stems(known.value) == old:
+            about = {"attribute": known.attribute, "value": found["new"].strip()}
+            yield structs.replace(claim, **about, replaces=known.value, rule=CHANGE)
+            return
+
+
+def _upgraded(claim: Claim, affirmed: Affirmed) -> Claim | None:
+    """Claim the version that a deed leads to: "upgraded to Python 3.13"."""
+    verb, _, rest = claim.value.partition(" to ")
+    if verb.partition(" ")[0].lower() not in open_verbs.CHANGES or not NUMBERED.search(rest):
+        return None
+    bare, numbers = _unnumbered(rest)
+    for known in affirmed.holding(claim.subject, bare) if bare else ():
+        is_used = known.attribute.startswith(USED)
+        if is_used and _is_version(_unnumbered(known.value), bare, numbers):
+            about = {"attribute": known.attribute, "value": rest, "replaces": known.value}
+            return structs.replace(claim, **about, rule=CHANGE)
+    return None
+
+
+def _fulfilled(claim: Claim, affirmed: Affirmed, now: datetime) -> Iterator[Claim]:
+    """End a plan that was carried out: what was done has all the words of what was planned."""
+    done = values.stems(claim.value)
+    for known in affirmed.sharing_any(claim.subject, claim.value):
+        if known.attribute not in AIMS:
+            continue
+        _, _, rest = known.value.partition(" ")
+        wanted = values.stems(rest) - TIMES
+        is_told = len(wanted) >= TOLD or any(word[:1].isupper() for word in rest.split())
+        if wanted and is_told and wanted <= done:
+            yield _over(claim, known, now)
