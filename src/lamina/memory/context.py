@@ -6,7 +6,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -298,9 +298,14 @@ class Contexts:
         found = topics.topics(goal)
         if not found:
             return
-        for hit in self._searched(topics.binding(found), BOUND, KNOWN, "keyword", project):
-            if hit.record.trust is not Trust.EXTERNAL:
-                yield hit, ", ".join(found)
+        hits = self._searched(topics.binding(found), 3 * BOUND, KNOWN, "keyword", project)
+        binding = (
+            hit
+            for hit in hits
+            if hit.record.trust is not Trust.EXTERNAL and topics.binds(hit.record)
+        )
+        for hit in islice(binding, BOUND):
+            yield hit, ", ".join(found)
 
     def _named(self, goal: str) -> Iterator[Hit]:
         """Yield the memories that a prompt calls by their handles."""

@@ -13,10 +13,10 @@ from itertools import islice
 from msgspec import structs
 
 from lamina.model.record import Hit, Layer, Record
-from lamina.search.context import lines, noise
+from lamina.search.context import lines, nights, noise
 from lamina.search.context.aim import Aim
 from lamina.search.context.item import Context, Gathered, Item, Section
-from lamina.search.context.lines import Line
+from lamina.search.context.lines import Line, Lines
 from lamina.search.context.packing import ENOUGH, packed
 from lamina.text import fence, words
 
@@ -40,15 +40,14 @@ def build(gathered: Gathered, budget: int, most: int | None = None) -> Context:
     room = budget - len(fence.fenced(lines.LEGEND))
     always = _always(gathered, room // ALWAYS)
     room -= _length(always)
-    aim = Aim(gathered.goal)
-    shown = {line.item.record.id for line in always}
-    known = {_meaning(line.item.record) for line in always}
+    room -= sum(len(_header(section)) + 1 for section in (Section.KNOWN, Section.SAID))
     standing = [line.item.record for line in always]
-    news = (item for item in _chosen(gathered, shown) if _is_new(item, standing))
-    chosen = islice(_once(news, known), most)
-    headers = sum(len(_header(section)) + 1 for section in (Section.KNOWN, Section.SAID))
-    made = packed(chosen, room - headers, aim, gathered.shared_by)
-    return _context(gathered, [*always, *made])
+    begun = Lines(Aim(gathered.goal), gathered.shared_by)
+
+    def write(some: Gathered, share: float) -> list[Line]:
+        return packed(islice(_news(some, standing), most), room, begun, share)
+
+    return _context(gathered, [*always, *nights.told(gathered, write)])
 
 
 def build_limited(gathered: Gathered, budget: int) -> Context:
@@ -64,7 +63,8 @@ def build_limited(gathered: Gathered, budget: int) -> Context:
     items = [*always, *found]
     headers = sum(len(_header(section)) + 1 for section in {item.section for item in items})
     room = budget - len(fence.fenced(lines.LEGEND)) - headers
-    return _context(gathered, packed(items, room, Aim(gathered.goal), gathered.shared_by))
+    begun = Lines(Aim(gathered.goal), gathered.shared_by)
+    return _context(gathered, packed(items, room, begun))
 
 
 def build_within(
@@ -97,7 +97,7 @@ def fit(
     gathered = Gathered(goal, notes=tuple(notes), shared_by=shared_by, is_whole=is_whole)
     items = [Item(hit, Section.KNOWN, f"hit {rank}") for rank, hit in enumerate(hits, 1)]
     room = budget - len(fence.fenced(lines.LEGEND))
-    return _context(gathered, packed(items, room, Aim(goal), shared_by), is_divided=False)
+    return _context(gathered, packed(items, room, Lines(Aim(goal), shared_by)), is_divided=False)
 
 
 def _context(gathered: Gathered, made: Sequence[Line], *, is_divided: bool = True) -> Context:
@@ -131,10 +131,11 @@ def _always(gathered: Gathered, room: int) -> list[Line]:
     """Write what always applies, the first ones first; nothing here depends on what is asked."""
     made: list[Line] = []
     left = room - len(_header(Section.ALWAYS)) - 1
+    begun = Lines(Aim(""), gathered.shared_by)
     for hit in gathered.standing:
         if _is_in(hit.record, [line.item.record for line in made]):
             continue
-        line = Line(Item(hit, Section.ALWAYS, _why(hit)), Aim(""), gathered.shared_by)
+        line = begun.of(Item(hit, Section.ALWAYS, _why(hit)))
         space = min(STANDING, left - len(line.label) - 1)
         if space < ENOUGH:
             break
@@ -148,8 +149,15 @@ def _why(hit: Hit) -> str:
     return f"always: {next(iter(hit.parts), 'profile')}" if hit.score == 0 else "found"
 
 
+def _news(gathered: Gathered, standing: Sequence[Record]) -> Iterator[Item]:
+    """Yield what the context may hold beside what always applies, best first, nothing twice."""
+    chosen = _chosen(gathered, {one.id for one in standing})
+    news = (item for item in chosen if _is_new(item, standing))
+    return _once(news, {_meaning(one) for one in standing})
+
+
 def _chosen(gathered: Gathered, shown: set[str]) -> Iterator[Item]:
-    """Yield what the context may hold beside what always applies, best first.
+    """Yield what was found and what binds, without what was told, best first.
 
     What is noise is found out one by one: most hits are never looked at.
     """
@@ -185,13 +193,11 @@ def _in_turn(items: list[Item]) -> list[Item]:
     They are many after a night, short, and seldom what is asked: sleeping must not push out what
     was served before (C3).
     """
-    alone = [item for item in items if item.saying is None and _is_derived(item.record)]
-    others = [item for item in items if item.saying is not None or not _is_derived(item.record)]
+    alone = [item for item in items if item.saying is None and nights.is_derived(item.record)]
+    others = [
+        item for item in items if item.saying is not None or not nights.is_derived(item.record)
+    ]
     return [*others[:AHEAD], *alone, *others[AHEAD:]]
-
-
-def _is_derived(record: Record) -> bool:
-    return record.layer is Layer.SEMANTIC and bool(record.evidence)
 
 
 def _once(items: Iterable[Item], known: set[frozenset[str]]) -> Iterator[Item]:

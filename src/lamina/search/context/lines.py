@@ -12,7 +12,7 @@ from lamina.search.context.sentences import LEAST, Sentences, shortened
 from lamina.text import words
 
 HANDLE = 6  # characters of an id that find it; ends differ soonest
-LEGEND = f"[handle{DOT}day{DOT}who] text; … is cut"
+LEGEND = f"[id{DOT}day{DOT}who] … = cut"
 FACTS = 300  # characters of facts that stand with what they rest on
 MORE = 1.0  # content by which a saying says more than its facts
 # Facts and instructions are nobody's words in particular.
@@ -42,15 +42,30 @@ def label(hit: Hit, shared_by: str | None = None) -> str:
     return f"[{DOT.join(parts)}] "
 
 
+class Lines:
+    """The lines of one context; a text is read once, however often its line is written anew."""
+
+    def __init__(self, aim: Aim, shared_by: str | None = None) -> None:
+        self._aim = aim
+        self._shared_by = shared_by
+        self._read: dict[str, Sentences] = {}
+
+    def of(self, item: Item) -> Line:
+        """Begin a new line for an item."""
+        said = (item.record if item.saying is None else item.saying).content
+        if said not in self._read:
+            self._read[said] = Sentences(said, self._aim)
+        return Line(item, self._read[said], self._shared_by)
+
+
 class Line:
     """An item as it stands in the text, within the room that it is given."""
 
-    def __init__(self, item: Item, aim: Aim, shared_by: str | None = None) -> None:
+    def __init__(self, item: Item, sentences: Sentences, shared_by: str | None = None) -> None:
         self.item = item
         self.label = label(item.hit, shared_by)
         self.said = ""
-        said = item.record if item.saying is None else item.saying
-        self._sentences = Sentences(said.content, aim)
+        self._sentences = sentences
 
     @property
     def text(self) -> str:

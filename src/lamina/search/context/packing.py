@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from lamina.search.context.aim import Aim
 from lamina.search.context.item import Item
-from lamina.search.context.lines import Line
+from lamina.search.context.lines import Line, Lines
 
 FIRST, FALL, LEAST = 400, 0.6, 85  # characters of the first line's text, and of the following
 BOUND = 160  # of what binds in a topic, which takes no place from what was found
-ENOUGH = 45  # what is less holds no line
+ENOUGH = 55  # what is less holds no line
 
 
-def packed(items: Iterable[Item], budget: int, aim: Aim, shared_by: str | None) -> list[Line]:
-    """Write the items that fit, in their order; what is left lengthens those that were cut."""
+def packed(items: Iterable[Item], budget: int, lines: Lines, share: float = 1.0) -> list[Line]:
+    """Write the items that fit, in their order; what is left lengthens those that were cut.
+
+    At first each has only a share of the usual room.
+    """
     made: list[Line] = []
     left, place = budget, 0
     for item in items:
-        line = Line(item, aim, shared_by)
-        wanted = BOUND if item.bound else _room(place)
+        line = lines.of(item)
+        wanted = BOUND if item.bound else int(share * _room(place))
         room = min(wanted, left - len(line.label) - 1)
         if room < ENOUGH:
             break

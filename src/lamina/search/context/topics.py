@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lamina.embedders.wordllama import shared
 from lamina.errors import EmbedderFailed
+from lamina.model.record import Record
 from lamina.search.context.aim import Aim
 from lamina.text import words
 
@@ -23,13 +24,14 @@ DIET = (
     " gluten lactose coeliac celiac diet dietary diabetic diabetes pregnant alcohol"
 )
 ACCESS = (
-    "wheelchair crutches accessible accessibility disability disabled deaf blind stairs lift"
+    "wheelchair crutches accessible accessibility disability disabled deaf blind stairs elevator"
     " seasick carsick claustrophobic vertigo"
 )
 DAYS = (
     "unavailable away holiday vacation sabbath shabbat ramadan weekends weekdays mornings evenings"
     " never busy"
 )
+OVER = ("did", "visited")  # attributes of facts about what has happened
 # Each topic: words that stand for it, and the words of what binds there.
 TOPICS: Mapping[str, tuple[str, str]] = {
     "food": (
@@ -60,6 +62,16 @@ def topics(prompt: str) -> list[str]:
 def binding(found: Sequence[str]) -> str:
     """Return the words by which memories are found that bind in these topics."""
     return " ".join(dict.fromkeys(word for topic in found for word in TOPICS[topic][1].split()))
+
+
+def binds(record: Record) -> bool:
+    """Tell whether a memory that was found by these words can bind anybody.
+
+    What somebody did on some days does not, since these are over: "went camping two weekends ago".
+    """
+    if record.metadata.get("attribute") not in OVER:
+        return True
+    return not set(words.terms(record.content)).isdisjoint(words.terms(DIET))
 
 
 def _nearness(terms: Sequence[str]) -> dict[str, float]:

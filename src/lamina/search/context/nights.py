@@ -1,0 +1,65 @@
+"""Let facts into a context so that no saying leaves it (C3): a night makes no context worse. Pure.
+
+Facts lengthen the lines of the sayings that they rest on, and some stand alone. The room for that
+comes from the texts of the lines, never from the last of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import structs
+
+from lamina.model.record import Layer, Record
+from lamina.search.context.item import Gathered
+from lamina.search.context.lines import Line
+
+# The share of its usual room that a line has, less and less until all sayings fit.
+SHARES = (1.0, 0.95, 0.9, 0.85, 0.8, 0.7)
+
+Write = Callable[[Gathered, float], list[Line]]  # by the share of its room that a line has
+
+
+def told(gathered: Gathered, write: Write) -> list[Line]:
+    """Write lines of what was gathered, among them the sayings that there were without facts.
+
+    A fact whose saying was not found stands there only if that takes no other line's room. What
+    binds is not left out.
+    """
+    said = _without(gathered, is_derived)
+    if len(said.found) == len(gathered.found) and len(said.bound) == len(gathered.bound):
+        return write(gathered, 1.0)
+    wanted = {id_ for line in write(said, 1.0) for id_ in line.item.ids}
+    sayings = {hit.record.id for hit in said.found}
+
+    def is_alone(record: Record) -> bool:
+        return is_derived(record) and sayings.isdisjoint(record.evidence)
+
+    beside = structs.replace(_without(gathered, is_alone), bound=gathered.bound)
+    for some, share in ((gathered, 1.0), *((beside, share) for share in SHARES)):
+        made = write(some, share)
+        if wanted <= _told_by(made):
+            return made
+    return write(said, 1.0)
+
+
+def is_derived(record: Record) -> bool:
+    """Tell whether a memory is a fact that rests on others."""
+    return record.layer is Layer.SEMANTIC and bool(record.evidence)
+
+
+def _without(gathered: Gathered, is_left_out: Callable[[Record], bool]) -> Gathered:
+    """Leave out some of what was found and of what binds."""
+    return structs.replace(
+        gathered,
+        found=tuple(hit for hit in gathered.found if not is_left_out(hit.record)),
+        bound=tuple(one for one in gathered.bound if not is_left_out(one[0].record)),
+    )
+
+
+def _told_by(made: Sequence[Line]) -> set[str]:
+    """Collect the memories that lines tell: their own, and what their facts rest on."""
+    told = {id_ for line in made for id_ in line.item.ids}
+    for line in made:
+        told.update(*(one.evidence for one in (line.item.record, *line.item.others)))
+    return told
