@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lamina.embedders import Embedder, Scale
 from lamina.embedders.wordllama import WordLlama
 from lamina.model.record import Hits
-from lamina.search import bm25, content, echoes, hits, late, prompt, renewal, segments, trust
+from lamina.search import apart, bm25, content, echoes, hits, late, prompt, renewal, segments, trust
 from lamina.search.answerable import Crowd, Evidence
 from lamina.search.question import Question
 from lamina.search.request import MICROS_PER_DAY, Column, Request
@@ -68,6 +68,7 @@ class Weights(msgspec.Struct, frozen=True):
     model: float = 0.0
     near: float = 0.0
     late: float = 0.0
+    apart: float = 0.0
 
 
 # Word vectors alone, and beside a sentence model (docs/decisions/0040).
@@ -97,6 +98,7 @@ BESIDE_MODEL = Weights(
     model=0.065,
     near=0.02,
     late=0.15,
+    apart=0.10,
 )
 
 
@@ -135,6 +137,9 @@ def _ranked(
     related = found.is_related()
     rows, parts = rows[related], {name: part[related] for name, part in parts.items()}
     parts["renewed"] = renewal.lifts(request, question, words, rows, _total(parts, rows))
+    step = found.weights.apart
+    is_new = parts["renewed"] > 0
+    parts["apart"] = apart.lifts(request, question, rows, _total(parts, rows), step, is_new)
     return hits.hits(request, rows, parts, confidence)
 
 
@@ -193,6 +198,12 @@ class Candidates:
         if self.is_glance:  # what is beside the rows is no evidence, and takes twice as long
             return self.views[0].exact(self.rows)[0]
         return self.likenesses[0].own
+
+    @cached_property
+    def weights(self) -> Weights:
+        """What the parts count: beside a sentence model, other than without one."""
+        is_beside_model = any(not likeness.is_of_words for likeness in self.likenesses)
+        return BESIDE_MODEL if is_beside_model else ALONE
 
     @cached_property
     def who(self) -> Column:
@@ -367,7 +378,7 @@ def _parts(found: Candidates) -> dict[str, Column]:
     signs = catalogue["signs"][rows]
     matched = words.score[rows].astype(np.float64)
     models = [likeness for likeness in likenesses if not likeness.is_of_words]
-    weights = BESIDE_MODEL if models else ALONE
+    weights = found.weights
     parts: dict[str, Column] = {
         "words": weights.words * matched / max(float(words.score.max()), LEAST_SCORE)
     }

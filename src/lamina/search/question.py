@@ -147,6 +147,11 @@ class Question:
         return not self.names and not self.spans and cues.asks_for_help(self.request.query)
 
     @cached_property
+    def is_for_several(self) -> bool:
+        """Whether it counts, compares or lists things, which may be told in several places."""
+        return cues.asks_for_several(self.request.query)
+
+    @cached_property
     def is_of_user(self) -> bool:
         """Whether it asks about the user who asks, or about what an assistant told that user."""
         query = self.request.query

@@ -118,6 +118,19 @@ BEFORE = re.compile(
     r"|(?:\b(?:my|our|your|his|her|its|their)|['’]s) old\b",
     re.IGNORECASE,
 )
+# It counts, compares or lists things, or asks what somebody has done so far: "which books", "where
+# has she been", "the phone or the laptop".
+HELPER = "is|are|was|were|does|did|do|has|have|had|can|could|would|will"
+PLURAL = rf"(?!(?:{HELPER})\b)[a-z-]+[^\Ws]s"
+SEVERAL = bounded(
+    r"\bhow (?:many|much|often)\b|\b(?:total|altogether|number of)\b"
+    r"|\bor\b|\bbetween\b.+\band\b|\bamong\b|\bcompared (?:to|with)\b|\bthan\b|\bboth\b"
+    r"|\bin common\b|\b(?:order|sequence) of\b|\bearliest\b"
+    rf"|\b(?:what|which) (?:(?!(?:{HELPER})\b)[a-z-]+ ){{0,3}}?{PLURAL}"
+    rf" (?:{HELPER}|that|to|for|of)\b"
+    r"|\b(?:what|where|who|which)\b.* (?:has|have) \w+ (?:\w+ )?\w+(?:ed|en|ne)\b",
+    re.IGNORECASE,
+)
 LONGEST = 20_000  # characters that are looked at
 
 
@@ -201,6 +214,11 @@ def asks_for_help(question: str) -> bool:
     if not HELP.search(question) or PAST.search(question):
         return False
     return not about_assistant(question) and not about_conversations(question)
+
+
+def asks_for_several(question: str) -> bool:
+    """Tell if a question counts, compares or lists things; of a very long one it is not known."""
+    return SEVERAL.search(question) is not None
 
 
 def about_before(question: str) -> bool:

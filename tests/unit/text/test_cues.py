@@ -100,6 +100,29 @@ def test_what_asks_for_help(question: str, expected: bool) -> None:
 
 
 @every(
+    ("question", "expected"),
+    [
+        ("How many books have I read?", True),
+        ("Which did I get first, the phone or the laptop?", True),
+        ("How long was it between the move and the wedding?", True),
+        ("Who came first among Ana, Ben and Caro?", True),
+        ("What activities does Mel enjoy?", True),
+        ("Which cities has Jon visited?", True),
+        ("Where has Ana been?", True),
+        ("Where is the tin?", False),
+        ("When did Ana move to Porto?", False),
+        ("What is Ana's favourite dish?", False),
+        ("What does Ben play?", False),
+        ("tea " * 200 + "or coffee?", False),
+        ("", False),
+    ],
+)
+def test_what_asks_for_several_things(question: str, expected: bool) -> None:
+    """Q5: who counts, compares or lists needs more than one place of the past."""
+    assert cues.asks_for_several(question) is expected
+
+
+@every(
     ("speaker", "expected"),
     [
         (None, 0),
