@@ -3,7 +3,7 @@
 "Which did I get first, the phone or the laptop?" and "how many books have I read?" need hits of
 several conversations, and one conversation alone has five turns that fit. So of the ten best hits,
 what stands near better ones counts less when their order is found. Nothing leaves the ten
-(docs/decisions/0040).
+(docs/decisions/0048).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Let facts into a context so that no saying leaves it (C3): a night makes no context worse. Pure.
 
 Facts lengthen the lines of the sayings that they rest on, and some stand alone. The room for that
-comes from the texts of the lines, never from the last of them.
+comes from the texts of the lines, never from the last of them (docs/decisions/0049).
 """
 
 from __future__ import annotations
