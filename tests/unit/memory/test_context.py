@@ -96,6 +96,27 @@ def test_what_binds_comes_with_its_topic(mem: Memory) -> None:
     assert mem.context("write me a parser").text == ""
 
 
+def test_what_was_said_binds_before_anybody_sleeps(op: Operator, mem: Memory) -> None:
+    """C1: an allergy that was said in talk is there for a restaurant; after a night the fact is
+    there instead, once. Neither a question, nor the assistant, nor everyday words bind anybody."""
+    for speaker, text in (
+        ("user", "I'm allergic to peanuts, by the way."),
+        ("user", "Is this cake vegan?"),
+        ("assistant", "I never suggest alcohol to diabetic people."),
+        ("user", "I never wake up early on weekends."),
+        ("user", "The bakery on the corner sells vegan bread."),
+    ):
+        mem.remember(text, speaker=speaker, session="s1", layer="episodic")
+
+    def told() -> list[str]:
+        made = mem.context("suggest a restaurant")
+        return [item.record.content for item in made.reasons if item.why.startswith("topic")]
+
+    assert told() == ["I'm allergic to peanuts, by the way."]
+    op.sleep()
+    assert told() == ["user is allergic to peanuts"]
+
+
 def test_explicit_preferences_always_apply(mem: Memory) -> None:
     """C1: "I like a docstring on everything" is for the parser, too, before anybody confirms it."""
     mem.remember(DOCSTRING, kind="preference")

@@ -155,9 +155,9 @@ def _chosen(gathered: Gathered, shown: set[str]) -> Iterator[Item]:
     """
     told = gathered.told | shown
     bound = [
-        Item(hit, Section.KNOWN, f"topic: {topic}", bound=True)
+        Item(hit, section_of(hit.record), f"topic: {topic}", bound=True)
         for hit, topic in gathered.bound
-        if hit.record.id not in told
+        if hit.record.id not in told and hit.record.id not in gathered.outdated
     ]
     told |= {item.record.id for item in bound}
     asked = words.asked(gathered.goal)

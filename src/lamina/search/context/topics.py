@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from lamina.embedders.wordllama import shared
 from lamina.errors import EmbedderFailed
+from lamina.model.record import Record
 from lamina.search.context.aim import Aim
-from lamina.text import words
+from lamina.text import cues, persons, words
 
 NEAR = 0.4
 DIET = (
@@ -30,6 +31,8 @@ DAYS = (
     "unavailable away holiday vacation sabbath shabbat ramadan weekends weekdays mornings evenings"
     " never busy"
 )
+EVERYDAY = frozenset(DAYS.split())
+LONGEST = 400  # characters of a turn; more is about something else, too
 # Each topic: words that stand for it, and the words of what binds there.
 TOPICS: Mapping[str, tuple[str, str]] = {
     "food": (
@@ -57,9 +60,28 @@ def topics(prompt: str) -> list[str]:
     return [topic for topic, nearness in _nearness(terms).items() if nearness >= NEAR]
 
 
-def binding(found: Sequence[str]) -> str:
-    """Return the words by which memories are found that bind in these topics."""
-    return " ".join(dict.fromkeys(word for topic in found for word in TOPICS[topic][1].split()))
+def binding(found: Sequence[str], *, in_talk: bool = False) -> str:
+    """Return the words by which memories are found that bind in these topics.
+
+    In talk, words of days are everyday words, which bind nobody.
+    """
+    listed = dict.fromkeys(word for topic in found for word in TOPICS[topic][1].split())
+    return " ".join(word for word in listed if not in_talk or word not in EVERYDAY)
+
+
+def is_stated(record: Record, wanted: str) -> bool:
+    """Tell whether somebody says of themselves what binds, in some of the wanted words.
+
+    A memory that is no turn was told to be remembered, whoever it is about.
+    """
+    text = record.content
+    if len(text) > LONGEST or set(words.terms(wanted)).isdisjoint(words.terms(text)):
+        return False
+    if record.speaker is None and record.session is None:
+        return True
+    if cues.of(text, record.speaker) & (cues.ASSISTANT | cues.ASKS):
+        return False
+    return persons.tells_of_speaker(text, words.asked(text))
 
 
 def _nearness(terms: Sequence[str]) -> dict[str, float]:
