@@ -309,7 +309,8 @@ class Contexts:
         stated = [hit for hit in said if topics.is_stated(hit.record, wanted)]
         new = (hit for hit in stated if hit.record.id not in sources)
         trusted = (hit for hit in (*known, *new) if hit.record.trust is not Trust.EXTERNAL)
-        yield from ((hit, ", ".join(found)) for hit in islice(trusted, BOUND))
+        for hit in islice(trusted, BOUND):
+            yield hit, topics.bound_in(hit.record, found)
 
     def _named(self, goal: str) -> Iterator[Hit]:
         """Yield the memories that a prompt calls by their handles."""

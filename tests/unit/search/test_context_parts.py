@@ -177,7 +177,7 @@ def test_short_prompts_are_no_small_talk(prompt: str) -> None:
 @every(
     "case",
     [
-        ("suggest a restaurant", ["food"]),
+        ("suggest a restaurant", ["food", "places"]),
         ("bake a cake for Tom", ["food"]),
         ("find flights to Oslo", ["travel"]),
         ("ideas for our wedding", ["events"]),

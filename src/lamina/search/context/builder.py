@@ -251,7 +251,12 @@ def _together(found: Sequence[tuple[int, Hit]], gathered: Gathered) -> list[Item
     for _, hit in found:
         if hit.record.layer is not Layer.SEMANTIC:
             continue
-        known = [one for one in hit.record.evidence if one in records]
+        # A corrected fact rests on words that say something else.
+        known = [
+            one
+            for one in hit.record.evidence
+            if one in records and gathered.outdated.get(one) != hit.record.content
+        ]
         if said := min(known, key=[*records].index, default=None):
             resting.setdefault(said, []).append(hit)
             source[hit.record.id] = said
@@ -270,5 +275,6 @@ def _together(found: Sequence[tuple[int, Hit]], gathered: Gathered) -> list[Item
         first, *others = resting[said]
         done |= {said, *(each.record.id for each in resting[said])}
         beside = tuple(each.record for each in others)
-        items.append(Item(first, Section.KNOWN, why, beside, records[said]))
+        now = gathered.outdated.get(said)
+        items.append(Item(first, Section.KNOWN, why, beside, records[said], now))
     return items

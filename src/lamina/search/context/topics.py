@@ -48,6 +48,7 @@ TOPICS: Mapping[str, tuple[str, str]] = {
         "party wedding birthday anniversary celebration concert venue guests picnic",
         f"{DIET} {ACCESS} {DAYS}",
     ),
+    "places": ("restaurant cafe cinema theatre museum venue", ACCESS),
     "plans": ("schedule appointment calendar meeting reservation booking", f"{DAYS} {ACCESS}"),
 }
 
@@ -67,6 +68,13 @@ def binding(found: Sequence[str], *, in_talk: bool = False) -> str:
     """
     listed = dict.fromkeys(word for topic in found for word in TOPICS[topic][1].split())
     return " ".join(word for word in listed if not in_talk or word not in EVERYDAY)
+
+
+def bound_in(record: Record, found: Sequence[str]) -> str:
+    """Name the topics in which a memory binds, by its own words."""
+    told = set(words.terms(record.content))
+    own = [one for one in found if not told.isdisjoint(words.terms(TOPICS[one][1]))]
+    return ", ".join(own or found)
 
 
 def is_stated(record: Record, wanted: str) -> bool:
