@@ -165,7 +165,9 @@ def _chosen(gathered: Gathered, shown: set[str]) -> Iterator[Item]:
     found = [
         (rank, hit)
         for rank, hit in enumerate(gathered.found, 1)
-        if hit.record.id not in told and not (is_about and _has_only_the_day(hit))
+        if hit.record.id not in told
+        and hit.score >= 0  # more speaks against the others than for them
+        and not (is_about and _has_only_the_day(hit))
     ]
     yield from bound
     for item in _in_turn(_together(found, gathered)):
