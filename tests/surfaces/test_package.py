@@ -46,10 +46,17 @@ def test_short_names_cost_nothing_unless_used() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_the_demo_needs_no_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`lamina demo` tells its story from the package, and leaves neither a home nor a variable (D1)."""
+def test_the_demo_needs_no_clone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """`lamina demo` tells its story from the package, and leaves neither a home nor a variable (D1).
+    Only the search that says so finds nothing."""
     monkeypatch.setenv("LAMINA_HOME", str(tmp_path / "home"))
     assert run(["demo"]) == 0
+    found_nothing = capfd.readouterr().out.split("nothing relevant")[:-1]
+    assert [said.rsplit("$ ", 1)[1].strip() for said in found_nothing] == [
+        "lamina search 'quantum chromodynamics'"
+    ]
     assert not (tmp_path / "home").exists()
 
 

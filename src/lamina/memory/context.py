@@ -32,7 +32,8 @@ ACTION, LIMITED, COMPACTED = "context", "memory_context", "context.compacted"
 FOUND = 40  # hits from which a context is chosen
 DEEPER = 160  # more of them at most, where a session has heard much
 FACTS_FOUND = 10  # facts that sleep made, from which some are chosen
-BOUND = 3  # memories that bind in a topic
+BOUND = 4  # memories that bind in a topic
+BOUND_SAID = 8  # turns among which those are looked for
 ENTRIES = 1000  # of a profile
 PREFERENCES = 20  # that somebody told explicitly
 PROJECT_FACTS = 50
@@ -146,7 +147,7 @@ class Contexts:
             tuple(self._standing(project)),
             bound,
             hits,
-            self._outdated(hits),
+            self._outdated(seen),
             has,
             found.notes,
             self._scope.shared_by,
@@ -294,18 +295,23 @@ class Contexts:
         return tuple(one for one, plain in spelled.items() if plain and f" {plain} " in said)
 
     def _bound(self, goal: str, project: str | None) -> Iterator[tuple[Hit, str]]:
-        """Yield what binds the user in the topics of a prompt, with those."""
+        """Yield what binds the user in the topics of a prompt, with those.
+
+        What is known comes first, then what somebody has said, of which sleep may make a fact.
+        """
         found = topics.topics(goal)
         if not found:
             return
         hits = self._searched(topics.binding(found), 3 * BOUND, KNOWN, "keyword", project)
-        binding = (
-            hit
-            for hit in hits
-            if hit.record.trust is not Trust.EXTERNAL and topics.binds(hit.record)
-        )
-        for hit in islice(binding, BOUND):
-            yield hit, ", ".join(found)
+        known = [hit for hit in hits if topics.binds(hit.record)][:BOUND]
+        sources = {source for hit in known for source in hit.record.evidence}
+        wanted = topics.binding(found, in_talk=True)
+        said = self._searched(wanted, BOUND_SAID, (Layer.EPISODIC,), "keyword", project)
+        stated = [hit for hit in said if topics.is_stated(hit.record, wanted)]
+        new = (hit for hit in stated if hit.record.id not in sources)
+        trusted = (hit for hit in (*known, *new) if hit.record.trust is not Trust.EXTERNAL)
+        for hit in islice(trusted, BOUND):
+            yield hit, topics.bound_in(hit.record, found)
 
     def _named(self, goal: str) -> Iterator[Hit]:
         """Yield the memories that a prompt calls by their handles."""

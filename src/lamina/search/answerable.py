@@ -27,8 +27,10 @@ ENOUGH = 4.0  # more content than this proves no more
 LITTLE = 0.3  # a topic of less is no topic of which a share could be taken
 TELLING = 0.5  # less than this is held by chance, even as a whole
 NAMED = 0.40  # a question that names a speaker of this store is not asked at random
+DAY = 0.40  # nor is one about nothing but a day of which something is known
 OWN = 0.27  # nor is one about the user who asks, where a user speaks: "what did I buy?"
 POOR = 0.08  # for a question that says little about what it wants
+OF_DAY = 0.7  # how well a memory fits a day that it is of, or speaks of
 # What chance reaches in a store of one memory, and how that grows with their number.
 NOISE, GROWTH = 0.21, 0.055
 EQUAL = 0.05  # candidates as good as this beside the best are no accident
@@ -70,6 +72,8 @@ class Evidence:
         """Count how well each candidate fits the days that the question means."""
         self._shared |= time > 0
         self._weight += TIMELY * time
+        if self._question.is_of_days_alone and (time >= OF_DAY).any():
+            self._known = max(self._known, DAY)
 
     def add_role(self, is_unasked: Column) -> None:
         """Count less what the role said that is not asked for."""

@@ -19,6 +19,7 @@ from lamina.text import cues, dates, persons
 from lamina.text.words import WORD, first_name, terms
 
 MOST_SPANS = 16
+LITTLE = 1.0  # the content of a question that says little
 # Words that ask for anything at all about a person.
 SAYING = frozenset(
     "anything everything know known said say says something speak spoke"
@@ -115,14 +116,18 @@ class Question:
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
-        """The days that the question means, as far as they have begun."""
-        today = self.request.now.date()
+        """The days that the question means; of those to come a memory can speak."""
         spans = dict.fromkeys(
             Span(day_number(mention.start), day_number(mention.end), not mention.relative)
             for mention in self._mentions
-            if mention.start <= today
         )
         return tuple(spans)[:MOST_SPANS]
+
+    @cached_property
+    def is_of_days_alone(self) -> bool:
+        """Whether it says little beside the days that it means: "what is on 21 November?"."""
+        beside = (word for word in terms(self._undated) if word not in self._named | SAYING)
+        return bool(self.spans) and sum(map(content.weight, beside)) < LITTLE
 
     @cached_property
     def _mentions(self) -> tuple[dates.Mention, ...]:

@@ -94,6 +94,30 @@ def test_what_binds_comes_with_its_topic(mem: Memory) -> None:
     made = mem.context("suggest a restaurant")
     assert [(item.record.id, item.why) for item in made.reasons] == [(allergy.id, "topic: food")]
     assert mem.context("write me a parser").text == ""
+    wheelchair = mem.remember("I use a wheelchair", layer="episodic")
+    reasons = {item.record.id: item.why for item in mem.context("suggest a restaurant").reasons}
+    assert reasons == {allergy.id: "topic: food", wheelchair.id: "topic: places"}
+
+
+def test_what_was_said_binds_before_anybody_sleeps(op: Operator, mem: Memory) -> None:
+    """C1: an allergy that was said in talk is there for a restaurant; after a night the fact is
+    there instead, once. Neither a question, nor the assistant, nor everyday words bind anybody."""
+    for speaker, text in (
+        ("user", "I'm allergic to peanuts, by the way."),
+        ("user", "Is this cake vegan?"),
+        ("assistant", "I never suggest alcohol to diabetic people."),
+        ("user", "I never wake up early on weekends."),
+        ("user", "The bakery on the corner sells vegan bread."),
+    ):
+        mem.remember(text, speaker=speaker, session="s1", layer="episodic")
+
+    def told() -> list[str]:
+        made = mem.context("suggest a restaurant")
+        return [item.record.content for item in made.reasons if item.why.startswith("topic")]
+
+    assert told() == ["I'm allergic to peanuts, by the way."]
+    op.sleep()
+    assert told() == ["user is allergic to peanuts"]
 
 
 def test_explicit_preferences_always_apply(mem: Memory) -> None:
@@ -113,6 +137,27 @@ def test_eight_explicit_facts_are_told(mem: Memory) -> None:
         assert FACTS[question] in texts(mem.context(question), Section.KNOWN)
 
     check_all(FACTS, check)
+
+
+def test_a_corrected_fact_does_not_quote_what_was_wrong(op: Operator, mem: Memory) -> None:
+    """C3, V9: a corrected fact stands without the words it was once read from, and these are
+    marked where they stand with another fact."""
+    said = "I live in Porto, near the old lighthouse, and I work at Siemens."
+    mem.remember(said, speaker="Ana", session="s1", layer="episodic")
+    op.sleep()
+    (home,) = (fact for fact in op.facts("Ana") if fact.value == "Porto")
+    op.correct(home.record, "Braga", reason="misheard")
+    made = mem.context("where does Ana live?")
+    (line,) = (one for one in made.text.splitlines() if "Braga" in one and "no longer" not in one)
+    assert "Porto" not in line
+    assert all("no longer" in one for one in made.text.splitlines() if "Porto" in one)
+
+
+def test_a_saying_that_adds_nothing_is_not_quoted(op: Operator, mem: Memory) -> None:
+    """C4: what facts say already is not said again, however its words are inflected."""
+    mem.remember("I live in Porto, and I work at Siemens.", speaker="Ana", layer="episodic")
+    op.sleep()
+    assert "“" not in mem.context("where does Ana live?").text
 
 
 def test_a_fact_and_its_saying_are_one_item(op: Operator, mem: Memory) -> None:

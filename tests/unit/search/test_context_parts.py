@@ -79,6 +79,13 @@ def test_what_binds_takes_no_room_from_what_was_found() -> None:
     assert alone == first
 
 
+def test_what_more_speaks_against_is_not_told() -> None:
+    """C5: a context has room to spare, and still takes nothing with a score below nothing."""
+    meant, unmeant = hit(1, "Our car takes diesel"), hit(2, "The bus takes cards")
+    both = Gathered("what does the car take?", found=(meant, structs.replace(unmeant, score=-0.2)))
+    assert [one.record.content for one in build(both, 500).items] == ["Our car takes diesel"]
+
+
 def test_what_has_only_the_day_is_not_told() -> None:
     """C5: "tonight" is no reason for all that was said today, unless only the day is asked for."""
     of_today = structs.replace(hit(1, "Our car takes diesel"), parts={"time": 0.4})
@@ -177,7 +184,7 @@ def test_short_prompts_are_no_small_talk(prompt: str) -> None:
 @every(
     "case",
     [
-        ("suggest a restaurant", ["food"]),
+        ("suggest a restaurant", ["food", "places"]),
         ("bake a cake for Tom", ["food"]),
         ("find flights to Oslo", ["travel"]),
         ("ideas for our wedding", ["events"]),

@@ -219,6 +219,26 @@ def test_when_is_asked_about(mem: Memory) -> None:
         assert hits[0].parts["time"] > 0
 
 
+@every(
+    "query",
+    [
+        "what happens on 9 May 2026?",
+        "what is on 9 May?",
+        "anything on Saturday?",
+        "plans for 9 May?",
+    ],
+)
+def test_a_day_alone_is_asked_for(mem: Memory, query: str) -> None:
+    """Q6, Q7: a question about nothing but a day is answered by what was said of that day, also of
+    one to come; a day does not make an answer to something else."""
+    mem.remember_many(FILLER)
+    mem.remember("The old lighthouse on 9 May, they let us have the lantern room", layer="episodic")
+    mem._scope.clock = Ticking(START + timedelta(days=5))
+    assert first(mem, query).startswith("The old lighthouse")
+    assert not mem.search("quantum chromodynamics on 9 May 2026")
+    assert not mem.search("what is on 23 June 2026?")
+
+
 def test_what_speaks_of_the_day_is_found(mem: Memory) -> None:
     """Q5: a memory that speaks of the day counts, whenever it was said, in a block or not."""
     mem.remember_many(

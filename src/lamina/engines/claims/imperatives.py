@@ -75,11 +75,12 @@ CONDITION = bounded(
     r"(?!not\b|or\b|and\b)",
     re.I,
 )
+WORKPLACE = "project|repo|repository|codebase|app|service|workspace|monorepo|package"
 SCOPED = bounded(
     r"(?P<condition>(?:in|for|on|within|inside|when working on|while working on"
     r"|whenever we work on)"
-    r" (?:the |my |our |this )?(?P<project>[\w.-]{2,40}) (?:project|repo|repository|codebase|app"
-    r"|service|workspace|monorepo|package)),?\s{1,20}(?:we \w+ \w+, so )?",
+    r" (?:the |my |our |this )?(?:(?P<project>(?!(?:the|my|our|this)\b)[\w.-]{2,40}) )?"
+    rf"(?:{WORKPLACE})),?\s{{1,20}}(?:we \w+ \w+, so )?",
     re.I,
 )
 ASKED = bounded(
@@ -249,7 +250,7 @@ def _of_sentence(
     scoped = SCOPED.match(plain, head, end)
     if found := scoped or CONDITION.match(plain, head, end):
         condition, head = found["condition"], found.end()
-        project = scoped["project"] if scoped else ""
+        project = (scoped["project"] or "") if scoped else ""
         again = FRONT.match(plain, head, end)
         head = again.end() if again else head
         onward = onward or bool(again and again["onward"])

@@ -2,7 +2,8 @@
 
 "Our database is Postgres" is about the project in which it was said, and another project has
 another one; "my dog is Rex" is about who said it. So are tastes, places and all else that a person
-has wherever they work. What tool to use is an order for that project alone.
+has wherever they work. What tool to use is an order for that project alone, and so is what "in
+this repo" is said of.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from msgspec import structs
 
 from lamina.engines.claims import Claim, Turn
 from lamina.engines.claims.attributes import DOES, HAS, INSTRUCTION
+from lamina.engines.claims.imperatives import WORKPLACE
 from lamina.engines.claims.topics import TOOL_TOPIC, slug
 from lamina.text.words import normalise
 
@@ -24,6 +26,7 @@ ALONE = re.compile(
     r"|miei)\b",
     re.IGNORECASE,
 )
+HERE = re.compile(rf"\b(?:this|our|the) (?:{WORKPLACE})\b", re.IGNORECASE)
 ENDS = ".!?\n"
 
 
@@ -35,9 +38,11 @@ def scoped(claims: Sequence[Claim], turn: Turn) -> list[Claim]:
 def _scoped(claim: Claim, turn: Turn, project: str) -> Claim:
     topic = claim.attribute.removeprefix(INSTRUCTION)
     if topic != claim.attribute:
-        is_tool = topic.startswith(TOOL_TOPIC) and bool(slug(project))
+        is_local = topic.startswith(TOOL_TOPIC) or bool(HERE.search(_words(claim, turn.text)))
+        if not is_local or not slug(project):
+            return claim
         named = f"{INSTRUCTION}{slug(project)}/{topic}"
-        return structs.replace(claim, attribute=named, project=project) if is_tool else claim
+        return structs.replace(claim, attribute=named, project=project)
     if normalise(claim.subject) == normalise(project):
         return structs.replace(claim, project=project)
     is_open = claim.attribute.startswith((HAS, DOES)) or claim.attribute == HABIT
@@ -45,6 +50,10 @@ def _scoped(claim: Claim, turn: Turn, project: str) -> Claim:
     if is_open and is_own and not ALONE.search(_sentence(claim, turn.text)):
         return structs.replace(claim, subject=project, project=project)
     return claim
+
+
+def _words(claim: Claim, text: str) -> str:
+    return text[claim.start : claim.end]
 
 
 def _sentence(claim: Claim, text: str) -> str:

@@ -32,7 +32,6 @@ BECAME = re.compile(
 )
 TIMES = frozenset(map(values.stem, open_verbs.LATER))
 NUMBERS = frozenset(map(values.stem, words.NUMBERS))
-NUMBERED = re.compile(r"\S*\d\S*")
 NUMBER = re.compile(r"\d[\d.,:]*")
 # Words that say that something is otherwise than before.
 NOW = re.compile(
@@ -289,7 +288,8 @@ def _changed(claim: Claim, affirmed: Affirmed) -> Iterator[Claim]:
 def _upgraded(claim: Claim, affirmed: Affirmed) -> Claim | None:
     """Claim the version that a deed leads to: "upgraded to Python 3.13"."""
     verb, _, rest = claim.value.partition(" to ")
-    if verb.partition(" ")[0].lower() not in open_verbs.CHANGES or not NUMBERED.search(rest):
+    is_change = verb.partition(" ")[0].lower() in open_verbs.CHANGES
+    if not is_change or not any(map(str.isdigit, rest)):
         return None
     bare, numbers = _unnumbered(rest)
     for known in affirmed.holding(claim.subject, bare) if bare else ():

@@ -16,6 +16,7 @@ from lamina.text import cues, fence, words
 RICH = 1.0  # the content of a segment that says what it asks for
 END = 2000  # characters of a long prompt that are read at either end
 STEM = 5  # letters by which forms of one word are alike: "deploy", "deployed", "deploying"
+ROOT = 4  # letters that forms of a short word share: "live" and "lives"
 
 
 class Aim:
@@ -86,8 +87,9 @@ class Aim:
         return self._found[text]
 
     def beyond(self, text: str) -> float:
-        """Weigh the words of this prompt that a text does not have."""
-        return sum(self.weights.values()) - self.shared(text)
+        """Weigh the words of this prompt that a text does not have, however they are inflected."""
+        roots = {word[:ROOT] for word in words.terms(text)}
+        return sum(weight for stem, weight in self.weights.items() if stem[:ROOT] not in roots)
 
     def likeness(self, texts: list[str]) -> list[float]:
         """Compare the meaning of texts with what is asked; 0 where there are no word vectors."""

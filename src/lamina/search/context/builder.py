@@ -163,9 +163,9 @@ def _chosen(gathered: Gathered, shown: set[str]) -> Iterator[Item]:
     """
     told = gathered.told | shown
     bound = [
-        Item(hit, Section.KNOWN, f"topic: {topic}", bound=True)
+        Item(hit, section_of(hit.record), f"topic: {topic}", bound=True)
         for hit, topic in gathered.bound
-        if hit.record.id not in told
+        if hit.record.id not in told and hit.record.id not in gathered.outdated
     ]
     told |= {item.record.id for item in bound}
     asked = words.asked(gathered.goal)
@@ -173,7 +173,9 @@ def _chosen(gathered: Gathered, shown: set[str]) -> Iterator[Item]:
     found = [
         (rank, hit)
         for rank, hit in enumerate(gathered.found, 1)
-        if hit.record.id not in told and not (is_about and _has_only_the_day(hit))
+        if hit.record.id not in told
+        and hit.score >= 0  # more speaks against the others than for them
+        and not (is_about and _has_only_the_day(hit))
     ]
     yield from bound
     for item in _in_turn(_together(found, gathered)):
@@ -257,7 +259,12 @@ def _together(found: Sequence[tuple[int, Hit]], gathered: Gathered) -> list[Item
     for _, hit in found:
         if hit.record.layer is not Layer.SEMANTIC:
             continue
-        known = [one for one in hit.record.evidence if one in records]
+        # A corrected fact rests on words that say something else.
+        known = [
+            one
+            for one in hit.record.evidence
+            if one in records and gathered.outdated.get(one) != hit.record.content
+        ]
         if said := min(known, key=[*records].index, default=None):
             resting.setdefault(said, []).append(hit)
             source[hit.record.id] = said
@@ -276,5 +283,6 @@ def _together(found: Sequence[tuple[int, Hit]], gathered: Gathered) -> list[Item
         first, *others = resting[said]
         done |= {said, *(each.record.id for each in resting[said])}
         beside = tuple(each.record for each in others)
-        items.append(Item(first, Section.KNOWN, why, beside, records[said]))
+        now = gathered.outdated.get(said)
+        items.append(Item(first, Section.KNOWN, why, beside, records[said], now))
     return items

@@ -113,7 +113,9 @@ class Line:
 
     @cached_property
     def _behind(self) -> str:
-        if self._facts:
-            return "”" if self._before else ""
-        now = self.item.now
-        return "" if now is None else f" (no longer; now: {shortened(plain(now), FACTS)})"
+        if self._facts and not self._before:
+            return ""
+        quoted, now = "”" if self._before else "", self.item.now
+        return (
+            quoted if now is None else f"{quoted} (no longer; now: {shortened(plain(now), FACTS)})"
+        )

@@ -16,7 +16,7 @@ from lamina.embedders.wordllama import shared
 from lamina.errors import EmbedderFailed
 from lamina.model.record import Record
 from lamina.search.context.aim import Aim
-from lamina.text import words
+from lamina.text import cues, persons, words
 
 NEAR = 0.4
 DIET = (
@@ -31,7 +31,9 @@ DAYS = (
     "unavailable away holiday vacation sabbath shabbat ramadan weekends weekdays mornings evenings"
     " never busy"
 )
+EVERYDAY = frozenset(DAYS.split())
 OVER = ("did", "visited")  # attributes of facts about what has happened
+LONGEST = 400  # characters of a turn; more is about something else, too
 # Each topic: words that stand for it, and the words of what binds there.
 TOPICS: Mapping[str, tuple[str, str]] = {
     "food": (
@@ -47,6 +49,7 @@ TOPICS: Mapping[str, tuple[str, str]] = {
         "party wedding birthday anniversary celebration concert venue guests picnic",
         f"{DIET} {ACCESS} {DAYS}",
     ),
+    "places": ("restaurant cafe cinema theatre museum venue", ACCESS),
     "plans": ("schedule appointment calendar meeting reservation booking", f"{DAYS} {ACCESS}"),
 }
 
@@ -59,9 +62,35 @@ def topics(prompt: str) -> list[str]:
     return [topic for topic, nearness in _nearness(terms).items() if nearness >= NEAR]
 
 
-def binding(found: Sequence[str]) -> str:
-    """Return the words by which memories are found that bind in these topics."""
-    return " ".join(dict.fromkeys(word for topic in found for word in TOPICS[topic][1].split()))
+def binding(found: Sequence[str], *, in_talk: bool = False) -> str:
+    """Return the words by which memories are found that bind in these topics.
+
+    In talk, words of days are everyday words, which bind nobody.
+    """
+    listed = dict.fromkeys(word for topic in found for word in TOPICS[topic][1].split())
+    return " ".join(word for word in listed if not in_talk or word not in EVERYDAY)
+
+
+def bound_in(record: Record, found: Sequence[str]) -> str:
+    """Name the topics in which a memory binds, by its own words."""
+    told = set(words.terms(record.content))
+    own = [one for one in found if not told.isdisjoint(words.terms(TOPICS[one][1]))]
+    return ", ".join(own or found)
+
+
+def is_stated(record: Record, wanted: str) -> bool:
+    """Tell whether somebody says of themselves what binds, in some of the wanted words.
+
+    A memory that is no turn was told to be remembered, whoever it is about.
+    """
+    text = record.content
+    if len(text) > LONGEST or set(words.terms(wanted)).isdisjoint(words.terms(text)):
+        return False
+    if record.speaker is None and record.session is None:
+        return True
+    if cues.of(text, record.speaker) & (cues.ASSISTANT | cues.ASKS):
+        return False
+    return persons.tells_of_speaker(text, words.asked(text))
 
 
 def binds(record: Record) -> bool:

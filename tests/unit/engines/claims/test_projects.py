@@ -25,6 +25,9 @@ def said(text: str, project: str | None = "shop") -> list[tuple[str, str, str | 
         ("My landlord is Mr. Okafor.", "user", "has:landlord"),
         ("I live in Porto.", "user", "lives_in"),
         ("always use eslint before a commit", "user", "instruction:shop/tool-linter"),
+        ("In this repo, use tabs.", "user", "instruction:shop/tool-indentation"),
+        ("For this project, always write docstrings.", "user", "instruction:shop/docstrings"),
+        ("In our codebase always run make lint.", "user", "instruction:shop/run-lint"),
         ("always answer in German", "user", "instruction:language"),
     ],
 )
