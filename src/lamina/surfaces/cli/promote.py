@@ -91,6 +91,8 @@ def _show_plan(invocation: Invocation, decisions: list[Decision], limit: int) ->
     if len(decisions) > limit:
         summary += f"; the first {limit} of {len(decisions)} are shown, see --limit"
     click.echo(summary)
+    if numbers[Action.KEEP]:
+        click.echo("`lamina promote ID` promotes one that is kept, whatever its importance")
 
 
 def _target(decision: Decision) -> str:
