@@ -20,6 +20,7 @@ from lamina.memory.operator import Operator
 from lamina.memory.runs import Run
 from lamina.memory.shared import Guest
 from lamina.surfaces.cli.main import cli
+from lamina.surfaces.cli.sections import SECTIONS
 from lamina.surfaces.hooks import Hooks
 from tests.cases import every
 
@@ -123,6 +124,20 @@ def test_commands_on_a_page_exist(page: Path) -> None:
                     understood(shlex.split(found.rstrip(" &"), comments=True), whole=True)
     for found in COMMAND.findall(prose(page)):
         understood(found.split(), whole=False)
+
+
+def test_the_page_about_commands_has_the_sections_of_the_help() -> None:
+    """H1: `lamina --help` and docs/cli.md put each command into the same section, in its order."""
+    page = (DOCS / "cli.md").read_text("utf-8").partition("## Which command")[2]
+    rows = re.findall(r"^\| ([a-z ]+) \| (`lamina .*) \|$", page, re.M)
+    told = {
+        title: [*dict.fromkeys(re.findall(r"`lamina ([a-z-]+)", commands))]
+        for title, commands in rows
+    }
+    assert told == {
+        title.lower(): [name for name in commands if name != "memory"]
+        for title, commands in SECTIONS.items()
+    }
 
 
 def test_a_command_that_is_none_is_noticed() -> None:
