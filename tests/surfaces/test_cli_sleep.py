@@ -105,7 +105,12 @@ def test_facts_are_a_table_and_json(filled: Call) -> None:
     assert [(fact["value"], fact["valid_to"]) for fact in then] == [
         ("Porto", "2026-03-10T00:00:00.000000Z")
     ]
-    assert "nothing is known about Zoe" in filled("facts", "Zoe").out
+    for unknown in (("facts", "Zoe"), ("timeline", "Zoe"), ("facts", "Zoe", "--json")):
+        outcome = filled(*unknown)
+        assert (outcome.code, outcome.out) == (3, "")
+        assert "nothing is known about 'Zoe'" in outcome.err
+    narrowed = filled("facts", "Ana", "--attribute", "pet")
+    assert (narrowed.code, "no fact about 'Ana' matches" in narrowed.err) == (3, True)
 
 
 def test_a_timeline_is_a_picture(filled: Call) -> None:
