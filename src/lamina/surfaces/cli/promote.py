@@ -30,7 +30,7 @@ STYLES = {
 )
 @options.lines_of_dry_run
 def promote(invocation: Invocation, record_id: str | None, dry_run: bool, limit: int) -> None:
-    """Promote short-term memories that deserve it; archive what has expired or is too much.
+    """Promote short-term memories that deserve it; archive what has expired or no longer fits.
 
     With ID promote that one, whatever its importance.
     """
