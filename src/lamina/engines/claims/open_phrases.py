@@ -31,6 +31,7 @@ from lamina.engines.claims.open_words import (
     YOUR,
     Word,
 )
+from lamina.engines.claims.sentences import TITLES as ABBREVIATED
 from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.values import NO_NAME, Span
 
@@ -40,7 +41,7 @@ NOUNS = 4  # words of a noun phrase
 HOLDS, ENDED, PLANNED, DENIED = "holds", "ended", "planned", "denied"
 KINDRED = frozenset(words.RELATION) - words.ANIMALS | words.ACQUAINTED
 PERSONS = KINDRED | words.JOBS | words.ANIMALS
-TITLES = frozenset("dr mr mrs ms prof senhor mme frau herr sr sra don dona".split())
+TITLES = frozenset("senhor mme frau herr sr sra don dona".split()) | {*map(str.lower, ABBREVIATED)}
 # What things and third persons do: "the train leaves", "Tariq handles sales".
 DOES = frozenset(
     "runs goes takes needs costs lives lands expires ends starts leaves closes opens uses weighs"

@@ -64,7 +64,8 @@ TASTES = {
     }.items()
     for verb in verbs
 }
-EMPLOYED = frozenset(attributes.DOES + how for how in ("be at", "be with", "be employed at"))
+WORKS = frozenset(attributes.DOES + how for how in ("work at", "work for", "be employed at"))
+EMPLOYED = WORKS | {attributes.DOES + how for how in ("be at", "be with")}
 NAMES = 3  # words of a name
 GREETING = re.compile(
     r"(?:\W*(?:hi|hey|hello|hiya|good \w+|ok|so|and|btw|there|everyone)\b)*\W*", re.I
@@ -105,7 +106,8 @@ def _as_rules_do(said: Said, claim: Claim, others: Sequence[Claim]) -> Claim | N
         return structs.replace(claim, attribute=TASTES[claim.attribute])
     if claim.attribute in EMPLOYED and claim.value[:1].isupper():
         own = [one for one in others if one.subject == claim.subject and not one.negated]
-        is_job = any(one.attribute == "job" or _is_role(said, one) for one in own)
+        is_job = claim.attribute in WORKS
+        is_job = is_job or any(one.attribute == "job" or _is_role(said, one) for one in own)
         return structs.replace(claim, attribute="employer") if is_job else claim
     if claim.attribute != BE or claim.negated:
         return claim

@@ -48,8 +48,9 @@ QUOTED = re.compile(
 SPEECH = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Yy]ou|me|[Oo]ur)\b|[!?]")
 TITLE_WORDS = 7  # a longer quotation is speech, not a title
 
+TITLES = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Mt")  # abbreviations that begin a name
 ABBREVIATED = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Mt|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx|Inc|Ltd|Co)"
+    rf"(?:\b(?:{'|'.join(TITLES)}|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx|Inc|Ltd|Co)"
     r"|\b[A-Z])\Z"
 )
 END = re.compile(
