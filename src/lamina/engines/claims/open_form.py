@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence, Set
 from itertools import groupby, pairwise
 
-from lamina.engines.claims import attributes, imperatives, open_words, words
+from lamina.engines.claims import attributes, imperatives, open_words, values, words
 from lamina.engines.claims.open_phrases import (
     CALLED,
     DENIED,
@@ -202,7 +202,7 @@ class Sentence(Predicates):
         if word.text == "were":  # "we're"
             return self._text(place + 1).endswith("ing")
         if word.text.endswith("ing"):
-            return following in GOING_ON
+            return following in GOING_ON and not self._is_gerund(place)
         is_past = word.text in PAST and following not in (BE, MARK)
         return is_past or (word.text in BEGINNERS and following not in INVERTED)
 
@@ -293,7 +293,17 @@ class Sentence(Predicates):
             yield self._candidate("", attributes.HAS + noun, span, place, "a_named", HOLDS, noun)
             self._mention(Topic(self.plain[slice(*span)], "", span[0], "a_person"))
             return after
+        if text == "the" and (thing := self._known_thing(place + 1, end)):
+            self.meant["it"] = Topic("", thing, self.words[place].start, "the_thing")
         return end
+
+    def _known_thing(self, place: int, end: int) -> str:
+        """Find what the speaker has spoken of before, by any of its words; empty if nothing."""
+        for last in range(end, place, -1):
+            noun = self._raw(place, last).lower()
+            if any(values.stems(noun) <= values.stems(thing) for thing in self.things):
+                return noun
+        return ""
 
     def _named(self, place: int) -> Generator[Candidate, None, int]:
         """Read "NAME, my N", "NAME is my N" and "NAME does V"; return the place after it."""

@@ -235,6 +235,8 @@ class Phrases:
 
     def _is_described(self, place: int) -> bool:
         """Tell if "'s" means "is" before a plain word: "my sister's lactose intolerant"."""
+        if self._kind(place - 1) in (OTHER, THEY):
+            return True  # of pronouns, "its" and "his" say what they have
         owner, word = self._text(place - 1), self._text(place + 1)
         if self._kind(place - 2) == MY and self._kind(place - 3) == PREPOSITION:
             return False  # "the books for my husband's garage"

@@ -19,9 +19,11 @@ from lamina.engines.claims.denials import Affirmed
 from lamina.engines.claims.opening import CHANGE
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
+from lamina.text.words import tokens
 
 Split = tuple[frozenset[str], frozenset[str]]  # stems of words and of numbers
 AIMS = frozenset({"plan", "goal"})
+EVENTS = frozenset({"did", "visited"})
 # What a thing is, has or is used for: a later value takes the place of an earlier one.
 USED = (attributes.HAS, attributes.DOES)
 # Adjectives that say which of two comes after the other, and not which thing it is.
@@ -30,7 +32,6 @@ FRESH = frozenset(map(values.stem, ("new", "current")))
 BECAME = re.compile(
     r"\w+ (?:the |our |my )?(?P<old>\S(?:.{0,60}\S)?) (?:to|into|as) (?P<new>\S.*)", re.S
 )
-TIMES = frozenset(map(values.stem, open_verbs.LATER))
 NUMBERS = frozenset(map(values.stem, words.NUMBERS))
 NUMBERED = re.compile(r"\S*\d\S*")
 NUMBER = re.compile(r"\d[\d.,:]*")
@@ -94,8 +95,10 @@ def resolved(
         claim = _rescheduled(claim, affirmed)
         settled.append(claim)
         settled += _replaced(claim, affirmed, said.turn.at)
+        settled += _redated(claim, affirmed, said.turn.at)
         if claim.attribute == "did":
             settled += _changed(claim, affirmed)
+        if claim.attribute in EVENTS:
             settled += _fulfilled(claim, affirmed, said.turn.at)
     return settled
 
@@ -164,19 +167,48 @@ def _rescheduled(claim: Claim, affirmed: Affirmed) -> Claim:
     """Let a plan replace one that says the same of another day."""
     if claim.attribute not in AIMS or claim.replaces:
         return claim
-    mine, day = _undated(claim.value)
-    for known in affirmed.sharing_any(claim.subject, claim.value) if mine and day else ():
-        others, other_day = _undated(known.value)
-        is_same = bool(others) and (mine <= others or others <= mine)
-        if known.attribute in AIMS and is_same and other_day and other_day != day:
+    for known in _other_days(claim, affirmed):
+        if known.attribute in AIMS:
             return structs.replace(claim, replaces=known.value)
     return claim
 
 
-def _undated(value: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Split the stems of a plan into what is planned and when."""
-    bare, numbers = _unnumbered(value)
-    return bare - TIMES, numbers | (bare & TIMES)
+def _redated(claim: Claim, affirmed: Affirmed, now: datetime) -> Iterator[Claim]:
+    """End a plan whose thing has a day of its own by now: "the wedding was moved to May"."""
+    for known in _other_days(claim, affirmed):
+        if (known.attribute in AIMS) != (claim.attribute in AIMS):
+            yield _over(claim, known, now)
+
+
+def _other_days(claim: Claim, affirmed: Affirmed) -> Iterator[Claim]:
+    """List what names another day for what a claim names a day for."""
+    mine, day = _appointed(claim)
+    if not mine or not day:
+        return
+    shared = affirmed.sharing_any(claim.subject, " ".join((claim.attribute, claim.value)))
+    things = affirmed.things(claim.subject, mine) if claim.attribute in AIMS else ()
+    for known in {id(one): one for one in (*shared, *things)}.values():
+        others, other_day = _appointed(known)
+        is_same = bool(others) and (mine <= others or others <= mine)
+        if is_same and other_day and other_day != day:
+            yield known
+
+
+def _appointed(claim: Claim) -> Split:
+    """Split what has a day from its day: a plan, or a thing whose value is nothing else."""
+    rest, times = _untimed(claim.value)
+    what, numbers = _unnumbered(rest)
+    if claim.attribute in AIMS:
+        return what, numbers | times
+    is_day = claim.attribute.startswith(attributes.HAS) and bool(times) and not what
+    return (_own(claim.attribute) if is_day else frozenset()), numbers | times
+
+
+def _untimed(value: str) -> tuple[str, frozenset[str]]:
+    """Take the words out of a value that name a time: "Wed", but not those of a "wedding"."""
+    listed = tokens(value)
+    times = frozenset(word for word in listed if word in open_verbs.LATER)
+    return " ".join(word for word in listed if word not in times), times
 
 
 def _sentence(said: Said, clauses: Sequence[Clause], claim: Claim) -> str:
@@ -309,7 +341,7 @@ def _fulfilled(claim: Claim, affirmed: Affirmed, now: datetime) -> Iterator[Clai
         if known.attribute not in AIMS:
             continue
         _, _, rest = known.value.partition(" ")
-        wanted = values.stems(rest) - TIMES
+        wanted = values.stems(_untimed(rest)[0])
         is_told = len(wanted) >= TOLD or any(word[:1].isupper() for word in rest.split())
         if wanted and is_told and wanted <= done:
             yield _over(claim, known, now)
