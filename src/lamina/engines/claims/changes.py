@@ -18,6 +18,7 @@ ALL = (
     "nickname", "has",
 )  # fmt: skip
 AIMS = ("plan", "goal", "decision")
+OWNED = ("owns", "pet", "thing")  # what can be sold, given away or lost
 # What a person can go back to.
 BACK = (*MANY, "partner", "name", "favourite", "relationship_status")
 SWITCHED = (
@@ -86,13 +87,13 @@ ENDINGS = (
     _ends("sold", "sold returned pawned wrote crashed gave",
         r"\b(?:sold|returned|pawned|totall?ed|wrote off|written off|crashed) (?!two|three|four|five"
         r"|six|ten|\d|some|none|a few"
-        rf"|lots){IT}", "owns pet", "owns", 0.85),
-    _ends("gave_to", "gave given", rf"\b(?:gave|given) {IT}.* to ", "owns pet", "", 0.75),
+        rf"|lots){IT}", OWNED, "owns", 0.85),
+    _ends("gave_to", "gave given", rf"\b(?:gave|given) {IT}.* to ", OWNED, "", 0.75),
     _ends("gave_away", "away",
-        rf"\b(?:gave|give|given|giving|threw|thrown) {THE}(?P<value>\w[\w ]*?) away\b", "owns pet",
+        rf"\b(?:gave|give|given|giving|threw|thrown) {THE}(?P<value>\w[\w ]*?) away\b", OWNED,
         "", 0.8),
     _ends("out_of", "out_of", rf"(?<!based )\bout of {IT}", "lives_in employer", "", 0.7),
-    _ends("rid_of", "rid_of", rf"\brid of {IT}", "owns pet habit health", "owns", 0.8),
+    _ends("rid_of", "rid_of", rf"\brid of {IT}", (*OWNED, "habit", "health"), "owns", 0.8),
     _ends("goodbye", "goodbye farewell", rf"\b(?:say|said|saying) (?:goodbye|farewell) to {IT}",
         ALL, "", 0.8),
     _ends("lost_pet", "lost put rehome", rf"\b(?:lost|rehomed?|put down|had to put) {IT}",

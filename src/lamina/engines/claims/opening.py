@@ -89,12 +89,11 @@ class Opening:
         """Leave out that somebody has a person who is named there: "I've a new GP, Dr. Lind"."""
         if not any(claim.attribute == "owns" for claim in found):
             return list(found)
-        named = [one.value for one in self._read if one.shape in NAMING]
+        named = [self.said.plain[slice(*one.value)] for one in self._read if one.shape in NAMING]
         return [
             claim
             for claim in found
-            if claim.attribute != "owns"
-            or not any(claim.start <= first and last <= claim.end for first, last in named)
+            if claim.attribute != "owns" or not any(name in claim.value for name in named)
         ]
 
     def _ruled(self, found: Sequence[Claim]) -> list[Claim]:

@@ -233,7 +233,7 @@ def _placed(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
         same = [
             name
             for name in known
-            if (_own(name) < stems or stems < _own(name))
+            if stems < _own(name)
             and (is_change or _shape(known[name].value) == _shape(claim.value) != claim.value)
         ]
     if len(same) == 1:
