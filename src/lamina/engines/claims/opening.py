@@ -211,7 +211,8 @@ def _holds(claim: Claim, other: Claim) -> bool:
 
 def _says_same(claim: Claim, other: Claim) -> bool:
     """Tell if half of the words of the shorter value are in the other."""
-    if claim.subject != other.subject:
-        return False
+    is_apart = claim.end <= other.start or other.end <= claim.start
+    if claim.subject != other.subject or (is_apart and claim.negated != other.negated):
+        return False  # "Nils is not my brother, he is my cousin"
     mine, theirs = values.stems(claim.value), values.stems(other.value)
     return 2 * len(mine & theirs) >= min(len(mine), len(theirs))

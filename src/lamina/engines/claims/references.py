@@ -91,7 +91,8 @@ def resolved(
             settled.append(claim)
             continue
         is_change = claim.rule == CHANGE or bool(NOW.search(_sentence(said, clauses, claim)))
-        claim = _newer(_placed(claim, affirmed, is_change), affirmed, is_change)
+        claim = _placed(_versioned(claim, affirmed), affirmed, is_change)
+        claim = _newer(claim, affirmed, is_change)
         claim = _rescheduled(claim, affirmed)
         settled.append(claim)
         settled += _replaced(claim, affirmed, said.turn.at)
@@ -269,6 +270,30 @@ def _newer(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
     return claim
 
 
+def _versioned(claim: Claim, affirmed: Affirmed) -> Claim:
+    """Name a version in full: "from Postgres 14 to 16", and then "Postgres is on 17"."""
+    bare, numbers = _unnumbered(claim.value)
+    if bare or not numbers:
+        return claim
+    if claim.replaces:
+        return structs.replace(claim, value=_in_full(claim.value, claim.replaces))
+    own = _own(claim.attribute) if claim.attribute.startswith(attributes.HAS) else frozenset()
+    for known in affirmed.holding(claim.subject, own):
+        is_used = known.attribute.startswith(USED)
+        if is_used and _is_version(_unnumbered(known.value), own, numbers):
+            about = {"attribute": known.attribute, "value": _in_full(claim.value, known.value)}
+            return structs.replace(claim, **about, replaces=known.value, rule=CHANGE)
+    return claim
+
+
+def _in_full(new: str, old: str) -> str:
+    """Put a bare number into the words of the value that it replaces, if that has just one."""
+    number = NUMBERED.search(new)
+    if number is None or _unnumbered(new)[0] or len(NUMBERED.findall(old)) != 1:
+        return new
+    return NUMBERED.sub(lambda _: number.group(), old)
+
+
 def _is_version(known: Split, bare: frozenset[str], numbers: frozenset[str]) -> bool:
     """Tell if a value differs from a known one in its numbers alone."""
     return known[0] == bare and bool(known[1]) and known[1] != numbers
@@ -315,7 +340,8 @@ def _changed(claim: Claim, affirmed: Affirmed) -> Iterator[Claim]:
     old = values.stems(found["old"])
     for known in affirmed.sharing(claim.subject, found["old"]):
         if known.attribute.startswith(USED) and values.stems(known.value) == old:
-            about = {"attribute": known.attribute, "value": found["new"].strip()}
+            value = _in_full(found["new"].strip(), known.value)
+            about = {"attribute": known.attribute, "value": value}
             yield structs.replace(claim, **about, replaces=known.value, rule=CHANGE)
             return
 
