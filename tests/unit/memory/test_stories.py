@@ -58,6 +58,8 @@ def problems(story: Mapping[str, Any], desk: Desk) -> Iterator[str]:
             desk.clock.set(max(desk.clock.now, moment(step["at"])))
         told(step, mem, op, about)
     op.sleep()
+    if story.get("confirmed"):  # a person agrees that what a person has told holds no longer
+        confirm_all(op)
     for attribute, wanted in story.get("now", {}).items():
         yield from differing(attribute, op.facts(about, attribute), wanted, "now")
     for at, attribute, wanted in story.get("then", ()):
@@ -87,12 +89,17 @@ def misknown(op: Operator, story: Mapping[str, Any]) -> Iterator[str]:
         if stale := having(in_context(op, value), value):
             yield f"{value} is in the context: {shown(stale)}"
     if "gone" in story:
-        for one in op.proposals():
-            op.confirm(one.record.id)
+        confirm_all(op)
         told = str(op.user_profile().preferences)
         yield from (
             f"{value} is in the profile: {told}" for value in story["gone"] if value in told
         )
+
+
+def confirm_all(op: Operator) -> None:
+    """Confirm what sleep proposes."""
+    for one in op.proposals():
+        op.confirm(one.record.id)
 
 
 def in_context(op: Operator, goal: str) -> list[Fact]:
@@ -131,8 +138,7 @@ def differing(
 
 def differing_profile(op: Operator, wanted: Mapping[str, list[str]]) -> Iterator[str]:
     """Confirm what sleep proposes, and compare the profile."""
-    for one in op.proposals():
-        op.confirm(one.record.id)
+    confirm_all(op)
     profile = op.user_profile()
     found = {key: sorted(value) for key, value in profile.preferences.items()}
     if profile.conflicts or found != {key: sorted(value) for key, value in wanted.items()}:

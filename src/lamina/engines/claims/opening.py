@@ -211,8 +211,9 @@ def _holds(claim: Claim, other: Claim) -> bool:
 
 def _says_same(claim: Claim, other: Claim) -> bool:
     """Tell if half of the words of the shorter value are in the other."""
-    is_apart = claim.end <= other.start or other.end <= claim.start
-    if claim.subject != other.subject or (is_apart and claim.negated != other.negated):
-        return False  # "Nils is not my brother, he is my cousin"
+    is_contrary = claim.negated != other.negated  # "he is not my brother, he is my cousin"
+    may_differ = claim.negated or other.rule.startswith(RULE)  # what a rule denies is denied
+    if claim.subject != other.subject or (is_contrary and may_differ):
+        return False
     mine, theirs = values.stems(claim.value), values.stems(other.value)
     return 2 * len(mine & theirs) >= min(len(mine), len(theirs))
