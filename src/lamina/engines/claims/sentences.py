@@ -36,8 +36,8 @@ TASK = (
 )
 PASTED = re.compile(
     rf"(?im)^(?:[^\n]{{0,60}}\b(?:can|could|please|to|you|help me)\b[^\n]{{0,20}})?(?:"
-    rf"(?:{TASK})\b(?! \w*self\b)[^\n:]{{0,80}}|[^\n]{{0,80}}\b(?:following|below|this|the) (?:article|e-?mail"
-    rf"|text|essay|story|poem"
+    rf"(?:{TASK})\b(?! \w*self\b)[^\n:]{{0,80}}"
+    r"|[^\n]{0,80}\b(?:following|below|this|the) (?:article|e-?mail|text|essay|story|poem"
     r"|document|abstract|letter|transcript|paragraph|passage|page|post|message|code|log|review"
     r"|prompt)s?[^\n:]{0,60}):(?=\s)(?P<rest>.*)",
     re.S,
