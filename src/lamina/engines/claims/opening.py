@@ -73,8 +73,7 @@ class Opening:
         """Judge the claims that rules found, and add what else is read; rules win."""
         found, plain = self._without_names(found), self.said.plain
         claims = self._ruled(found)
-        # "i" is a word of other languages, too.
-        if not (plain.isascii() or {*spoken.ENGLISH.findall(plain.lower())} - {"i"}):
+        if spoken.is_foreign(plain):
             return claims
         more = [
             self._judged(claim, judge.of_candidate(one, claim.value), EVEN)

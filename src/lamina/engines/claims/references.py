@@ -65,8 +65,16 @@ TASTES = {
     }.items()
     for verb in verbs
 }
-WORKS = frozenset(attributes.DOES + how for how in ("work at", "work for", "be employed at"))
-EMPLOYED = WORKS | {attributes.DOES + how for how in ("be at", "be with")}
+# Of a name, these say what a rule says: "a room in Hull that I live in", "as a nurse at Acme".
+NAMED = {
+    f"{attributes.DOES}{how}": attribute
+    for attribute, hows in {
+        "employer": ("work at", "work for", "be employed at"),
+        "lives_in": ("live in", "live near"),
+    }.items()
+    for how in hows
+}
+EMPLOYED = frozenset(attributes.DOES + how for how in ("be at", "be with"))
 NAMES = 3  # words of a name
 GREETING = re.compile(
     r"(?:\W*(?:hi|hey|hello|hiya|good \w+|ok|so|and|btw|there|everyone)\b)*\W*", re.I
@@ -108,10 +116,13 @@ def _as_rules_do(said: Said, claim: Claim, others: Sequence[Claim]) -> Claim | N
     """Name what a rule would have named: whose name it is, and for whom somebody works."""
     if claim.attribute in TASTES:
         return structs.replace(claim, attribute=TASTES[claim.attribute])
+    if claim.attribute in NAMED and values.is_name(claim.value):
+        attribute, whole = NAMED[claim.attribute], (0, len(claim.value))
+        named = next(iter(values.cut(values.KINDS[attribute], claim.value, *whole)), whole)
+        return structs.replace(claim, attribute=attribute, value=claim.value[slice(*named)])
     if claim.attribute in EMPLOYED and claim.value[:1].isupper():
         own = [one for one in others if one.subject == claim.subject and not one.negated]
-        is_job = claim.attribute in WORKS
-        is_job = is_job or any(one.attribute == "job" or _is_role(said, one) for one in own)
+        is_job = any(one.attribute == "job" or _is_role(said, one) for one in own)
         return structs.replace(claim, attribute="employer") if is_job else claim
     if claim.attribute != BE or claim.negated:
         return claim
