@@ -39,7 +39,8 @@ HEAD = re.compile(
 DEEDS = frozenset({"did", "plan", "goal"})
 RELATIVES = frozenset({"partner", "child", "parent", "sibling", "relative"})
 # Shapes of "my landlord Mr. Okafor", which may stand in a request.
-NAMING = frozenset("my_named the_named a_named their_named apposed".split())
+A_NAMED = "a_named"  # "a goldfish called Bubbles"
+NAMING = frozenset({"my_named", "the_named", A_NAMED, "their_named", "apposed"})
 
 
 class Opening:
@@ -161,7 +162,8 @@ def _is_junk(one: Candidate, value: str) -> bool:
 def _covers(claim: Claim, one: Candidate, speaker: str) -> bool:
     """Tell if the words of a candidate are those of a claim already."""
     is_inside = claim.start <= one.value[0] and one.value[1] <= claim.end
-    return is_inside and claim.subject == (one.subject or speaker)
+    is_anyones = one.shape == A_NAMED  # whose it is, the rule knows
+    return is_inside and (is_anyones or claim.subject == (one.subject or speaker))
 
 
 def _claim(said: Said, one: Candidate, is_talk: bool) -> Claim:

@@ -82,7 +82,7 @@ GREETING = re.compile(
 # How words end that say what somebody is: "American", "Danish", "Chinese".
 KINDS_OF_PEOPLE = ("an", "ish", "ese", "ic", "ch", "ist")
 DIED = re.compile(
-    r"\b(?P<who>[A-Z]\w+)(?: \w+){0,2}? (?:(?:has|have|just|sadly|finally) ){0,2}"
+    r"\b(?P<who>[A-Z]\w+(?: [A-Z]\w+){0,2}) (?:(?:has|have|just|sadly|finally) ){0,2}"
     r"(?:died|passed away)\b"
 )
 SURE = 0.85
@@ -168,7 +168,8 @@ def _bereaved(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iter
         found = DIED.search(said.part(clause))
         if not found or clause.asks or clause.doubted:
             continue
-        for known in affirmed.of(found["who"]):
+        called = dict.fromkeys((found["who"], *found["who"].split()))  # "Grandma Rose" is Rose
+        for known in (one for name in called for one in affirmed.of(name)):
             where = said.words(clause, found)
             about = known.subject, known.attribute, known.value
             made = said.claim(*about, where, SURE, "died")
