@@ -115,7 +115,8 @@ def having(facts: list[Fact], value: str) -> list[Fact]:
     return [
         one
         for one in facts
-        if not one.negated and one.attribute not in PAST and wanted <= values.stems(one.value)
+        if not one.negated and one.attribute not in PAST
+        if wanted <= values.stems(one.value) or value in one.value  # "Thursday" of "Thursdays"
     ]
 
 

@@ -153,9 +153,11 @@ ENDINGS = (
     _ends("no_more", "no_more", rf"\bno more {IT}", MANY, "", 0.7),
     _ends("there_is_no", "there",
         rf"\bthere(?:'s| is| are|'ll be| will be) no {IT}", ALL, "", 0.75),
-    _ends("called_off", "cancel called_off shelved scrapped against mind binned",
-        rf"\b(?:cancell?ed|called off|shelved|binned|scrapped|decided against"
-        rf"|changed my mind (?:about|on)) {IT}", "plan goal decision owns", "plan", 0.8),
+    _ends("called_off", "cancel called_off shelved scrapped against mind binned decision",
+        rf"\b(?:cancell?ed|(?:had to|have to|has to) cancel|called off|shelved|binned|scrapped"
+        rf"|decided against|changed (?:my|our|her|his) minds? (?:about|on)"
+        rf"|(?:reversed|revised|dropped) (?:the|our|my) decision (?:on|about|for|to \w+)) {IT}",
+        "plan goal decision owns", "plan", 0.8),
     _ends("moved_on", "from forgotten out_of_love",
         rf"\b(?:moved on from|forgotten|out of love with|grown out of|outgrown|had enough of) {IT}",
         ALL, "", 0.75),
@@ -233,7 +235,7 @@ AGAIN = compiled(
 # Words that replace what has just ended.
 INSTEAD = compiled(
     r"\b(?:it's|it is|it'll be|I'm at|I'm in|I'm with|I'm on|I'm doing|we're in|we're on"
-    r"|hello(?: to)?) (?:an? |the )?(?P<value>\w)|(?:\A\s*|, )(?P<other>[A-Z]\w+) (?:it is|since"
+    r"|(?:I'm|we're) (?:now )?going with|(?:I|we) went with|hello(?: to)?) (?:an? |the )?(?P<value>\w)|(?:\A\s*|, )(?P<other>[A-Z]\w+) (?:it is|since"
     r"|now)\b"
 )
 # "I got a puppy. Her name's Coco."

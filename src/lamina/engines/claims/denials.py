@@ -153,7 +153,19 @@ def _settled(claim: Claim, affirmed: Affirmed) -> Claim:
             return claim
         if _is_same_verb(claim, known):
             return structs.replace(claim, attribute=known.attribute, value=known.value)
+    for known in affirmed.sharing_any(claim.subject, claim.value):
+        if _names(claim, known):
+            return structs.replace(claim, attribute=known.attribute, value=known.value)
     return claim
+
+
+def _names(claim: Claim, known: Claim) -> bool:
+    """Tell if a value names an attribute and its value: "allergic to latex"."""
+    mine, others = values.stems(claim.value), values.stems(known.value)
+    named = values.stems(known.attribute.replace("_", " "))
+    rest = mine - others
+    is_named = all(any(_is_form(one, other) for other in named) for one in rest)
+    return others < mine and is_named
 
 
 def _is_same_verb(claim: Claim, known: Claim) -> bool:

@@ -32,7 +32,8 @@ NUMBER = (
     r"(?:zwei|drei|vier|dos|tres|cuatro|deux|trois|quatre|dois|duas|três|due|tre|quattro|[2-9])"
 )
 RULE = "tongue"
-BREAK = r"[,;:!?()¿¡\n…]|\.(?=\s|\Z)"
+BREAK = r"[,;:!?()¿¡\n…]|(?<!\d)\.(?=\s|\Z)"
+NOW = r"(?:(?:jetzt|nun|ahora|maintenant|désormais|agora|adesso|ora) )?"
 # What one has for a moment or in a manner of speaking.
 ALONE = "diet_alone"  # the rule of a word that is said without a verb
 PASSING = frozenset(
@@ -95,7 +96,7 @@ def _grammar(tongue: Tongue) -> Grammar:
         ),
         _compiled(
             rf"\b{tongue.my} (?P<thing>[\w-]+(?: (?:de|da|do|di|des|du|del) [\w-]+)?)"
-            rf" (?:{tongue.is_}|{tongue.called}) (?:{tongue.into} )?(?P<value>.+)"
+            rf" (?:{tongue.is_}|{tongue.called}) {NOW}(?:{tongue.into} )?(?P<value>.+)"
         ),
         _compiled(
             rf"(?:{tongue.i}"

@@ -16,9 +16,10 @@ from msgspec import structs
 
 from lamina.engines.claims import Claim, attributes, open_verbs, values, words
 from lamina.engines.claims.denials import Affirmed
-from lamina.engines.claims.opening import CHANGE
+from lamina.engines.claims.opening import CHANGE, RULE
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
+from lamina.text.patterns import bounded
 from lamina.text.words import tokens
 
 Split = tuple[frozenset[str], frozenset[str]]  # stems of words and of numbers
@@ -74,6 +75,7 @@ NAMED = {
     }.items()
     for how in hows
 }
+DEFINITE = f"{RULE} the_thing"  # the rule of "the N is V"
 EMPLOYED = frozenset(attributes.DOES + how for how in ("be at", "be with"))
 NAMES = 3  # words of a name
 GREETING = re.compile(
@@ -85,6 +87,19 @@ DIED = re.compile(
     r"\b(?P<who>[A-Z]\w+(?: [A-Z]\w+){0,2}) (?:(?:has|have|just|sadly|finally) ){0,2}"
     r"(?:died|passed away)\b"
 )
+PERSON = r"[A-Z][\w-]+(?: [A-Z][\w-]+){0,2}"
+# Who comes after whom, as what; without it, all is meant that the first one is.
+SUCCESSIONS = tuple(
+    bounded(pattern.replace("OLD", rf"(?P<old>{PERSON})").replace("NEW", rf"(?P<new>{PERSON})"))
+    for pattern in (
+        r"\bNEW (?:has )?(?:replaced|replaces|succeeded|succeeds) OLD(?: as (?P<thing>[\w -]+))?",
+        r"\bOLD (?:was|has been|is being|got|is) (?:replaced|succeeded) by NEW"
+        r"(?: as (?P<thing>[\w -]+))?",
+        r"\bNEW (?:has taken|is taking|took|takes) over (?P<thing>[\w -]+?) from OLD",
+        r"\bOLD (?:has )?(?:handed|passed|gave|given)(?: over| on)? (?P<thing>[\w -]+?)"
+        r"(?: over| on)? to NEW",
+    )
+)
 SURE = 0.85
 TOLD = 2  # words of a plan that a deed must have, if it names nothing
 
@@ -93,7 +108,7 @@ def resolved(
     said: Said, clauses: Sequence[Clause], claims: Sequence[Claim], affirmed: Affirmed
 ) -> list[Claim]:
     """Put claims into the slots of what they speak of, and add what else they change."""
-    settled = list(_bereaved(said, clauses, affirmed))
+    settled = [*_bereaved(said, clauses, affirmed), *_succeeded(said, clauses, affirmed)]
     for claim in filter(None, (_as_rules_do(said, one, claims) for one in claims)):
         if claim.negated or claim.until is not None:
             settled.append(claim)
@@ -176,6 +191,29 @@ def _bereaved(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iter
             yield structs.replace(made, until=said.turn.at)
 
 
+def _succeeded(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iterator[Claim]:
+    """Put the successor into the place of somebody: "Eva took over on-call from Jan"."""
+    for clause in clauses:
+        if clause.asks or clause.doubted:
+            continue
+        found = next(filter(None, (one.search(said.part(clause)) for one in SUCCESSIONS)), None)
+        if not found or not (values.is_name(found["old"]) and values.is_name(found["new"])):
+            continue
+        told = values.stems(found.groupdict().get("thing") or "")
+        held = [one for one in affirmed.sharing(said.speaker, found["old"]) if _is_post(one)]
+        meant = [one for one in held if told & _own(one.attribute)] if told else held
+        if len(meant) == 1:
+            (known,) = meant
+            span = said.words(clause, found)
+            made = said.claim(known.subject, known.attribute, found["new"], span, SURE, "succeeded")
+            yield structs.replace(made, replaces=known.value)
+
+
+def _is_post(known: Claim) -> bool:
+    """Tell if somebody is known by name to be what another may become."""
+    return known.attribute.startswith(attributes.HAS) and values.is_name(known.value)
+
+
 def _rescheduled(claim: Claim, affirmed: Affirmed) -> Claim:
     """Let a plan replace one that says the same of another day."""
     if claim.attribute not in AIMS or claim.replaces:
@@ -219,7 +257,7 @@ def _appointed(claim: Claim) -> Split:
 
 def _untimed(value: str) -> tuple[str, frozenset[str]]:
     """Take the words out of a value that name a time: "Wed", but not those of a "wedding"."""
-    listed = tokens(value)
+    listed = [word.removesuffix("s") for word in tokens(value)]  # "on Wednesdays"
     times = frozenset(word for word in listed if word in open_verbs.LATER)
     return " ".join(word for word in listed if word not in times), times
 
@@ -267,8 +305,10 @@ def _own(attribute: str) -> frozenset[str]:
 
 def _newer(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
     """Let a value replace one of the same verb: what is so now, or differs in its numbers alone."""
-    if claim.replaces or not claim.attribute.startswith(attributes.DOES):
+    if claim.replaces or not claim.attribute.startswith(USED):
         return claim
+    if claim.attribute.startswith(attributes.HAS):
+        return _the_one(claim, affirmed, is_change)
     before = affirmed.last(claim.subject, claim.attribute) if is_change else None
     if before and claim.attribute not in PLAIN_VERBS and not _same(before.value, claim.value):
         return structs.replace(claim, replaces=before.value)
@@ -280,6 +320,14 @@ def _newer(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
         if is_same_verb and _is_version(_unnumbered(known.value), bare, numbers):
             return structs.replace(claim, replaces=known.value)
     return claim
+
+
+def _the_one(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
+    """Let "the project is called N now" replace the only project that is known."""
+    known = affirmed.things(claim.subject, _own(claim.attribute))
+    named = {one.value for one in known if one.attribute == claim.attribute}
+    is_one = is_change and claim.rule == DEFINITE and len(named) == 1
+    return structs.replace(claim, replaces=named.pop()) if is_one else claim
 
 
 def _versioned(claim: Claim, affirmed: Affirmed) -> Claim:

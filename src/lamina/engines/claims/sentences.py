@@ -53,6 +53,8 @@ ABBREVIATED = re.compile(
     rf"(?:\b(?:{'|'.join(TITLES)}|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx|Inc|Ltd|Co)"
     r"|\b[A-Z])\Z"
 )
+# "am 3. März"
+ORDINAL = re.compile(r"\d\. (?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)[a-zä]*\b")
 END = re.compile(
     r"(?<!\s)\s++[-–—]++(?=\s)|[–—]+|--+|(?<=\w)-(?=\s)|;"
     r"(?=\s)"  # a dash ends what was said before it
@@ -227,6 +229,8 @@ def _sentences(plain: str) -> Iterator[tuple[int, int, bool]]:
     for found in END.finditer(plain):
         end = found.start()
         if found.group() == "." and ABBREVIATED.search(plain, max(0, end - 6), end):
+            continue
+        if found.group() == "." and ORDINAL.match(plain, max(0, end - 1)):
             continue
         if plain[start:end].strip():
             yield start, end, "?" in found.group()

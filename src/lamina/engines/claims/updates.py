@@ -76,11 +76,14 @@ def instead(said: Said, clause: Clause, claims: Sequence[Claim]) -> list[Claim]:
         return []
     begin = clause.start + found.start("value" if found["value"] else "other")
     about = last.subject, last.attribute
+    spans = answers.spans(last.attribute, said.plain, begin, clause.end)
+    if last.attribute == "decision":
+        spans = values.cut("thing", said.plain, begin, clause.end)
     return [
         said.claim(
             *about, span, said.words(clause, found, span), 0.7, "instead", replaces=last.value
         )
-        for span in answers.spans(last.attribute, said.plain, begin, clause.end)[:1]
+        for span in spans[:1]
     ]
 
 
