@@ -23,8 +23,15 @@ from tests.cases import golden
 from tests.conftest import Desk, Ticking, verified
 
 STORIES: list[dict[str, Any]] = golden("stories.jsonl")
-# Written by another hand, before it had read a rule. Every second story was only counted.
+# Written by another hand, before it had read a rule. Every second story was only counted while
+# the others were mended; the last numbers of both are not clean, since one hand wrote them all.
 MORE: list[dict[str, Any]] = golden("stories-2.jsonl")
+# Stories that do not end as they should, and why not.
+KNOWN = {
+    "shift changes": "what others do with somebody is not read: 'they put me on the late shift'",
+    "pregnancy, then born": "that a birth ends a pregnancy is nowhere said",
+    "plan carried out": "'the kiln' lacks a word of the plan to buy 'a used kiln'",
+}
 PAST = ("did", "visited")  # what was done stays true, whatever changed by it
 
 
@@ -167,9 +174,19 @@ def failing(stories: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
     return failed
 
 
+def test_stories_of_another_hand_end_as_they_should() -> None:
+    """S2, Q10, V6: facts, `as_of`, context and profile have one right answer, and none that is stale.
+
+    A story that ends well is no longer listed as known not to.
+    """
+    failed = failing(MORE)
+    assert failed.keys() == KNOWN.keys(), "\n".join(map(str, failed.items()))
+
+
 def test_there_are_enough_stories() -> None:
     """S2: sixty. Half were not looked at until the rules stood; then the four of them that were
     not read were looked at once."""
     names = [story["id"] for story in STORIES]
     assert len(set(names)) == len(names) == 60
     assert sum(story["held_out"] for story in STORIES) == 30
+    assert len({story["id"] for story in MORE}) == len(MORE) == 60

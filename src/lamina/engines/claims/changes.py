@@ -235,7 +235,8 @@ AGAIN = compiled(
 # Words that replace what has just ended.
 INSTEAD = compiled(
     r"\b(?:it's|it is|it'll be|I'm at|I'm in|I'm with|I'm on|I'm doing|we're in|we're on"
-    r"|(?:I'm|we're) (?:now )?going with|(?:I|we) went with|hello(?: to)?) (?:an? |the )?(?P<value>\w)|(?:\A\s*|, )(?P<other>[A-Z]\w+) (?:it is|since"
+    r"|(?:I'm|we're) (?:now )?going with|(?:I|we) went with"
+    r"|hello(?: to)?) (?:an? |the )?(?P<value>\w)|(?:\A\s*|, )(?P<other>[A-Z]\w+) (?:it is|since"
     r"|now)\b"
 )
 # "I got a puppy. Her name's Coco."

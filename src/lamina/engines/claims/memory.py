@@ -10,6 +10,7 @@ from lamina.engines.claims import Claim, attributes, values, words
 from lamina.engines.claims.attributes import DOES, FAVOURITE, HAS
 
 ANYBODY = ""
+DOING = ("habit", "hobby", "does")
 THING = "thing"  # the kind of what somebody has, by its noun
 
 
@@ -43,6 +44,13 @@ class Memory:
         """Find the latest claim whose value shares a word; ANYBODY stands for any subject."""
         keys = ((kind, subject, stem) for stem in values.stems(named) for kind in kinds)
         return _latest(self._by_stem[key] for key in keys if key in self._by_stem)
+
+    def beside(self, claim: Claim, named: str) -> list[Claim]:
+        """List what else the words of a claim said that somebody does: "smoke on the porch"."""
+        keys = ((kind, claim.subject, stem) for stem in values.stems(named) for kind in DOING)
+        found = (self._by_stem[key][1] for key in keys if key in self._by_stem)
+        others = {id(one): one for one in found if one.at == claim.at and one is not claim}
+        return list(others.values())
 
     def last(self, subject: str, kinds: Sequence[str]) -> Claim | None:
         """Find the latest claim of some kinds."""

@@ -306,6 +306,37 @@ def test_whoever_else_died_mia_and_rex_live(text: str) -> None:
     assert after(text) == []
 
 
+POSTS = [("has:on-call for search", "Jan Ott"), ("has:drummer", "Jan Ott"), ("has:vet", "Mia")]
+SUCCESSIONS = [
+    ("Eva Rau took over on-call from Jan.", ["has:on-call for search = Eva Rau for Jan Ott"]),
+    ("Jan handed on-call for search over to Eva.", ["has:on-call for search = Eva for Jan Ott"]),
+    ("Jan was replaced by Eva as drummer.", ["has:drummer = Eva for Jan Ott"]),
+    ("Eva has replaced Mia.", ["has:vet = Eva for Mia"]),
+    ("Jan was replaced by Eva.", []),  # as what?
+    ("Mia replaced Eva.", []),  # Eva was not known
+    ("Jan handed the keys to Eva.", []),
+    ("Did Eva replace Mia? Mia was replaced by Eva?", []),
+]
+
+
+@every(("text", "wanted"), SUCCESSIONS)
+def test_a_successor_takes_the_place_of_somebody(text: str, wanted: list[str]) -> None:
+    """S2: whoever hands something over has it no longer, and only what is named changes hands."""
+    assert told(text, [], POSTS) == wanted
+
+
+def test_the_one_that_is_known_is_meant_by_the() -> None:
+    """S2: "the project is N now" means the only one; beside two, or with "my", it is another."""
+    text, rule = "The project is Badger now.", "open the_thing"
+    one = [("has:project", "Otter")]
+    assert stated(text, "has:project", "Badger", one, rule=rule) == [
+        "has:project = Badger for Otter"
+    ]
+    assert stated(text, "has:project", "Badger", one) == ["has:project = Badger"]
+    two = [*one, ("has:project", "Heron")]
+    assert stated(text, "has:project", "Badger", two, rule=rule) == ["has:project = Badger"]
+
+
 def test_what_is_denied_or_over_speaks_of_nothing_else() -> None:
     """S2: it is left to `denials.py`."""
     text = "The deadline isn't 8 May now."
