@@ -79,7 +79,7 @@ class Taken:
         shared: Counter[int] = Counter()
         for stem in stems:
             shared.update(self._holders.get((*about, stem), ()))
-        if sizes and (not stems or 0 in sizes):
+        if sizes and not stems:  # "no diet" says less than "not vegetarian"
             return False
         if any(2 * number >= min(len(stems), sizes[place]) for place, number in shared.items()):
             return False

@@ -25,6 +25,7 @@ from lamina.text.words import tokens
 Split = tuple[frozenset[str], frozenset[str]]  # stems of words and of numbers
 AIMS = frozenset({"plan", "goal"})
 EVENTS = frozenset({"did", "visited"})
+COUNTED = frozenset({"habit", "owns", "pet", "child"})  # "run 5k every day", "two kids"
 # What a thing is, has or is used for: a later value takes the place of an earlier one.
 USED = (attributes.HAS, attributes.DOES)
 # Adjectives that say which of two comes after the other, and not which thing it is.
@@ -33,6 +34,7 @@ FRESH = frozenset(map(values.stem, ("new", "current")))
 BECAME = re.compile(
     r"\w+ (?:the |our |my )?(?P<old>\S(?:.{0,60}\S)?) (?:to|into|as) (?P<new>\S.*)", re.S
 )
+HOME = re.compile(r"(?:moved|relocated) (?:back |over )?to (?P<place>[A-Z]\w+(?: [A-Z]\w+)*)")
 NUMBERS = frozenset(map(values.stem, words.NUMBERS))
 NUMBERED = re.compile(r"\S*\d\S*")
 NUMBER = re.compile(r"\d[\d.,:]*")
@@ -122,6 +124,7 @@ def resolved(
         settled += _redated(claim, affirmed, said.turn.at)
         if claim.attribute == "did":
             settled += _changed(claim, affirmed)
+            settled += _settled(claim) if claim.subject != said.speaker else ()
         if claim.attribute in EVENTS:
             settled += _fulfilled(claim, affirmed, said.turn.at)
     return settled
@@ -200,18 +203,22 @@ def _succeeded(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Ite
         if not found or not (values.is_name(found["old"]) and values.is_name(found["new"])):
             continue
         told = values.stems(found.groupdict().get("thing") or "")
-        held = [one for one in affirmed.sharing(said.speaker, found["old"]) if _is_post(one)]
+        held = [
+            one
+            for one in affirmed.sharing(said.speaker, found["old"])
+            if one.attribute.startswith(attributes.HAS)
+        ]
         meant = [one for one in held if told & _own(one.attribute)] if told else held
         if len(meant) == 1:
             (known,) = meant
-            span = said.words(clause, found)
-            made = said.claim(known.subject, known.attribute, found["new"], span, SURE, "succeeded")
+            about = known.subject, known.attribute, _with(known.value, found["old"], found["new"])
+            made = said.claim(*about, said.words(clause, found), SURE, "succeeded")
             yield structs.replace(made, replaces=known.value)
 
 
-def _is_post(known: Claim) -> bool:
-    """Tell if somebody is known by name to be what another may become."""
-    return known.attribute.startswith(attributes.HAS) and values.is_name(known.value)
+def _with(value: str, old: str, new: str) -> str:
+    """Put a new name into a value, such as "run by Kim", or into its place."""
+    return new if values.is_name(value) else value.replace(old, new)
 
 
 def _rescheduled(claim: Claim, affirmed: Affirmed) -> Claim:
@@ -305,11 +312,12 @@ def _own(attribute: str) -> frozenset[str]:
 
 def _newer(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
     """Let a value replace one of the same verb: what is so now, or differs in its numbers alone."""
-    if claim.replaces or not claim.attribute.startswith(USED):
+    if claim.replaces or not (claim.attribute.startswith(USED) or claim.attribute in COUNTED):
         return claim
     if claim.attribute.startswith(attributes.HAS):
         return _the_one(claim, affirmed, is_change)
-    before = affirmed.last(claim.subject, claim.attribute) if is_change else None
+    is_telling = is_change and claim.attribute not in COUNTED
+    before = affirmed.last(claim.subject, claim.attribute) if is_telling else None
     if before and claim.attribute not in PLAIN_VERBS and not _same(before.value, claim.value):
         return structs.replace(claim, replaces=before.value)
     bare, numbers = _unnumbered(claim.value)
@@ -390,6 +398,13 @@ def _over(claim: Claim, known: Claim, now: datetime) -> Claim:
     return structs.replace(claim, **about, replaces=None, at=now, until=now)
 
 
+def _settled(claim: Claim) -> Iterator[Claim]:
+    """Claim where somebody lives who has moved, if no rule does: "my sister moved to Bonn"."""
+    found = HOME.match(claim.value)
+    if found and values.is_name(found["place"]):
+        yield structs.replace(claim, attribute="lives_in", value=found["place"])
+
+
 def _changed(claim: Claim, affirmed: Affirmed) -> Iterator[Claim]:
     """Claim what a deed makes of a known value: "renamed Falcon to Kestrel"."""
     found = BECAME.fullmatch(claim.value)
@@ -399,8 +414,10 @@ def _changed(claim: Claim, affirmed: Affirmed) -> Iterator[Claim]:
         return
     old = values.stems(found["old"])
     for known in affirmed.sharing(claim.subject, found["old"]):
-        if known.attribute.startswith(USED) and values.stems(known.value) == old:
-            value = _in_full(found["new"].strip(), known.value)
+        value = _in_full(found["new"].strip(), known.value)
+        is_version = _is_version(_unnumbered(known.value), *_unnumbered(value))
+        is_whole = values.stems(known.value) == old or (is_version and old <= values.stems(value))
+        if known.attribute.startswith(USED) and is_whole:
             about = {"attribute": known.attribute, "value": value}
             yield structs.replace(claim, **about, replaces=known.value, rule=CHANGE)
             return

@@ -25,7 +25,7 @@ TITLED = rf"(?:(?:{'|'.join(TITLES)})\. )"
 UNTITLED = "".join(rf"(?<!\b{title})" for title in TITLES)
 # Marks and words after which something else is meant.
 STOP = bounded(
-    rf"(?<![\s.](?-i:[A-Z])){UNTITLED}\.(?!\d)|[;!?()\n{MASK}…–—]|:(?!\d)"
+    rf"(?<![\s.](?-i:[A-Z])){UNTITLED}\.(?!\w)|[;!?()\n{MASK}…–—]|:(?!\d)"
     rf"|,(?!\d| (?-i:[A-Z])[a-z]+(?:[,.!]|\Z| (?:who|-)))"
     r"|\s-|\s(?:because|since|so(?! much\b)|but|when|while|which|who|where|if|than|then|though"
     r"|although|cause|until|unless|after|before|whenever|as (?:I|we|he|she|it|they|you|well|my|of"
@@ -109,7 +109,7 @@ JOB_STOP = bounded(
 )
 VENTURE_END = bounded(r"\s(?:in|for|that|to|with|by|on|at|starts?|opened|has|is)\b", re.I)
 LIST_STOP = bounded(
-    rf"(?<![\s.](?-i:[A-Z]))\.(?!\d)|[;!?()\n{MASK}…–—]|:(?!\d)|\s-|,\s(?:but|so|because"
+    rf"(?<![\s.](?-i:[A-Z]))\.(?!\w)|[;!?()\n{MASK}…–—]|:(?!\d)|\s-|,\s(?:but|so|because"
     r"|which|who|it|and (?:I|it|my|we|love|enjoy|like))\b"
     r"|\s(?:because|since|but|so|when|while|which|who|that|if|for|in|with|after|as"
     r"|and (?:I|it|my|we))\b",
