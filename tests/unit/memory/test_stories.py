@@ -23,14 +23,22 @@ from tests.cases import golden
 from tests.conftest import Desk, Ticking, verified
 
 STORIES: list[dict[str, Any]] = golden("stories.jsonl")
-# Written by another hand, before it had read a rule. Every second story was only counted while
-# the others were mended; the last numbers of both are not clean, since one hand wrote them all.
+# Written by another hand, which read no rule before it had written the first sixty. What was not
+# looked at before it was counted: 32 of 60 of these ended well at first, then 20 of thirty more,
+# then 17 of the last twenty.
 MORE: list[dict[str, Any]] = golden("stories-2.jsonl")
 # Stories that do not end as they should, and why not.
 KNOWN = {
     "shift changes": "what others do with somebody is not read: 'they put me on the late shift'",
     "pregnancy, then born": "that a birth ends a pregnancy is nowhere said",
     "plan carried out": "'the kiln' lacks a word of the plan to buy 'a used kiln'",
+    "teacher changes school": "what somebody does, and is doing now, are two slots",
+    "launch slipped": "a verb that no list has, of a thing without an article",
+    "hiring frozen": "that to hire nobody is not to hire two people is nowhere said",
+    "number corrected": "'it' is not known from the turn before",
+    "welder changes yard": "that who has started elsewhere welds there no longer is nowhere said",
+    "back to parents": "'moved back in with my parents in Zwolle' is not read",
+    "service renamed": "'ledgerd was renamed to moneta' is judged too unsure",
 }
 PAST = ("did", "visited")  # what was done stays true, whatever changed by it
 
@@ -190,4 +198,4 @@ def test_there_are_enough_stories() -> None:
     names = [story["id"] for story in STORIES]
     assert len(set(names)) == len(names) == 60
     assert sum(story["held_out"] for story in STORIES) == 30
-    assert len({story["id"] for story in MORE}) == len(MORE) == 60
+    assert len({story["id"] for story in MORE}) == len(MORE) == 110
