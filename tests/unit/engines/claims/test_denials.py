@@ -21,6 +21,8 @@ DENIALS = [
     ("We deploy with Helm.", "We're not using Bazel.", "does:be using", "Bazel"),
     ("I have a sister.", "I don't have a sister.", "sibling", "sister"),
     ("Hello.", "I never said that I work at Acme.", "employer", "Acme"),
+    ("I'm allergic to latex.", "I was never allergic to latex.", "allergy", "latex"),
+    ("My brother is Nils.", "Nils is not my brother.", "sibling", "Nils"),
     ("Hello.", "I have no sister.", "sibling", "sister"),
     ("Hello.", "I have no pets.", "pet", ""),
     ("Hello.", "We don't have any children.", "child", ""),
