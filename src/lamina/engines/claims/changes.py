@@ -14,8 +14,8 @@ MANY = (
     "lives_in", "owns", "religion", "does",
 )  # fmt: skip
 ALL = (
-    *MANY, "partner", "pet", "favourite", "dislikes", "health", "allergy", "relationship_status",
-    "nickname", "has",
+    *MANY, "partner", "pet", "favourite", "dislikes", "health", "allergy", "avoids",
+    "relationship_status", "nickname", "has",
 )  # fmt: skip
 AIMS = ("plan", "goal", "decision")
 OWNED = ("owns", "pet", "thing")  # what can be sold, given away or lost
@@ -175,7 +175,7 @@ ENDINGS = (
     _ends("eats_again", "eat",
         r"(?<!n't )(?<!not )(?<!no )(?<!never )(?<!stopped )\b(?:(?:started|back to) eating|eats?"
         r"|eating) (?:meat|fish|everything|anything|dairy|animal products)\b(?! (?:every|for"
-        r"|with))", "diet", "diet", 0.6),
+        r"|with))", "diet avoids", "diet", 0.6),
     # --- anything that is known ---
     _ends("is_over",
         "off history over out cancel dead gone finished past sold stolen lost healed cleared better"

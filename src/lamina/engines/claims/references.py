@@ -77,6 +77,8 @@ NAMED = {
     for how in hows
 }
 DEFINITE = f"{RULE} the_thing"  # the rule of "the N is V"
+# One who keeps to a diet may leave out other things besides: "gluten-free", "don't eat fish".
+RESTRICTION = re.compile(r"free\Z|\beat(?:ing)?\b", re.I)
 EMPLOYED = frozenset(attributes.DOES + how for how in ("be at", "be with"))
 NAMES = 3  # words of a name
 GREETING = re.compile(
@@ -131,6 +133,8 @@ def resolved(
 
 def _as_rules_do(said: Said, claim: Claim, others: Sequence[Claim]) -> Claim | None:
     """Name what a rule would have named: whose name it is, and for whom somebody works."""
+    if claim.attribute == "diet" and RESTRICTION.search(claim.value):
+        return structs.replace(claim, attribute="avoids")  # a vegetarian may be gluten-free, too
     if claim.attribute in TASTES:
         return structs.replace(claim, attribute=TASTES[claim.attribute])
     if claim.attribute in NAMED and values.is_name(claim.value):
@@ -355,10 +359,16 @@ def _versioned(claim: Claim, affirmed: Affirmed) -> Claim:
 
 def _in_full(new: str, old: str) -> str:
     """Put a bare number into the words of the value that it replaces, if that has just one."""
-    number = NUMBERED.search(new)
-    if number is None or _unnumbered(new)[0] or len(NUMBERED.findall(old)) != 1:
+    numbers, listed = list(filter(_has_digit, new.split())), old.split()
+    places = [place for place, word in enumerate(listed) if _has_digit(word)]
+    if not numbers or _unnumbered(new)[0] or len(places) != 1:
         return new
-    return NUMBERED.sub(lambda _: number.group(), old)
+    listed[places[0]] = numbers[0]
+    return " ".join(listed)
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text))
 
 
 def _is_version(known: Split, bare: frozenset[str], numbers: frozenset[str]) -> bool:
@@ -426,7 +436,7 @@ def _upgraded(claim: Claim, affirmed: Affirmed) -> Claim | None:
     """Claim the version that a deed leads to: "upgraded to Python 3.13"."""
     verb, _, rest = claim.value.partition(" to ")
     is_change = verb.partition(" ")[0].lower() in open_verbs.CHANGES
-    if not is_change or not any(map(str.isdigit, rest)):
+    if not is_change or not _has_digit(rest):
         return None
     bare, numbers = _unnumbered(rest)
     for known in affirmed.holding(claim.subject, bare) if bare else ():

@@ -407,3 +407,12 @@ def test_one_value_ends_the_one_before_it() -> None:
     assert [one.value for one in affirmed.things("Ann", ["cach"])] == ["Valkey"]
     affirmed.note(claim("has:cache", "", negated=True))
     assert not list(affirmed.things("Ann", ["cach"]))
+
+
+def test_what_somebody_leaves_out_stands_beside_a_diet() -> None:
+    """S2: a vegetarian may be gluten-free as well; another diet takes the place of the first."""
+    known = [("diet", "vegetarian")]
+    text = "I'm also gluten-free."
+    assert stated(text, "diet", "gluten-free", known) == ["avoids = gluten-free"]
+    assert stated("I don't eat fish.", "diet", "don't eat fish", known) == ["avoids = don't eat fish"]
+    assert stated("I'm vegan now.", "diet", "vegan", known) == ["diet = vegan"]
