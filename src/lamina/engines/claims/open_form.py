@@ -323,6 +323,11 @@ class Sentence(Predicates):
         span = (self.words[place].start, self.words[end - 1].end)
         topic = Topic(self.plain[slice(*span)], "", span[0], "named", False, span)
         is_first = place == self.opening
+        after = self._nouns(end + 1) if self._text(end) == "'s" else 0
+        if after > end + 1 and self._kind(after) == BE:  # "Rui's manager is Ana"
+            thing = self._raw(end + 1, after).lower()
+            yield from self._predicates(topic._replace(thing=thing, shape="their_thing"), after)
+            return after
         if not is_first and end < self.end and (found := self._affiliated(topic, place, end)):
             yield found
             end = self._nouns(end + 1)

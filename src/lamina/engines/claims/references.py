@@ -81,6 +81,9 @@ DEFINITE = f"{RULE} the_thing"  # the rule of "the N is V"
 RESTRICTION = re.compile(r"free\Z|\beat(?:ing)?\b", re.I)
 EMPLOYED = frozenset(attributes.DOES + how for how in ("be at", "be with"))
 NAMES = 3  # words of a name
+OLDEST = 120
+ALIKE = 2  # words that two ways of doing the same have in common, the verb among them
+MOST_NEW = 2  # and the words by which they differ
 GREETING = re.compile(
     r"(?:\W*(?:hi|hey|hello|hiya|good \w+|ok|so|and|btw|there|everyone)\b)*\W*", re.I
 )
@@ -111,6 +114,7 @@ def resolved(
     said: Said, clauses: Sequence[Clause], claims: Sequence[Claim], affirmed: Affirmed
 ) -> list[Claim]:
     """Put claims into the slots of what they speak of, and add what else they change."""
+    claims = _in_place(said, clauses, claims)
     settled = [*_bereaved(said, clauses, affirmed), *_succeeded(said, clauses, affirmed)]
     for claim in filter(None, (_as_rules_do(said, one, claims) for one in claims)):
         if claim.negated or claim.until is not None:
@@ -131,12 +135,28 @@ def resolved(
     return settled
 
 
+def _in_place(said: Said, clauses: Sequence[Clause], claims: Sequence[Claim]) -> list[Claim]:
+    """Let what is bought take the place of what is given up: "sold the Zoe and bought a Kia"."""
+    gone = [one for one in claims if one.negated and one.attribute.startswith(attributes.HAS)]
+    new = [one for one in claims if one.attribute == "owns" and not one.negated]
+    if len(gone) != 1 or len(new) != 1 or gone[0].subject != new[0].subject:
+        return list(claims)
+    if _sentence(said, clauses, gone[0]) != _sentence(said, clauses, new[0]):
+        return list(claims)
+    about = {"attribute": gone[0].attribute, "replaces": gone[0].value}
+    others = [one for one in claims if one is not gone[0] and one is not new[0]]
+    return [*others, structs.replace(new[0], **about, rule=CHANGE)]
+
+
 def _as_rules_do(said: Said, claim: Claim, others: Sequence[Claim]) -> Claim | None:
     """Name what a rule would have named: whose name it is, and for whom somebody works."""
     if claim.attribute == "diet" and RESTRICTION.search(claim.value):
         return structs.replace(claim, attribute="avoids")  # a vegetarian may be gluten-free, too
     if claim.attribute in TASTES:
         return structs.replace(claim, attribute=TASTES[claim.attribute])
+    if claim.attribute == "birthday":
+        day = next(iter(values.cut("date", claim.value, 0, len(claim.value))), None)
+        return structs.replace(claim, value=claim.value[slice(*day)]) if day else claim
     if claim.attribute in NAMED and values.is_name(claim.value):
         attribute, whole = NAMED[claim.attribute], (0, len(claim.value))
         named = next(iter(values.cut(values.KINDS[attribute], claim.value, *whole)), whole)
@@ -147,6 +167,8 @@ def _as_rules_do(said: Said, claim: Claim, others: Sequence[Claim]) -> Claim | N
         return structs.replace(claim, attribute="employer") if is_job else claim
     if claim.attribute != BE or claim.negated:
         return claim
+    if claim.value.isdigit() and int(claim.value) <= OLDEST and values.is_name(claim.subject):
+        return structs.replace(claim, attribute="age")  # "Leo (6)"
     if claim.value == claim.subject:
         return None  # "I'm Ana", says Ana
     is_told = any(one.attribute == "job" for one in others)
@@ -319,6 +341,8 @@ def _newer(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
         return claim
     if claim.attribute.startswith(attributes.HAS):
         return _the_one(claim, affirmed, is_change)
+    if claim.attribute == "habit" and is_change and (before := _done_otherwise(claim, affirmed)):
+        return structs.replace(claim, replaces=before.value)
     is_telling = is_change and claim.attribute not in COUNTED
     before = affirmed.last(claim.subject, claim.attribute) if is_telling else None
     if before and claim.attribute not in PLAIN_VERBS and not _same(before.value, claim.value):
@@ -331,6 +355,17 @@ def _newer(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
         if is_same_verb and _is_version(_unnumbered(known.value), bare, numbers):
             return structs.replace(claim, replaces=known.value)
     return claim
+
+
+def _done_otherwise(claim: Claim, affirmed: Affirmed) -> Claim | None:
+    """Find a habit that is the same deed done in another way: "run the tests with npm test"."""
+    verb, own = claim.value.partition(" ")[0].lower(), values.stems(claim.value)
+    for known in affirmed.sharing_any(claim.subject, claim.value):
+        others = values.stems(known.value)
+        is_deed = known.attribute == "habit" and known.value.partition(" ")[0].lower() == verb
+        if is_deed and ALIKE <= len(own & others) < len(own) and len(own - others) <= MOST_NEW:
+            return known
+    return None
 
 
 def _the_one(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:

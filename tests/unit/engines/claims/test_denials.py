@@ -85,6 +85,7 @@ def test_what_takes_nothing_back() -> None:
         ("We settled on Hetzner due to the price.", "Hetzner", "the price"),
         ("We settled on Hetzner.", "Hetzner", ""),
         ("I decided to sell the car because it is too old.", "sell the car", "it is too old"),
+        ("Decision: we use Stripe because it supports SEPA.", "use Stripe", "it supports SEPA"),
     ],
 )  # fmt: skip
 def test_a_decision_has_its_reason(told: str, value: str, reason: str) -> None:

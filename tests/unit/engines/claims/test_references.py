@@ -414,5 +414,39 @@ def test_what_somebody_leaves_out_stands_beside_a_diet() -> None:
     known = [("diet", "vegetarian")]
     text = "I'm also gluten-free."
     assert stated(text, "diet", "gluten-free", known) == ["avoids = gluten-free"]
-    assert stated("I don't eat fish.", "diet", "don't eat fish", known) == ["avoids = don't eat fish"]
+    assert stated("I don't eat fish.", "diet", "don't eat fish", known) == [
+        "avoids = don't eat fish"
+    ]
     assert stated("I'm vegan now.", "diet", "vegan", known) == ["diet = vegan"]
+
+
+def test_what_is_bought_takes_the_place_of_what_is_sold() -> None:
+    """S2: "sold the Zoe and bought a Kia Niro" says which car there is now; two sentences do not
+    say that one thing is there for the other."""
+    sold = claim("has:car", "Zoe", "We sold the Zoe and bought a Kia Niro.", negated=True)
+    bought = claim("owns", "Kia Niro", "We sold the Zoe and bought a Kia Niro.")
+    known = [("has:car", "Zoe")]
+    text = "We sold the Zoe and bought a Kia Niro."
+    assert told(text, [sold, bought], known) == ["has:car = Kia Niro for Zoe"]
+    apart = "We sold the Zoe. We bought a Kia Niro sofa."
+    others = [
+        claim("has:car", "Zoe", apart, negated=True),
+        claim("owns", "Kia Niro sofa", apart),
+    ]
+    assert told(apart, others, known) == ["has:car = Zoe", "owns = Kia Niro sofa"]
+
+
+def test_a_deed_is_done_in_another_way_now() -> None:
+    """S2: another command for the tests replaces the first where "now" says so, and no other
+    habit with the same verb."""
+    known = [("habit", "run the tests with npm test"), ("habit", "run 5k every day")]
+    value = "run the tests with pnpm test"
+    changed = f"habit = {value} for run the tests with npm test"
+    assert stated(f"We {value} now.", "habit", value, known) == [changed]
+    assert stated(f"We {value}.", "habit", value, known) == [f"habit = {value}"]
+
+
+def test_a_number_behind_a_name_is_an_age() -> None:
+    """S2: "Leo (6)" is the age that "Leo turned 7" replaces."""
+    text = "Our kids are Leo (6) and Mia (9)."
+    assert told(text, [claim("does:be", "6", text, subject="Leo")], []) == ["Leo: age = 6"]
