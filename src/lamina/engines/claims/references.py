@@ -117,7 +117,8 @@ def resolved(
             continue
         is_change = claim.rule == CHANGE or bool(NOW.search(_sentence(said, clauses, claim)))
         claim = _placed(_versioned(claim, affirmed), affirmed, is_change)
-        claim = _newer(claim, affirmed, is_change)
+        if not _has_own_purpose(claim, claims, affirmed):
+            claim = _newer(claim, affirmed, is_change)
         claim = _rescheduled(claim, affirmed)
         settled.append(claim)
         settled += _replaced(claim, affirmed, said.turn.at)
@@ -328,6 +329,14 @@ def _newer(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
         if is_same_verb and _is_version(_unnumbered(known.value), bare, numbers):
             return structs.replace(claim, replaces=known.value)
     return claim
+
+
+def _has_own_purpose(claim: Claim, others: Sequence[Claim], affirmed: Affirmed) -> bool:
+    """Tell if something is used for another thing than what was used before: both are in use."""
+    purpose = f"{claim.attribute} for"
+    before = affirmed.last(claim.subject, purpose)
+    told = [one for one in others if (one.subject, one.attribute) == (claim.subject, purpose)]
+    return before is not None and not all(_same(before.value, one.value) for one in told)
 
 
 def _the_one(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:

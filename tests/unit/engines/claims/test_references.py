@@ -135,6 +135,16 @@ def test_what_may_be_so_beside_it_replaces_nothing(
     assert stated(text, attribute, value, [(attribute, known)]) == [f"{attribute} = {value}"]
 
 
+def test_what_has_another_purpose_is_used_beside_it() -> None:
+    """S2: one version for the API and another for the importer are two; without it, it is newer."""
+    known = [("does:use", "Python 3.12"), ("does:use for", "API")]
+    text = "We use Python 3.9 for the importer."
+    newer = claim("does:use", "Python 3.9", text)
+    both = [newer, claim("does:use for", "importer", text)]
+    assert told(text, both, known) == ["does:use = Python 3.9", "does:use for = importer"]
+    assert told(text, [newer], known) == ["does:use = Python 3.9 for Python 3.12"]
+
+
 VERSIONS = [
     # what is known, the turn, its claim with what that replaces, and what comes of it
     (
