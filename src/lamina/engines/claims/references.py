@@ -125,7 +125,7 @@ def resolved(
         settled += _redated(claim, affirmed, said.turn.at)
         if claim.attribute == "did":
             settled += _changed(claim, affirmed)
-            settled += _settled(claim) if claim.subject != said.speaker else ()
+            settled += _moved(claim) if claim.subject != said.speaker else ()
         if claim.attribute in EVENTS:
             settled += _fulfilled(claim, affirmed, said.turn.at)
     return settled
@@ -407,7 +407,7 @@ def _over(claim: Claim, known: Claim, now: datetime) -> Claim:
     return structs.replace(claim, **about, replaces=None, at=now, until=now)
 
 
-def _settled(claim: Claim) -> Iterator[Claim]:
+def _moved(claim: Claim) -> Iterator[Claim]:
     """Claim where somebody lives who has moved, if no rule does: "my sister moved to Bonn"."""
     found = HOME.match(claim.value)
     if found and values.is_name(found["place"]):
