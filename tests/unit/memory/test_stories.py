@@ -25,7 +25,7 @@ from tests.conftest import Desk, Ticking, verified
 STORIES: list[dict[str, Any]] = golden("stories.jsonl")
 # Written by another hand, which read no rule before it had written the first sixty. What was not
 # looked at before it was counted: 32 of 60 of these ended well at first, then 20 of thirty more,
-# then 17 of the last twenty.
+# then 17 of twenty. In the last 25, nothing changes: what is told later holds beside the rest.
 MORE: list[dict[str, Any]] = golden("stories-2.jsonl")
 # Stories that do not end as they should, and why not.
 KNOWN = {
@@ -39,6 +39,7 @@ KNOWN = {
     "welder changes yard": "that who has started elsewhere welds there no longer is nowhere said",
     "back to parents": "'moved back in with my parents in Zwolle' is not read",
     "service renamed": "'ledgerd was renamed to moneta' is judged too unsure",
+    "beside: two deadlines": "'the thesis deadline is 9 June' is judged too unsure",
 }
 PAST = ("did", "visited")  # what was done stays true, whatever changed by it
 
@@ -198,4 +199,4 @@ def test_there_are_enough_stories() -> None:
     names = [story["id"] for story in STORIES]
     assert len(set(names)) == len(names) == 60
     assert sum(story["held_out"] for story in STORIES) == 30
-    assert len({story["id"] for story in MORE}) == len(MORE) == 110
+    assert len({story["id"] for story in MORE}) == len(MORE) == 135

@@ -313,7 +313,8 @@ class Sentence(Predicates):
         """Find what the speaker has spoken of before, by any of its words; empty if nothing."""
         for last in range(end, place, -1):
             noun = self._raw(place, last).lower()
-            if any(values.stems(noun) <= values.stems(thing) for thing in self.things):
+            stems = values.stems(noun)
+            if stems and any(stems <= values.stems(thing) for thing in self.things):
                 return noun
         return ""
 

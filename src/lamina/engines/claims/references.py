@@ -122,14 +122,15 @@ def resolved(
             continue
         is_change = claim.rule == CHANGE or bool(NOW.search(_sentence(said, clauses, claim)))
         claim = _placed(_versioned(claim, affirmed), affirmed, is_change)
-        claim = _newer(claim, affirmed, is_change)
+        if not _has_own_purpose(claim, claims, affirmed):
+            claim = _newer(claim, affirmed, is_change)
         claim = _rescheduled(claim, affirmed)
         settled.append(claim)
         settled += _replaced(claim, affirmed, said.turn.at)
         settled += _redated(claim, affirmed, said.turn.at)
         if claim.attribute == "did":
             settled += _changed(claim, affirmed)
-            settled += _settled(claim) if claim.subject != said.speaker else ()
+            settled += _moved(claim) if claim.subject != said.speaker else ()
         if claim.attribute in EVENTS:
             settled += _fulfilled(claim, affirmed, said.turn.at)
     return settled
@@ -368,6 +369,14 @@ def _done_otherwise(claim: Claim, affirmed: Affirmed) -> Claim | None:
     return None
 
 
+def _has_own_purpose(claim: Claim, others: Sequence[Claim], affirmed: Affirmed) -> bool:
+    """Tell if something is used for another thing than what was used before: both are in use."""
+    purpose = f"{claim.attribute} for"
+    before = affirmed.last(claim.subject, purpose)
+    told = [one for one in others if (one.subject, one.attribute) == (claim.subject, purpose)]
+    return before is not None and not all(_same(before.value, one.value) for one in told)
+
+
 def _the_one(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
     """Let "the project is called N now" replace the only project that is known."""
     known = affirmed.things(claim.subject, _own(claim.attribute))
@@ -442,7 +451,7 @@ def _over(claim: Claim, known: Claim, now: datetime) -> Claim:
     return structs.replace(claim, **about, replaces=None, at=now, until=now)
 
 
-def _settled(claim: Claim) -> Iterator[Claim]:
+def _moved(claim: Claim) -> Iterator[Claim]:
     """Claim where somebody lives who has moved, if no rule does: "my sister moved to Bonn"."""
     found = HOME.match(claim.value)
     if found and values.is_name(found["place"]):

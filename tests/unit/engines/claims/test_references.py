@@ -135,6 +135,16 @@ def test_what_may_be_so_beside_it_replaces_nothing(
     assert stated(text, attribute, value, [(attribute, known)]) == [f"{attribute} = {value}"]
 
 
+def test_what_has_another_purpose_is_used_beside_it() -> None:
+    """S2: one version for the API and another for the importer are two; without it, it is newer."""
+    known = [("does:use", "Python 3.12"), ("does:use for", "API")]
+    text = "We use Python 3.9 for the importer."
+    newer = claim("does:use", "Python 3.9", text)
+    both = [newer, claim("does:use for", "importer", text)]
+    assert told(text, both, known) == ["does:use = Python 3.9", "does:use for = importer"]
+    assert told(text, [newer], known) == ["does:use = Python 3.9 for Python 3.12"]
+
+
 VERSIONS = [
     # what is known, the turn, its claim with what that replaces, and what comes of it
     (
@@ -335,6 +345,32 @@ def test_the_one_that_is_known_is_meant_by_the() -> None:
     assert stated(text, "has:project", "Badger", one) == ["has:project = Badger"]
     two = [*one, ("has:project", "Heron")]
     assert stated(text, "has:project", "Badger", two, rule=rule) == ["has:project = Badger"]
+
+
+def test_somebody_else_lives_where_they_moved_to() -> None:
+    """S1, S2: of people without a name only the open form reads that they moved."""
+    text = "My sister moved to Bonn in May."
+    moved = claim("did", "moved to Bonn in May", text, subject="sister")
+    assert told(text, [moved], [])[1:] == ["sister: lives_in = Bonn"]
+    own = claim("did", "moved to Bonn in May", text)  # a rule has read it
+    assert told(text, [own], []) == ["did = moved to Bonn in May"]
+
+
+COUNTED = [
+    ("habit", "run 10k every morning", "run 5k every morning", True),
+    ("owns", "three boats", "two boats", True),
+    ("habit", "run 10k every Sunday", "run 5k every Monday", False),
+    ("likes", "Blink 182", "Blink 41", False),
+]
+
+
+@every(("attribute", "value", "known", "is_newer"), COUNTED)
+def test_another_number_of_the_same_replaces_it(
+    attribute: str, value: str, known: str, is_newer: bool
+) -> None:
+    """S2: what differs in its number alone is the same, of what can be counted."""
+    (found,) = stated(f"I {value}.", attribute, value, [(attribute, known)])
+    assert found == f"{attribute} = {value}" + (f" for {known}" if is_newer else "")
 
 
 def test_what_is_denied_or_over_speaks_of_nothing_else() -> None:
