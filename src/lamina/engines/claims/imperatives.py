@@ -160,10 +160,9 @@ REASON = re.compile(
     re.I,
 )
 JOINT = re.compile(
-    r"(?P<join>,?\s(?:and|but|then|and then)\s|,\s|:\s)(?=(?P<head>(?:(?:please|pls|always|just"
-    r"|never|also|do"
-    r" not|don't|dont|no|then|only)\s){0,3})(?P<word>[a-z-]+)\b"
-    r"(?:\s(?P<next>\w+))?)",
+    rf"(?P<join>,?\s(?:and|but|so|then|and then)\s|,\s|:\s)(?=(?P<head>(?:(?:please|pls|always|just"
+    rf"|never|also|do not|don't|dont|no|then|only|simply|kindly|{ONWARD},?)\s){{0,3}})"
+    r"(?P<word>[a-z-]+)\b(?:\s(?P<next>\w+))?)",
     re.I,
 )
 WORD = re.compile(r"[^\W_][\w'+#./%-]*[\w+#%]|[^\W_]")
@@ -268,8 +267,10 @@ def _of_sentence(
         joined = joined and bool(found_head)
         if found_head and stop - first > 2:
             from_ = found_head.at if joined or not condition else begin
+            own = FRONT.match(plain, first, stop)
+            is_onward = onward or bool(own and own["onward"])
             yield Piece(
-                from_, found_head.at, stop, *found_head[1:], onward, condition, project,
+                from_, found_head.at, stop, *found_head[1:], is_onward, condition, project,
                 plain[stop:end], place, number, asks, joined, plain[start:end], following, plain,
             )  # fmt: skip
             joined = True

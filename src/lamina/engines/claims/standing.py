@@ -126,12 +126,13 @@ BARE = re.compile(
 )
 
 
-def features(piece: Piece) -> Iterator[str]:
-    """Name what a piece has that tells for or against its standing."""
-    yield BIAS
-    yield from _shape(piece)
-    yield from _cues(piece)
-    yield from _surroundings(piece)
+def features(piece: Piece, likely: Mapping[str, float]) -> dict[str, float]:
+    """List what a piece has that tells for or against its standing.
+
+    `likely` has what the network says of its words.
+    """
+    named = (BIAS, *_shape(piece), *_cues(piece), *_surroundings(piece))
+    return {**dict.fromkeys(named, 1.0), **likely}
 
 
 def _shape(piece: Piece) -> Iterator[str]:
@@ -283,9 +284,12 @@ WEIGHTS: Mapping[str, float] = {
 }
 
 
-def sure(piece: Piece, weights: Mapping[str, float] = WEIGHTS) -> float:
+def sure(
+    piece: Piece, likely: Mapping[str, float], weights: Mapping[str, float] = WEIGHTS
+) -> float:
     """Judge how likely it is that an instruction stands."""
     if _is_about_me(piece):
         return 0.0
-    total = sum(weights.get(name, 0.0) for name in set(features(piece)))
+    told = features(piece, likely)
+    total = math.fsum(weights.get(name, 0.0) * much for name, much in told.items())
     return 1 / (1 + math.exp(-total))

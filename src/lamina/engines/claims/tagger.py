@@ -47,6 +47,7 @@ REACH = (1, 2, 4, 8)  # how far apart the words are that each layer reads togeth
 class Tags(NamedTuple):
     """What the network says of each word of a turn."""
 
+    plain: str
     lowered: str
     words: list[Word]
     statuses: Floats  # a column for each: how likely the word is part of such a value
@@ -65,6 +66,10 @@ class Tags(NamedTuple):
     def about(self, place: int) -> Floats:
         """Compute how likely the value at a place is about the speaker, or about each word."""
         return self.network.about(self.states, self.named, place)
+
+    def orders(self) -> Floats:
+        """Compute how likely each word is part of an instruction that stands."""
+        return self.network.orders(self.states)
 
 
 class Network:
@@ -105,7 +110,7 @@ class Network:
         begins, goes_on = likely[:, 1::2], likely[:, 2::2]
         named = states @ numbers["named"] + numbers["named_bias"]
         lowered, statuses = plain.lower(), begins + goes_on
-        return Tags(lowered, words, statuses, begins.sum(axis=1), states, named, self)
+        return Tags(plain, lowered, words, statuses, begins.sum(axis=1), states, named, self)
 
     def _states(self, given: Inputs) -> Floats:
         import numpy as np
@@ -124,11 +129,20 @@ class Network:
         for layer, reach in enumerate(REACH):
             if f"layer_{layer}" not in numbers:
                 break
-            around = _around(states, reach) @ numbers[f"layer_{layer}"]
+            weights = numbers[f"layer_{layer}"]
+            around = _around(states, reach, (len(weights) - states.shape[1]) // 2) @ weights
             around += numbers[f"layer_{layer}_bias"]
             more, gate = np.split(around, 2, axis=1)
             states += more / (1 + np.exp(-gate))
         return states
+
+    def orders(self, states: Floats) -> Floats:
+        """Compute how likely each word is part of an instruction that stands."""
+        import numpy as np
+
+        scores = states @ self._wide["orders"] + self._wide["orders_bias"]
+        likely: Floats = 1 / (1 + np.exp(-scores[:, 0]))
+        return likely
 
     def about(self, states: Floats, named: Floats, place: int) -> Floats:
         """Compute how likely a value is the speaker's own (first), or of whom each word names."""
@@ -160,16 +174,16 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _around(states: Floats, reach: int) -> Floats:
-    """Put each word's state between those of the words so far before and behind it."""
+def _around(states: Floats, reach: int, near: int) -> Floats:
+    """Put each word's state between the first and last numbers of words before and behind it."""
     import numpy as np
 
     rows, width = states.shape
-    wide = np.zeros((rows, 3 * width), np.float32)
-    wide[:, width : 2 * width] = states
+    wide = np.zeros((rows, width + 2 * near), np.float32)
+    wide[:, near:-near] = states
     if rows > reach:
-        wide[reach:, :width] = states[:-reach]
-        wide[:-reach, 2 * width :] = states[reach:]
+        wide[reach:, :near] = states[:-reach, :near]
+        wide[:-reach, -near:] = states[reach:, -near:]
     return wide
 
 
