@@ -36,7 +36,7 @@ from lamina.engines.claims.tagger import Network
 
 MESSAGES = Path(__file__).parent / "standing" / "messages.jsonl"
 AT = datetime(2026, 1, 5, 9, tzinfo=UTC)
-PENALTY = 0.5  # found by the judgement of writers whom the weights have not seen
+PENALTY = 2.0  # found by the judgement of writers whom the weights have not seen
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9)
 ROUNDS = 40
 WORD = re.compile(r"[\w']+")

@@ -21,12 +21,12 @@ MANNER = frozenset(
     " include mention number label express report read think trust stop quit refrain drop"
     " omit switch type remember consider ask confirm warn flag point explain state spare limit"
     " prefix challenge correct swear round translate book schedule hold leave plan double"
-    " suggest recommend propose show give put tell call remind run prioritise prioritize lead"
+    " suggest recommend propose show give put tell remind run prioritise prioritize lead"
     " commit push save store assume say".split()
 )
 # Verbs that mostly ask for one thing, now.
 TASK = frozenset(
-    "add adjust analyse analyze arrange attach brainstorm build calculate cancel change check"
+    "add adjust analyse analyze arrange attach brainstorm build calculate call cancel change check"
     " choose clean combine compare complete compose compute continue convert copy count cover"
     " create cut debug define delete derive describe design draft draw edit estimate evaluate"
     " expand extract fill find finish fix generate get go guess help ignore imagine implement"
@@ -136,7 +136,8 @@ NEVER = bounded(
     r"|keep (?:going|it up|up|the change)|let's|lets\b|have a|hold on|stop (?:it|there)\b"
     r"|no (?:idea"
     r"|problem|worries|way|wait|need|longer|doubt|thanks|clue|rush|hurry|sudo|luck|one|more time)\b"
-    r"|be (?:right back|patient)\b|thank|good (?:luck|morning|night)|see you|look forward"
+    r"|be (?:right back|patient)\b|(?:you|u) (?:should|could|would) be an?\b"
+    r"|call (?:the|an?|my|your|him|her|them)\b|thank|good (?:luck|morning|night)|see you|look forward"
     r"|let me\b|feel free to (?:share|ask|reach|contact)|no[,.]|for example|not (?:sure|really"
     r"|bad|yet|much|the|a|in|doing|an|that|like)\b|just (?:wondering"
     r"|asking|kidding|saying|curious|one|got|trying|a)\b|trust me|believe me|tell me about it",
@@ -294,10 +295,11 @@ def _parts(plain: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
     """
     is_bound, begin = False, start
     for found in JOINT.finditer(plain, start, end):
-        word, is_comma = found["word"].lower(), found["join"][0] == ","
+        word, join = found["word"].lower(), found["join"]
+        is_begun = join[0] == "," or "so" in join
         if not (found["next"] or found["head"].strip()):
             continue  # "run the tests and commit"
-        known = word in VERBS and (word not in NOUNS or bool(found["head"].strip()) or is_comma)
+        known = word in VERBS and (word not in NOUNS or bool(found["head"].strip()) or is_begun)
         known = known or (word in NOUNS and (found["next"] or "").lower() in DETERMINERS)
         if (known or found["head"].lower().split()[-1:] in (["don't"], ["never"], ["no"])) and (
             plain[start : found.start()].strip()

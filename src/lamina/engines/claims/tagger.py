@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 NUMBERS = Path(__file__).with_name("tagger.npz")
 STATUSES = ("holds", "ended", "planned", "denied")
+CLASSES = 1 + 2 * len(STATUSES)  # of a word: none, or of each status the first or a later one
 KINDS = tuple(
     "self they other my their your art prep be have do modal not joint cut adv mark comma number"
     " name word unseen".split()
@@ -89,11 +90,19 @@ class Network:
         import numpy as np
 
         narrow = ("words", "vectors")
-        return {
+        wide = {
             name: np.ascontiguousarray(one, np.float32)
             for name, one in self._numbers.items()
             if name not in narrow
         }
+        for layer in range(len(REACH)):
+            for name in (f"layer_{layer}", f"layer_{layer}_bias"):
+                wide[name] = wide[name].copy()
+                wide[name][..., wide["in"].shape[1] :] *= -1  # gates, of which e^-x is needed
+        for end in ("", "_bias"):
+            both = [wide[f"out{end}"], wide[f"named{end}"]]
+            wide[f"told{end}"] = np.ascontiguousarray(np.concatenate(both, axis=-1))
+        return wide
 
     def tag(self, plain: str, clauses: Sequence[Clause], *, is_talk: bool) -> Tags:
         import numpy as np
@@ -102,13 +111,12 @@ class Network:
         given = inputs(plain, words, clauses, is_talk=is_talk)
         with _ALONE, _libraries().limit(limits=1, user_api="blas"):
             states = self._states(given)
-        numbers = self._wide
-        scores = states @ numbers["out"] + numbers["out_bias"]
+            told = states @ self._wide["told"] + self._wide["told_bias"]
+        scores, named = told[:, :CLASSES], told[:, CLASSES:]
         scores -= scores.max(axis=1, keepdims=True)
         likely = np.exp(scores)
         likely /= likely.sum(axis=1, keepdims=True)
         begins, goes_on = likely[:, 1::2], likely[:, 2::2]
-        named = states @ numbers["named"] + numbers["named_bias"]
         lowered, statuses = plain.lower(), begins + goes_on
         return Tags(plain, lowered, words, statuses, begins.sum(axis=1), states, named, self)
 
@@ -126,14 +134,16 @@ class Network:
         )
         states: Floats = np.concatenate(parts, axis=1) @ numbers["in"] + numbers["in_bias"]
         np.maximum(states, 0, out=states)
+        wide = np.zeros((len(states), len(numbers["layer_0"])), np.float32)
         for layer, reach in enumerate(REACH):
-            if f"layer_{layer}" not in numbers:
-                break
-            weights = numbers[f"layer_{layer}"]
-            around = _around(states, reach, (len(weights) - states.shape[1]) // 2) @ weights
+            _put_around(wide, states, reach)
+            around = wide @ numbers[f"layer_{layer}"]
             around += numbers[f"layer_{layer}_bias"]
-            more, gate = np.split(around, 2, axis=1)
-            states += more / (1 + np.exp(-gate))
+            more, gate = around[:, : states.shape[1]], around[:, states.shape[1] :]
+            np.exp(gate, out=gate)  # of the gate with its sign turned, see `_wide`
+            gate += 1
+            more /= gate
+            states += more
         return states
 
     def orders(self, states: Floats) -> Floats:
@@ -174,17 +184,16 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _around(states: Floats, reach: int, near: int) -> Floats:
+def _put_around(wide: Floats, states: Floats, reach: int) -> None:
     """Put each word's state between the first and last numbers of words before and behind it."""
-    import numpy as np
-
     rows, width = states.shape
-    wide = np.zeros((rows, width + 2 * near), np.float32)
+    near = (wide.shape[1] - width) // 2
     wide[:, near:-near] = states
+    wide[:reach, :near] = 0
+    wide[-reach:, -near:] = 0
     if rows > reach:
         wide[reach:, :near] = states[:-reach, :near]
         wide[:-reach, -near:] = states[reach:, -near:]
-    return wide
 
 
 class Inputs(NamedTuple):
