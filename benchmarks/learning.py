@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +43,7 @@ NEARLY = 1.01  # the weakest strength that does nearly as well is taken: it tell
 STEPS = 40
 CLOSE = 1e-4  # weights are rounded to three digits
 LEAST = 0.01  # a smaller weight is left out
-EXHAUSTIVE = "exhaustive "  # before a feature that counts only while weights are learned
+NOTED = "noted "  # before a feature that counts only while weights are learned
 READ = ("rule", "open", "tagged")  # how a claim may have been read
 LEVELS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 
@@ -73,6 +75,7 @@ class Source(NamedTuple):
     fold: int  # sources of one fold are judged by what those of the others teach
     network: Network | None = None  # one that was trained on other texts; the shipped one, if None
     is_exhaustive: bool = False  # its labels have nearly everything, not only what lasts
+    noted: float = 0.0  # how much is noted of a message, beside the median writer's (logarithm)
 
 
 def even(features: Features, before: float) -> float:
@@ -89,16 +92,15 @@ def examples(source: Source, judged: Judge = even) -> list[Example]:
                 like = case.likeness[turn](claim)
                 best = max(range(len(like)), key=lambda n: like[n], default=-1)
                 met = (number, turn, best) if best >= 0 and like[best] >= 0.5 else None
-                if source.is_exhaustive and judged is even:
-                    features = _styled(features)
+                if source.noted and judged is even:
+                    features = _styled(features, source.noted)
                 told.append(Example(claim, features, before, sure, met is not None, met))
     return told
 
 
-def _styled(features: Features) -> Features:
-    """Mark claims of a writer who notes everything: more of them are right, whatever they are."""
-    kinds = {EXHAUSTIVE + name: 1.0 for name in READ if name in features}
-    return {**features, **kinds}
+def _styled(features: Features, noted: float) -> Features:
+    """Add how much a writer notes: of who notes more, more claims are right, whatever they are."""
+    return {**features, **{NOTED + name: noted for name in READ if name in features}}
 
 
 Read = tuple[Claim, Features, float, float]
@@ -125,12 +127,15 @@ def _read(turns: Sequence[Turn], judged: Judge, network: Network | None) -> list
 
 
 def writers(networks: Sequence[Network]) -> Iterator[Source]:
-    for path in messages.MESSAGES:
-        listed = messages.messages(path)
+    read = {path: messages.messages(path) for path in messages.MESSAGES}
+    noted = {path: sum(len(one.facts) for one in listed) for path, listed in read.items()}
+    usual = median(noted[path] / len(listed) for path, listed in read.items())
+    for path, listed in read.items():
         cases, fold = [_written(message) for message in listed], tagging.fold(path)
-        labels = sum(len(one.facts) for one in listed)
-        is_exhaustive = path.stem in tagging.EXHAUSTIVE
-        yield Source(path.stem, labels, cases, fold, networks[fold], is_exhaustive)
+        yield Source(
+            path.stem, noted[path], cases, fold, networks[fold], path.stem in tagging.EXHAUSTIVE,
+            math.log(noted[path] / len(listed) / usual),
+        )  # fmt: skip
 
 
 def talks(networks: Sequence[Network]) -> Iterator[Source]:
@@ -188,7 +193,7 @@ class Model(NamedTuple):
         learned = {
             name: round(float(self.weights[n]), 3)
             for name, n in self.places.items()
-            if not name.startswith(EXHAUSTIVE)
+            if not name.startswith(NOTED)
         }
         return {name: weight for name, weight in learned.items() if abs(weight) >= LEAST}
 

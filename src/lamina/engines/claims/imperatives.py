@@ -137,7 +137,8 @@ NEVER = bounded(
     r"|no (?:idea"
     r"|problem|worries|way|wait|need|longer|doubt|thanks|clue|rush|hurry|sudo|luck|one|more time)\b"
     r"|be (?:right back|patient)\b|(?:you|u) (?:should|could|would) be an?\b"
-    r"|call (?:the|an?|my|your|him|her|them)\b|thank|good (?:luck|morning|night)|see you|look forward"
+    r"|call (?:the|an?|my|your|him|her|them)\b|thank|good (?:luck|morning|night)|see you"
+    r"|look forward"
     r"|let me\b|feel free to (?:share|ask|reach|contact)|no[,.]|for example|not (?:sure|really"
     r"|bad|yet|much|the|a|in|doing|an|that|like)\b|just (?:wondering"
     r"|asking|kidding|saying|curious|one|got|trying|a)\b|trust me|believe me|tell me about it",

@@ -26,7 +26,7 @@ from lamina.engines.claims.sentences import MASK, Clause
 from lamina.engines.claims.tagger import Tags
 
 Judge = Callable[[Features, float], float]
-FLOOR = 0.55  # what is less sure is not even worth a question
+FLOOR = 0.5  # what is less sure is not even worth a question
 EVEN = 0.5  # how sure what nothing is known of is
 RULE = "open"  # the name of the rule, with the shape behind it
 CHANGE = f"{RULE} {open_verbs.CHANGE}"

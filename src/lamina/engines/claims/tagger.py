@@ -105,17 +105,12 @@ class Network:
         return wide
 
     def tag(self, plain: str, clauses: Sequence[Clause], *, is_talk: bool) -> Tags:
-        import numpy as np
-
+        """Say of each word of a turn what the network takes it for."""
         words = open_words.split(plain)[:MOST_WORDS]
         given = inputs(plain, words, clauses, is_talk=is_talk)
         with _ALONE, _libraries().limit(limits=1, user_api="blas"):
             states = self._states(given)
-            told = states @ self._wide["told"] + self._wide["told_bias"]
-        scores, named = told[:, :CLASSES], told[:, CLASSES:]
-        scores -= scores.max(axis=1, keepdims=True)
-        likely = np.exp(scores)
-        likely /= likely.sum(axis=1, keepdims=True)
+            likely, named = self._told(states)
         begins, goes_on = likely[:, 1::2], likely[:, 2::2]
         lowered, statuses = plain.lower(), begins + goes_on
         return Tags(plain, lowered, words, statuses, begins.sum(axis=1), states, named, self)
@@ -145,6 +140,25 @@ class Network:
             more /= gate
             states += more
         return states
+
+    def shares(self, given: Inputs) -> Floats:
+        """Compute how likely each word is of each class, and in the last column of an order."""
+        import numpy as np
+
+        states = self._states(given)
+        likely, _ = self._told(states)
+        return np.concatenate([likely, self.orders(states)[:, None]], axis=1)
+
+    def _told(self, states: Floats) -> tuple[Floats, Floats]:
+        """Compute how likely each word is of each class, and by what it is found as a name."""
+        import numpy as np
+
+        told = states @ self._wide["told"] + self._wide["told_bias"]
+        scores, named = told[:, :CLASSES], told[:, CLASSES:]
+        scores -= scores.max(axis=1, keepdims=True)
+        likely = np.exp(scores)
+        likely /= likely.sum(axis=1, keepdims=True)
+        return likely, named
 
     def orders(self, states: Floats) -> Floats:
         """Compute how likely each word is part of an instruction that stands."""
