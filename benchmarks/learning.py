@@ -3,12 +3,13 @@
 `python -m benchmarks.learning` learns the weights of `engines/claims/judge.json` and writes them;
 `--check` only prints how well each writer and each conversation does by what the others teach.
 It needs PyTorch: what a network says of texts that it was trained on would be trusted too much, so
-four networks are trained that each leave out a part of the files. `--networks` names the folder
+three networks are trained that each leave out a part of the files. `--networks` names the folder
 that keeps them; they are trained again when it is removed.
 
 Each claim that is found, by a rule or by the open form, is an example: it is right if a label says
 the same. Logistic regression finds the weights of its features. They are drawn towards nothing,
-by as much as does best for what was not learned from.
+by as much as does best for what was not learned from. How much a writer notes of a message is a
+feature while weights are learned; they are used as if everybody noted as much as the median writer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Train the network that tags which words of a turn state something lasting.
 
 `python -m benchmarks.tagging` trains it on every labelled message and talk, and writes
-`engines/claims/tagger.npz`. It needs PyTorch (`pip install torch`) and takes about six minutes of
+`engines/claims/tagger.npz`. It needs PyTorch (`pip install torch`) and takes about four minutes of
 one core. `python -m benchmarks.learning` learns afterwards how much its word counts.
 
 Each word is a value's first, a later one of it, or none, and a value has one of four statuses; for
@@ -15,8 +15,6 @@ the network is told which of both a text was labelled by; afterwards, it reads f
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import json
 import math
 import multiprocessing
@@ -31,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from benchmarks import conversations
 from benchmarks.claims import HERE, stems
 from lamina.embedders.wordllama import WordLlama
 from lamina.engines.claims import open_words, sentences, tagger
@@ -49,7 +46,7 @@ ELSEWHERE = frozenset("1234")  # writers in STANDING whose messages are in files
 FOLDS = 3
 DIMENSIONS = 128  # of a word's vector
 KINDS, ENDINGS = 12, 12  # of what is learned of kinds and endings
-WIDTH, LAYERS = 192, 4
+WIDTH, LAYERS = 192, len(tagger.REACH)
 NEAR = 96  # numbers of a word that those before and behind it are told of it
 POINTER = 48
 SHARP = 1 / math.sqrt(POINTER)
@@ -59,8 +56,6 @@ DROPPED, DROPPED_VECTORS = 0.4, 0.2
 HURRIED = 0.25  # share of texts that are read as if typed in a hurry, too
 MARKS_LEFT = 0.4  # share of marks that are left in them
 ORDERS = 0.5  # how much telling instructions counts
-HINTED = 0.5  # how much the word of other networks counts beside a label
-SHORT = 60  # words of a turn that is read without labels
 SUBJECTS = 0.15  # how much pointing at the right word counts
 LONGEST_VALUE = 10  # words, where a label has other words than the text
 NOBODY = -1  # no word says whom it is about, though it is not the speaker
@@ -86,7 +81,6 @@ class Text(NamedTuple):
     values: tuple[Value, ...] | None  # None where nobody has noted any
     orders: tuple[tuple[int, int], ...] | None  # the words of standing instructions
     is_exhaustive: bool = False
-    hints: NDArray[np.float32] | None = None  # of each word: shares of its classes, and of an order
 
 
 def texts(path: Path) -> Iterator[Text]:
@@ -326,27 +320,6 @@ def learn(texts: Sequence[Text], vocabulary: Vocabulary, seed: int = SEED) -> di
     return numbers(made, vocabulary)
 
 
-def hinted(text: Text, networks: Sequence[tagger.Network]) -> Text:
-    """Add what networks say that were not trained on a text; they all look for what lasts."""
-    if text.is_exhaustive or not text.given.words:
-        return text
-    told = np.mean([network.shares(text.given) for network in networks], axis=0)
-    return text._replace(hints=told.astype(np.float32))
-
-
-def unlabelled() -> Iterator[Text]:
-    """Read the short turns of users in LongMemEval, which nobody has labelled."""
-    packed = (conversations.FOLDER / "longmemeval_dev.json.gz").read_bytes()
-    said = {
-        turn["content"]: None
-        for case in json.loads(gzip.decompress(packed))
-        for session in case["haystack_sessions"]
-        for turn in session
-        if turn["role"] == "user" and len(turn["content"].split()) <= SHORT
-    }
-    return (text({"text": one}) for one in said)
-
-
 def _batches(texts: Sequence[Text], chance: random.Random) -> list[Sequence[Text]]:
     """Put texts of about one length together, by chance: less is filled up, and nothing sorted."""
     mixed = sorted(texts, key=lambda text: len(text.given.words) * (1 + chance.random() / 4))
@@ -362,8 +335,9 @@ def _loss(
     states, mask = made(batch), batch["mask"]
     cross = torch.nn.functional.cross_entropy
     scores = made.out(made.dropped(states)).reshape(-1, CLASSES)
-    wanted, counts = batch["classes"].reshape(-1, CLASSES), batch["noted"].reshape(-1)
-    loss = (cross(scores, wanted, reduction="none") * counts).sum() / mask.sum()
+    lost = cross(scores, batch["classes"].reshape(-1), reduction="none")
+    noted = batch["noted"].reshape(-1)
+    loss = (lost * noted).sum() / mask.sum()
     doubt = torch.nn.functional.binary_cross_entropy_with_logits
     ordered = doubt(made.orders(made.dropped(states))[..., 0], batch["orders"], reduction="none")
     loss = loss + ORDERS * (ordered * batch["instructed"]).sum() / mask.sum()
@@ -384,8 +358,7 @@ def _batch(
 ) -> dict[str, Any]:
     size = max(len(one.given.words) for one in texts)
     shape = (len(texts), size)
-    places, kinds, endings = (np.zeros(shape, np.int64) for _ in range(3))
-    classes = np.zeros((*shape, CLASSES), np.float32)
+    places, kinds, endings, classes = (np.zeros(shape, np.int64) for _ in range(4))
     marks = np.zeros((*shape, tagger.MARKS), np.float32)
     mask, noted, orders, instructed = (np.zeros(shape, np.float32) for _ in range(4))
     for row, one in enumerate(texts):
@@ -393,9 +366,14 @@ def _batch(
         places[row, :length] = [rows.get(word, 0) for word in given.words]
         kinds[row, :length], endings[row, :length] = given.kinds, given.endings
         marks[row, :length], mask[row, :length] = given.marks, 1
-        noted[row, :length] = one.values is not None or one.hints is not None
-        instructed[row, :length] = one.orders is not None or one.hints is not None
-        classes[row, :length], orders[row, :length] = _wanted(one)
+        # The longest first: what is inside another value is the value that was meant there.
+        noted[row, :length] = one.values is not None
+        instructed[row, :length] = one.orders is not None
+        for start, end in one.orders or ():
+            orders[row, start:end] = 1
+        for value in sorted(one.values or (), key=lambda value: value.start - value.end):
+            classes[row, value.start] = 1 + 2 * value.status
+            classes[row, value.start + 1 : value.end] = 2 + 2 * value.status
     vectors = words.vectors[places].astype(np.float32) * np.float32(words.scale)
     exhaustive = np.array([one.is_exhaustive for one in texts], np.float32)
     told = {
@@ -404,25 +382,6 @@ def _batch(
         "exhaustive": exhaustive,
     }  # fmt: skip
     return {name: torch.from_numpy(one) for name, one in told.items()}
-
-
-def _wanted(text: Text) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """List what the network should say of each word: labels, hints, or what is between them."""
-    length = len(text.given.words)
-    classes, orders = np.zeros(length, np.int64), np.zeros(length, np.float32)
-    # The longest first: what is inside another value is the value that was meant there.
-    for value in sorted(text.values or (), key=lambda value: value.start - value.end):
-        classes[value.start] = 1 + 2 * value.status
-        classes[value.start + 1 : value.end] = 2 + 2 * value.status
-    for start, end in text.orders or ():
-        orders[start:end] = 1
-    shares = np.eye(CLASSES, dtype=np.float32)[classes]
-    if text.hints is not None:
-        mixed, told = (1.0 if text.values is None else HINTED), text.hints[:, :CLASSES]
-        shares = (1 - mixed) * shares + mixed * told
-        mixed = 1.0 if text.orders is None else HINTED
-        orders = (1 - mixed) * orders + mixed * text.hints[:, CLASSES]
-    return shares, orders
 
 
 def numbers(made: Any, vocabulary: Vocabulary) -> dict[str, Any]:
@@ -473,13 +432,9 @@ def folds(cache: Path) -> list[tagger.Network]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--networks", type=Path, default=Path(".networks"))
-    screen, networks = Console(), folds(parser.parse_args().networks)
-    read = {path: list(texts(path)) for path in FILES}
-    words = vocabulary(one for listed in read.values() for one in listed)
-    every = [hinted(one, [networks[fold(path)]]) for path, listed in read.items() for one in listed]
-    every += [hinted(one, networks) for one in unlabelled()]
+    screen = Console()
+    every = [one for path in FILES for one in texts(path)]
+    words = vocabulary(every)
     every += plain()
     screen.print(f"{len(every)} texts, {len(words.words)} words")
     np.savez_compressed(tagger.NUMBERS, **learn(every, words))

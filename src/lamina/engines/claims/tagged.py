@@ -46,7 +46,7 @@ LINKS = frozenset({ARTICLE, PREPOSITION, BE, HAVE, ADVERB, MY, THEIR})
 CONTENT = frozenset({PLAIN, NAME, NUMBER})
 NAMES = frozenset({PLAIN, NAME})  # a name may be written small
 PERSONS = frozenset({SELF, MY, THEY, THEIR, OTHER, YOUR})
-OTHERS = frozenset({THEY, THEIR})
+OTHERS = frozenset({THEY, THEIR, YOUR})
 
 
 class Tagged(NamedTuple):

@@ -141,14 +141,6 @@ class Network:
             states += more
         return states
 
-    def shares(self, given: Inputs) -> Floats:
-        """Compute how likely each word is of each class, and in the last column of an order."""
-        import numpy as np
-
-        states = self._states(given)
-        likely, _ = self._told(states)
-        return np.concatenate([likely, self.orders(states)[:, None]], axis=1)
-
     def _told(self, states: Floats) -> tuple[Floats, Floats]:
         """Compute how likely each word is of each class, and by what it is found as a name."""
         import numpy as np
