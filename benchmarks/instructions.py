@@ -6,7 +6,8 @@
     python -m benchmarks.instructions --real     # what is flagged in real turns
 
 `standing/messages.jsonl` has messages to an assistant by five writers, with the standing
-instructions in each.
+instructions in each; `claims/messages-*.jsonl` those of the other writers. What the network says of
+an instruction comes from one that was not trained on its writer (see `benchmarks.learning`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import gzip
 import json
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,25 +27,27 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import conversations
-from lamina.engines.claims import Claim, Turn, sentences, standing
+from benchmarks import conversations, tagging
+from lamina.engines.claims import Claim, Turn, instructions, ordered, sentences, standing
 from lamina.engines.claims.attributes import INSTRUCTION
 from lamina.engines.claims.extraction import extract
-from lamina.engines.claims.imperatives import Piece, pieces
+from lamina.engines.claims.imperatives import Piece
+from lamina.engines.claims.tagger import Network
 
 MESSAGES = Path(__file__).parent / "standing" / "messages.jsonl"
 AT = datetime(2026, 1, 5, 9, tzinfo=UTC)
-PENALTY = 0.5  # found by the judgement of writers whom the weights have not seen
+PENALTY = 2.0  # found by the judgement of writers whom the weights have not seen
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9)
 ROUNDS = 40
 WORD = re.compile(r"[\w']+")
 
 
 class Judged(NamedTuple):
-    """A piece of a message, and whether its writer meant it to stand."""
+    """A piece of a message, what the network says of it, and whether it was meant to stand."""
 
     writer: str
     piece: Piece
+    likely: Mapping[str, float]
     stands: bool
 
 
@@ -58,16 +61,30 @@ def alike(one: str, other: str) -> bool:
     return bool(mine and theirs) and 2 * len(mine & theirs) >= min(len(mine), len(theirs))
 
 
-def judged(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Judged], dict[str, int]]:
+def every(networks: Sequence[Network]) -> Iterator[tuple[dict[str, Any], Network]]:
+    """List the messages of every writer, each with a network that was not trained on them."""
+    for path in tagging.FILES:
+        for row in messages(path):
+            is_elsewhere = row.get("writer") in tagging.ELSEWHERE
+            if "instructions" in row and not is_elsewhere:
+                writer = row.get("writer", path.stem.removeprefix("messages-"))
+                yield {**row, "writer": writer}, networks[tagging.fold(path)]
+
+
+def judged(
+    rows: Iterable[tuple[Mapping[str, Any], Network]],
+) -> tuple[list[Judged], dict[str, int]]:
     """List the pieces of messages, and how many labels of each writer no piece has."""
     listed: list[Judged] = []
     missed: dict[str, int] = {}
-    for row in rows:
+    for row, network in rows:
         plain, labels = sentences.said(row["text"]), row["instructions"]
-        found = list(pieces(plain, list(sentences.clauses(plain))))
+        clauses = list(sentences.clauses(plain))
+        tags = network.tag(plain, clauses, is_talk=False)
+        found = instructions.pieces(clauses, tags)
         for piece in found:
             stands = any(alike(piece.text, label) for label in labels)
-            listed.append(Judged(row["writer"], piece, stands))
+            listed.append(Judged(row["writer"], piece, ordered.likely(tags, piece), stands))
         lost = [one for one in labels if not any(alike(piece.text, one) for piece in found)]
         missed[row["writer"]] = missed.get(row["writer"], 0) + len(lost)
     return listed, missed
@@ -75,9 +92,9 @@ def judged(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Judged], dict[str, i
 
 def trained(rows: Sequence[Judged]) -> dict[str, float]:
     """Find the weights by logistic regression with a penalty on large ones."""
-    named = [frozenset(standing.features(one.piece)) for one in rows]
-    names = sorted(frozenset().union(*named))
-    has = np.array([[name in one for name in names] for one in named], float)
+    named = [standing.features(one.piece, one.likely) for one in rows]
+    names = sorted({name for one in named for name in one})
+    has = np.array([[one.get(name, 0.0) for name in names] for one in named])
     wanted = np.array([one.stands for one in rows], float)
     penalty = np.array([0.01 if name == standing.BIAS else PENALTY for name in names])
     weights: NDArray[Any] = np.zeros(len(names))
@@ -89,24 +106,33 @@ def trained(rows: Sequence[Judged]) -> dict[str, float]:
     return {name: round(float(one), 2) for name, one in zip(names, weights, strict=True)}
 
 
-def crossed() -> Table:
+def crossed(networks: Sequence[Network]) -> Table:
     """Judge each writer's messages by weights that were found without them."""
-    rows, missed = judged(messages())
+    rows, missed = judged(every(networks))
     table = _table("each writer by the weights of the others", "writer", "stand")
     for level in LEVELS:
         table.add_column(f"≥ {level}: precision", justify="right")
         table.add_column("recall", justify="right")
-    for writer in sorted(missed):
+    told: list[tuple[float, bool]] = []
+    for writer in sorted(missed, key=int):
         weights = trained([one for one in rows if one.writer != writer])
         own = [one for one in rows if one.writer == writer]
-        sure = [standing.sure(one.piece, weights) for one in own]
-        meant = sum(one.stands for one in own) + missed[writer]
-        cells = [writer, str(meant)]
-        for level in LEVELS:
-            flagged = [one.stands for one, by in zip(own, sure, strict=True) if by >= level]
-            cells += [_rate(sum(flagged), len(flagged)), _rate(sum(flagged), meant)]
-        table.add_row(*cells)
+        sure = [standing.sure(one.piece, one.likely, weights) for one in own]
+        found = [(by, one.stands) for one, by in zip(own, sure, strict=True)]
+        table.add_row(writer, *_cells(found, missed[writer]))
+        told += found
+    table.add_row("all", *_cells(told, sum(missed.values())))
     return table
+
+
+def _cells(found: Sequence[tuple[float, bool]], missed: int) -> list[str]:
+    """Count the instructions that there are; precision and recall by how sure one must be."""
+    meant = sum(stands for _, stands in found) + missed
+    cells = [str(meant)]
+    for level in LEVELS:
+        flagged = [stands for sure, stands in found if sure >= level]
+        cells += [_rate(sum(flagged), len(flagged)), _rate(sum(flagged), meant)]
+    return cells
 
 
 def labelled(path: Path) -> Table:
@@ -175,10 +201,11 @@ def main() -> None:
     parser.add_argument("--train", action="store_true", help="print the weights of all messages")
     parser.add_argument("--labels", type=Path, help="judge the program on these messages")
     parser.add_argument("--real", action="store_true", help="list what is flagged in real turns")
+    parser.add_argument("--networks", type=Path, default=Path(".networks"))
     asked = parser.parse_args()
     screen = Console(width=140)
     if asked.train:
-        weights = trained(judged(messages())[0])
+        weights = trained(judged(every(tagging.folds(asked.networks)))[0])
         for name, weight in sorted(weights.items(), key=lambda item: (item[1], item[0])):
             screen.print(f'    "{name}": {weight},', markup=False, highlight=False)
     elif asked.labels:
@@ -186,7 +213,7 @@ def main() -> None:
     elif asked.real:
         real(screen)
     else:
-        screen.print(crossed())
+        screen.print(crossed(tagging.folds(asked.networks)))
 
 
 if __name__ == "__main__":

@@ -3,22 +3,25 @@
 `python -m benchmarks.learning` learns the weights of `engines/claims/judge.json` and writes them;
 `--check` only prints how well each writer and each conversation does by what the others teach.
 It needs PyTorch: what a network says of texts that it was trained on would be trusted too much, so
-four networks are trained that each leave out a part of the files. `--networks` names the folder
+three networks are trained that each leave out a part of the files. `--networks` names the folder
 that keeps them; they are trained again when it is removed.
 
 Each claim that is found, by a rule or by the open form, is an example: it is right if a label says
 the same. Logistic regression finds the weights of its features. They are drawn towards nothing,
-by as much as does best for what was not learned from.
+by as much as does best for what was not learned from. How much a writer notes of a message is a
+feature while weights are learned; they are used as if everybody noted as much as the median writer.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +44,8 @@ NEARLY = 1.01  # the weakest strength that does nearly as well is taken: it tell
 STEPS = 40
 CLOSE = 1e-4  # weights are rounded to three digits
 LEAST = 0.01  # a smaller weight is left out
+NOTED = "noted "  # before a feature that counts only while weights are learned
+READ = ("rule", "open", "tagged")  # how a claim may have been read
 LEVELS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 
 
@@ -70,6 +75,8 @@ class Source(NamedTuple):
     cases: Sequence[Case]
     fold: int  # sources of one fold are judged by what those of the others teach
     network: Network | None = None  # one that was trained on other texts; the shipped one, if None
+    is_exhaustive: bool = False  # its labels have nearly everything, not only what lasts
+    noted: float = 0.0  # how much is noted of a message, beside the median writer's (logarithm)
 
 
 def even(features: Features, before: float) -> float:
@@ -86,8 +93,15 @@ def examples(source: Source, judged: Judge = even) -> list[Example]:
                 like = case.likeness[turn](claim)
                 best = max(range(len(like)), key=lambda n: like[n], default=-1)
                 met = (number, turn, best) if best >= 0 and like[best] >= 0.5 else None
+                if source.noted and judged is even:
+                    features = _styled(features, source.noted)
                 told.append(Example(claim, features, before, sure, met is not None, met))
     return told
+
+
+def _styled(features: Features, noted: float) -> Features:
+    """Add how much a writer notes: of who notes more, more claims are right, whatever they are."""
+    return {**features, **{NOTED + name: noted for name in READ if name in features}}
 
 
 Read = tuple[Claim, Features, float, float]
@@ -114,11 +128,15 @@ def _read(turns: Sequence[Turn], judged: Judge, network: Network | None) -> list
 
 
 def writers(networks: Sequence[Network]) -> Iterator[Source]:
-    for path in messages.MESSAGES:
-        listed = messages.messages(path)
+    read = {path: messages.messages(path) for path in messages.MESSAGES}
+    noted = {path: sum(len(one.facts) for one in listed) for path, listed in read.items()}
+    usual = median(noted[path] / len(listed) for path, listed in read.items())
+    for path, listed in read.items():
         cases, fold = [_written(message) for message in listed], tagging.fold(path)
-        labels = sum(len(one.facts) for one in listed)
-        yield Source(path.stem, labels, cases, fold, networks[fold])
+        yield Source(
+            path.stem, noted[path], cases, fold, networks[fold], path.stem in tagging.EXHAUSTIVE,
+            math.log(noted[path] / len(listed) / usual),
+        )  # fmt: skip
 
 
 def talks(networks: Sequence[Network]) -> Iterator[Source]:
@@ -173,7 +191,11 @@ class Model(NamedTuple):
     weights: NDArray[np.float64]
 
     def named(self) -> dict[str, float]:
-        learned = {name: round(float(self.weights[n]), 3) for name, n in self.places.items()}
+        learned = {
+            name: round(float(self.weights[n]), 3)
+            for name, n in self.places.items()
+            if not name.startswith(NOTED)
+        }
         return {name: weight for name, weight in learned.items() if abs(weight) >= LEAST}
 
 
@@ -229,8 +251,9 @@ def crossed(
     return scored
 
 
-def loss(scored: Mapping[str, Sequence[Example]]) -> float:
-    every = [one for listed in scored.values() for one in listed]
+def loss(scored: Mapping[str, Sequence[Example]], names: Set[str]) -> float:
+    """Compute how far off the confidence of claims is in some sources."""
+    every = [one for name in sorted(names) for one in scored[name]]
     right = np.array([one.right for one in every], float)
     sure = np.array([one.sure for one in every])
     told = right * np.log(sure) + (1 - right) * np.log(1 - sure)
@@ -242,14 +265,27 @@ def table(sources: Sequence[Source], scored: Mapping[str, Sequence[Example]]) ->
     for column in ("source", "labels", "claims", *(f"{level:.2f}" for level in LEVELS)):
         shown.add_column(column, justify="right")
     for source in sources:
-        listed, cells = scored[source.name], []
-        for level in LEVELS:
-            kept = [one for one in listed if one.sure >= level]
-            right = sum(one.right for one in kept)
-            met = len({one.met for one in kept if one.met})
-            cells.append(f"{right / max(1, len(kept)):.2f} / {met / source.labels:.2f}")
-        shown.add_row(source.name, str(source.labels), str(len(listed)), *cells)
+        shown.add_row(source.name, *_cells([source], scored))
+    written = [source for source in sources if source.name.startswith("messages")]
+    shown.add_row("what lasts", *_cells([one for one in written if not one.is_exhaustive], scored))
+    shown.add_row("everything", *_cells([one for one in written if one.is_exhaustive], scored))
+    shown.add_row("all messages", *_cells(written, scored))
     return shown
+
+
+def _cells(sources: Sequence[Source], scored: Mapping[str, Sequence[Example]]) -> list[str]:
+    labels = sum(source.labels for source in sources)
+    listed = [one for source in sources for one in scored[source.name]]
+    cells = [str(labels), str(len(listed))]
+    for level in LEVELS:
+        kept = [one for source in sources for one in scored[source.name] if one.sure >= level]
+        right = sum(one.right for one in kept)
+        met = sum(
+            len({one.met for one in scored[source.name] if one.met and one.sure >= level})
+            for source in sources
+        )
+        cells.append(f"{right / max(1, len(kept)):.2f} / {met / max(1, labels):.2f}")
+    return cells
 
 
 def calibration(title: str, scored: Iterable[Sequence[Example]]) -> Table:
@@ -277,13 +313,14 @@ def main() -> None:
     invented = _talked("invented", list(claims.invented()), tagging.FOLDS)
     taught[invented.name] = _unruled(_among_friends(examples(invented)))
     tried = {strength: crossed(told, taught, strength) for strength in STRENGTHS}
-    losses = {strength: loss(scored) for strength, scored in tried.items()}
+    lasting = {source.name for source in told if not source.is_exhaustive}
+    losses = {strength: loss(scored, lasting) for strength, scored in tried.items()}
     screen.print({strength: round(one, 4) for strength, one in losses.items()})
     least = min(losses.values())
     best = next(strength for strength in STRENGTHS if losses[strength] <= NEARLY * least)
     scored, names = tried[best], [source.name for source in written]
     screen.print(table(told, scored))
-    screen.print(calibration("writers", [scored[name] for name in names]))
+    screen.print(calibration("what lasts", [scored[name] for name in names if name in lasting]))
     screen.print(calibration("talks", [scored[name] for name in scored if name not in names]))
     if not given.check:
         kept = learn([one for listed in taught.values() for one in listed], best).named()

@@ -1,12 +1,16 @@
 """Train the network that tags which words of a turn state something lasting.
 
 `python -m benchmarks.tagging` trains it on every labelled message and talk, and writes
-`engines/claims/tagger.npz`. It needs PyTorch (`pip install torch`) and takes about six minutes of
+`engines/claims/tagger.npz`. It needs PyTorch (`pip install torch`) and takes about four minutes of
 one core. `python -m benchmarks.learning` learns afterwards how much its word counts.
 
 Each word is a value's first, a later one of it, or none, and a value has one of four statuses; for
-each value, the network points at the word that says whom it is about. A quarter of the texts is
-read a second time as if it had been typed in a hurry, in small letters and with few marks.
+each value, the network points at the word that says whom it is about. Besides, each word is part of
+a standing instruction or not. A quarter of the texts is read a second time as if it had been typed
+in a hurry, in small letters and with few marks.
+
+Some writers note nearly everything that a message states, others only what lasts. While it learns,
+the network is told which of both a text was labelled by; afterwards, it reads for what lasts.
 """
 
 from __future__ import annotations
@@ -30,26 +34,35 @@ from lamina.embedders.wordllama import WordLlama
 from lamina.engines.claims import open_words, sentences, tagger
 from lamina.engines.claims.open_words import Word
 
-FILES = tuple(
-    path for kind in ("messages", "talks") for path in sorted((HERE / "claims").glob(f"{kind}-*"))
+STANDING = HERE / "standing" / "messages.jsonl"  # has instructions alone
+FILES = (
+    *sorted((HERE / "claims").glob("messages-*")),
+    *sorted((HERE / "claims").glob("talks-*")),
+    STANDING,
 )
-FOLDS = 4
+# Whose labels have nearly everything that is stated; the others have what lasts.
+EXHAUSTIVE = frozenset(f"messages-{number}" for number in (5, 6, 7, 8, 9, 11))
+ELSEWHERE = frozenset("1234")  # writers in STANDING whose messages are in files of their own
+FOLDS = 3
 DIMENSIONS = 128  # of a word's vector
 KINDS, ENDINGS = 12, 12  # of what is learned of kinds and endings
-WIDTH, LAYERS = 192, 4
+WIDTH, LAYERS = 192, len(tagger.REACH)
+NEAR = 96  # numbers of a word that those before and behind it are told of it
 POINTER = 48
 SHARP = 1 / math.sqrt(POINTER)
-EPOCHS, BATCH, RATE, DECAY = 14, 24, 2e-3, 1e-3
+EPOCHS, BATCH, RATE, DECAY = 10, 24, 2e-3, 1e-3
 WARM = 0.15  # share of the steps in which the rate rises
 DROPPED, DROPPED_VECTORS = 0.4, 0.2
 HURRIED = 0.25  # share of texts that are read as if typed in a hurry, too
 MARKS_LEFT = 0.4  # share of marks that are left in them
+ORDERS = 0.5  # how much telling instructions counts
 SUBJECTS = 0.15  # how much pointing at the right word counts
 LONGEST_VALUE = 10  # words, where a label has other words than the text
 NOBODY = -1  # no word says whom it is about, though it is not the speaker
 REFERRING = frozenset("you your he she they his her".split())
-CLASSES = 1 + 2 * len(tagger.STATUSES)
+CLASSES = tagger.CLASSES
 SEED = 7
+PROCESSES = 1  # that train at once: each takes one core
 
 
 class Value(NamedTuple):
@@ -65,15 +78,17 @@ class Text(NamedTuple):
     """A turn as the network is told it, with what is labelled."""
 
     given: tagger.Inputs
-    values: tuple[Value, ...]
+    values: tuple[Value, ...] | None  # None where nobody has noted any
+    orders: tuple[tuple[int, int], ...] | None  # the words of standing instructions
+    is_exhaustive: bool = False
 
 
 def texts(path: Path) -> Iterator[Text]:
     """Read a file of labelled messages or talks."""
     for line in path.read_text("utf-8").splitlines():
         row = json.loads(line)
-        speaker = row.get("speaker", "user")
-        yield text(row["text"], row["facts"], speaker, is_talk="speaker" in row)
+        if row.get("writer") not in ELSEWHERE:
+            yield text(row)._replace(is_exhaustive=path.stem in EXHAUSTIVE)
 
 
 def plain() -> Iterator[Text]:
@@ -81,19 +96,28 @@ def plain() -> Iterator[Text]:
     yield from texts(HERE / "claims" / "plain.jsonl")
 
 
-def text(said: str, facts: Iterable[Mapping[str, str]], speaker: str, *, is_talk: bool) -> Text:
+def text(row: Mapping[str, Any]) -> Text:
     """Find the labels of a turn among its words."""
+    said, speaker = row["text"], row.get("speaker", "user")
     plain = sentences.said(said)
     words = open_words.split(plain)[: tagger.MOST_WORDS]
-    given = tagger.inputs(plain, words, list(sentences.clauses(plain)), is_talk=is_talk)
-    values = []
+    clauses = list(sentences.clauses(plain))
+    given = tagger.inputs(plain, words, clauses, is_talk="speaker" in row)
+    values = tuple(_values(said, row["facts"], speaker, words)) if "facts" in row else None
+    labels = row.get("instructions")
+    found = labels and [located(said, label, words, None) for label in labels]
+    orders = None if labels is None else tuple(span for span in found or () if span)
+    return Text(given, values, orders)
+
+
+def _values(
+    said: str, facts: Iterable[Mapping[str, str]], speaker: str, words: Sequence[Word]
+) -> Iterator[Value]:
     for fact in facts:
         cue = said.find(fact["cue"]) if fact.get("cue") else -1
-        span = located(said, fact["value"], words, cue if cue >= 0 else None)
-        if span:
+        if span := located(said, fact["value"], words, cue if cue >= 0 else None):
             about = 0 if fact["about"] == speaker else _about(said, fact["about"], words, span[0])
-            values.append(Value(*span, tagger.STATUSES.index(fact["status"]), about))
-    return Text(given, tuple(values))
+            yield Value(*span, tagger.STATUSES.index(fact["status"]), about)
 
 
 def _about(said: str, name: str, words: Sequence[Word], place: int) -> int:
@@ -148,7 +172,7 @@ def hurried(text: Text, chance: random.Random) -> Text | None:
     ]
     places = {old: new for new, old in enumerate(kept)}
     values = []
-    for value in text.values:
+    for value in text.values or ():
         inside = [places[place] for place in range(value.start, value.end) if place in places]
         if not inside:
             return None
@@ -161,7 +185,15 @@ def hurried(text: Text, chance: random.Random) -> Text | None:
         [given.endings[place] for place in kept],
         [(*small, *given.marks[place][2:]) for place in kept],
     )
-    return Text(inputs, tuple(values)) if kept else None
+    orders = text.orders and tuple(_kept(places, *span) for span in text.orders)
+    noted = None if text.values is None else tuple(values)
+    return Text(inputs, noted, orders, text.is_exhaustive) if kept else None
+
+
+def _kept(places: Mapping[int, int], start: int, end: int) -> tuple[int, int]:
+    """Find the words of a stretch that are left."""
+    inside = [places[place] for place in range(start, end) if place in places]
+    return (inside[0], inside[-1] + 1) if inside else (0, 0)
 
 
 class Vocabulary(NamedTuple):
@@ -224,11 +256,11 @@ def network(torch: Any) -> Any:
             self.kinds = nn.Embedding(len(tagger.KINDS), KINDS)
             self.endings = nn.Embedding(tagger.ENDINGS, ENDINGS)
             self.first = nn.Linear(width, WIDTH)
+            self.exhaustive = nn.Parameter(torch.zeros(WIDTH))
             self.layers = nn.ModuleList(
-                nn.Conv1d(WIDTH, 2 * WIDTH, 3, padding=reach, dilation=reach)
-                for reach in tagger.REACH[:LAYERS]
+                nn.Linear(WIDTH + 2 * NEAR, 2 * WIDTH) for _ in range(LAYERS)
             )
-            self.out = nn.Linear(WIDTH, CLASSES)
+            self.out, self.orders = nn.Linear(WIDTH, CLASSES), nn.Linear(WIDTH, 1)
             self.who, self.named = nn.Linear(WIDTH, POINTER), nn.Linear(WIDTH, POINTER)
             self.own = nn.Linear(WIDTH, 1)
             self.dropped, self.dropped_vectors = nn.Dropout(DROPPED), nn.Dropout(DROPPED_VECTORS)
@@ -241,10 +273,13 @@ def network(torch: Any) -> Any:
                 batch["marks"],
             )
             mask = batch["mask"].unsqueeze(-1)
-            states = torch.relu(self.first(torch.cat(parts, -1))) * mask
-            for layer in self.layers:
-                around = layer(self.dropped(states).transpose(1, 2)).transpose(1, 2)
-                more, gate = around.chunk(2, -1)
+            style = batch["exhaustive"][:, None, None] * self.exhaustive
+            states = torch.relu(self.first(torch.cat(parts, -1)) + style) * mask
+            for layer, reach in zip(self.layers, tagger.REACH, strict=False):
+                here, size = self.dropped(states), states.shape[1]
+                wide = nn.functional.pad(here, (0, 0, reach, reach))
+                before, behind = wide[:, :size, :NEAR], wide[:, 2 * reach :, -NEAR:]
+                more, gate = layer(torch.cat([before, here, behind], -1)).chunk(2, -1)
                 states = (states + more * torch.sigmoid(gate)) * mask
             return states
 
@@ -274,15 +309,23 @@ def learn(texts: Sequence[Text], vocabulary: Vocabulary, seed: int = SEED) -> di
     )
     made.train()
     for _ in range(EPOCHS):
-        chance.shuffle(every)
-        for start in range(0, len(every), BATCH):
-            loss = _loss(torch, made, every[start : start + BATCH], rows, vocabulary)
+        for some in _batches(every, chance):
+            with torch.autocast("cpu", torch.bfloat16):  # nearly twice as fast
+                loss = _loss(torch, made, some, rows, vocabulary)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(made.parameters(), 1.0)
             optimizer.step()
             schedule.step()
     return numbers(made, vocabulary)
+
+
+def _batches(texts: Sequence[Text], chance: random.Random) -> list[Sequence[Text]]:
+    """Put texts of about one length together, by chance: less is filled up, and nothing sorted."""
+    mixed = sorted(texts, key=lambda text: len(text.given.words) * (1 + chance.random() / 4))
+    starts = list(range(0, len(mixed), BATCH))
+    chance.shuffle(starts)
+    return [mixed[start : start + BATCH] for start in starts]
 
 
 def _loss(
@@ -292,12 +335,16 @@ def _loss(
     states, mask = made(batch), batch["mask"]
     cross = torch.nn.functional.cross_entropy
     scores = made.out(made.dropped(states)).reshape(-1, CLASSES)
-    lost = cross(scores, batch["classes"].reshape(-1), reduction="none") * mask.reshape(-1)
-    loss = lost.sum() / mask.sum()
+    lost = cross(scores, batch["classes"].reshape(-1), reduction="none")
+    noted = batch["noted"].reshape(-1)
+    loss = (lost * noted).sum() / mask.sum()
+    doubt = torch.nn.functional.binary_cross_entropy_with_logits
+    ordered = doubt(made.orders(made.dropped(states))[..., 0], batch["orders"], reduction="none")
+    loss = loss + ORDERS * (ordered * batch["instructed"]).sum() / mask.sum()
     pointed = [
         (row, value.start, value.about)
         for row, one in enumerate(texts)
-        for value in one.values
+        for value in one.values or ()
         if value.about != NOBODY
     ]
     if pointed:
@@ -312,19 +359,29 @@ def _batch(
     size = max(len(one.given.words) for one in texts)
     shape = (len(texts), size)
     places, kinds, endings, classes = (np.zeros(shape, np.int64) for _ in range(4))
-    marks, mask = np.zeros((*shape, tagger.MARKS), np.float32), np.zeros(shape, np.float32)
+    marks = np.zeros((*shape, tagger.MARKS), np.float32)
+    mask, noted, orders, instructed = (np.zeros(shape, np.float32) for _ in range(4))
     for row, one in enumerate(texts):
         length, given = len(one.given.words), one.given
         places[row, :length] = [rows.get(word, 0) for word in given.words]
         kinds[row, :length], endings[row, :length] = given.kinds, given.endings
         marks[row, :length], mask[row, :length] = given.marks, 1
         # The longest first: what is inside another value is the value that was meant there.
-        for value in sorted(one.values, key=lambda value: value.start - value.end):
+        noted[row, :length] = one.values is not None
+        instructed[row, :length] = one.orders is not None
+        for start, end in one.orders or ():
+            orders[row, start:end] = 1
+        for value in sorted(one.values or (), key=lambda value: value.start - value.end):
             classes[row, value.start] = 1 + 2 * value.status
             classes[row, value.start + 1 : value.end] = 2 + 2 * value.status
     vectors = words.vectors[places].astype(np.float32) * np.float32(words.scale)
-    told = {"kinds": kinds, "endings": endings, "classes": classes, "marks": marks, "mask": mask}
-    return {name: torch.from_numpy(one) for name, one in {**told, "vectors": vectors}.items()}
+    exhaustive = np.array([one.is_exhaustive for one in texts], np.float32)
+    told = {
+        "kinds": kinds, "endings": endings, "classes": classes, "marks": marks, "mask": mask,
+        "noted": noted, "orders": orders, "instructed": instructed, "vectors": vectors,
+        "exhaustive": exhaustive,
+    }  # fmt: skip
+    return {name: torch.from_numpy(one) for name, one in told.items()}
 
 
 def numbers(made: Any, vocabulary: Vocabulary) -> dict[str, Any]:
@@ -342,11 +399,10 @@ def numbers(made: Any, vocabulary: Vocabulary) -> dict[str, Any]:
         "endings": half(made.endings.weight),
     }
     linear = {"in": made.first, "out": made.out, "who": made.who, "named": made.named}
-    for name, one in {**linear, "own": made.own}.items():
+    linear |= {"own": made.own, "orders": made.orders}
+    linear |= {f"layer_{number}": layer for number, layer in enumerate(made.layers)}
+    for name, one in linear.items():
         kept[name], kept[f"{name}_bias"] = half(one.weight.T), half(one.bias)
-    for number, layer in enumerate(made.layers):
-        kept[f"layer_{number}"] = half(layer.weight.permute(2, 1, 0).reshape(3 * WIDTH, -1))
-        kept[f"layer_{number}_bias"] = half(layer.bias)
     return kept
 
 
@@ -369,7 +425,7 @@ def folds(cache: Path) -> list[tagger.Network]:
             )
             for number in missing
         ]
-        with multiprocessing.get_context("spawn").Pool() as pool:
+        with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
             for number, made in zip(missing, pool.starmap(learn, jobs), strict=True):
                 np.savez_compressed(cache / f"{number}.npz", **made)
     return [tagger.Network(dict(np.load(cache / f"{number}.npz"))) for number in range(FOLDS)]

@@ -54,6 +54,7 @@ MUTTERED = (
 LEAD = bounded(rf"[\s,!.:*-]*(?:{MUTTERED}\b[\s,!.:*-]*)*", re.I)
 REPAIR = bounded(rf"{LEAD.pattern}(?P<value>\S.*?)[\s,.!*-]*"
     rf"(?:\b{MUTTERED}\b[\s,.!*-]*)*\Z", re.I | re.S, longest=60)
+NOT = re.compile(r"\bnot|\bnever|n't", re.I)  # with one of which all `denials` begin
 SORRY = re.compile(r"\b(?:sorry|oops|whoops|I mean|rather|actually|second thoughts?|wait)\b"
     r"|\*", re.I)
 DENIED = bounded(
@@ -272,7 +273,7 @@ def takes_back(said: Said, claims: Sequence[Claim]) -> int | None:
     if cue := TAKEN_BACK.search(said.plain):
         return cue.start()
     topics = [claim for claim in claims if is_topic(claim)]
-    for topic in topics:
+    for topic in topics if NOT.search(said.plain) else ():
         if found := denials(topic).search(said.plain):
             return found.start()
     return 0 if any(True for topic in topics for _ in _repaired(said, topic)) else None

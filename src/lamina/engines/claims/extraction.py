@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
+from functools import cache, partial
 from itertools import groupby, islice
 
 import msgspec
@@ -37,15 +38,16 @@ from lamina.engines.claims.memory import Memory, Taken
 from lamina.engines.claims.opening import Judge, Opening
 from lamina.engines.claims.people import People, Relation
 from lamina.engines.claims.predicates import Parsed, Subject
-from lamina.engines.claims.rule import Phrase
+from lamina.engines.claims.rule import Cues, Phrase
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
-from lamina.engines.claims.tagger import Network
+from lamina.engines.claims.tagger import Network, Tags
 from lamina.text.patterns import LONGEST
 
 MOST_CLAIMS = 200  # of one turn: more is a list, and no speech
 # The names under which unread text is counted.
 LONG_TURNS, STRETCHES, TALKATIVE = "long turns", "stretches", "talkative turns"
+PHRASES, ENDINGS = Cues(statements.PHRASES), Cues(changes.ENDINGS)
 SHORTLY = timedelta(days=2)
 HEARD = 600  # characters of a machine's turn in which its question is looked for
 
@@ -113,9 +115,19 @@ class _Reader:
             return []
         if not said.speaker:
             voices = notes.voices(said, clauses)
-            return [claim for voice in voices for claim in self._claims(*voice)][:MOST_CLAIMS]
-        claims = self._claims(said, clauses)
-        return [*claims, *instructions.given(said, clauses)] if is_alone else claims
+            told = (self._claims(one, some, self._tags(one, some)) for one, some in voices)
+            return [claim for claims in told for claim in claims][:MOST_CLAIMS]
+        tags = self._tags(said, clauses)
+        claims = self._claims(said, clauses, tags)
+        return [*claims, *instructions.given(said, clauses, tags)] if is_alone else claims
+
+    def _tags(self, said: Said, clauses: Sequence[Clause]) -> Callable[[], Tags]:
+        """Ask the network about a turn once, and only if anybody wants to know."""
+        return cache(partial(self._tagged, said, clauses))
+
+    def _tagged(self, said: Said, clauses: Sequence[Clause]) -> Tags:
+        is_talk = bool(self.people.listener(said.speaker))
+        return self.network().tag(said.plain, clauses, is_talk=is_talk)
 
     def _clauses(self, said: Said) -> list[Clause]:
         """List the clauses that are read, and count what is not."""
@@ -125,12 +137,13 @@ class _Reader:
         self.unread[STRETCHES] += len(clauses) - len(read)
         return read
 
-    def _claims(self, said: Said, clauses: Sequence[Clause]) -> list[Claim]:
+    def _claims(
+        self, said: Said, clauses: Sequence[Clause], tags: Callable[[], Tags]
+    ) -> list[Claim]:
         self.people.listen(said.plain, said.speaker, said.number)
         lowered = said.plain.lower()
-        rows = statements.PHRASES if said.speaker else ()
-        phrases = [one for one in rows if one.cue.search(lowered)]
-        endings = [one for one in changes.ENDINGS if one.cue.search(lowered)]
+        phrases = PHRASES.found(lowered) if said.speaker else []
+        endings = ENDINGS.found(lowered)
         taken, hearsay = Taken(), set[int]()
         self._take(self._related(said, clauses), taken)
         for clause, before in zip(clauses, (None, *clauses), strict=False):
@@ -159,7 +172,7 @@ class _Reader:
             said,
             clauses,
             self.judged,
-            self.network,
+            tags,
             is_talk=is_talk,
             things=self.affirmed.nouns(said.speaker),
         )

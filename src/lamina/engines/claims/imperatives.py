@@ -21,12 +21,12 @@ MANNER = frozenset(
     " include mention number label express report read think trust stop quit refrain drop"
     " omit switch type remember consider ask confirm warn flag point explain state spare limit"
     " prefix challenge correct swear round translate book schedule hold leave plan double"
-    " suggest recommend propose show give put tell call remind run prioritise prioritize lead"
+    " suggest recommend propose show give put tell remind run prioritise prioritize lead"
     " commit push save store assume say".split()
 )
 # Verbs that mostly ask for one thing, now.
 TASK = frozenset(
-    "add adjust analyse analyze arrange attach brainstorm build calculate cancel change check"
+    "add adjust analyse analyze arrange attach brainstorm build calculate call cancel change check"
     " choose clean combine compare complete compose compute continue convert copy count cover"
     " create cut debug define delete derive describe design draft draw edit estimate evaluate"
     " expand extract fill find finish fix generate get go guess help ignore imagine implement"
@@ -137,7 +137,9 @@ NEVER = bounded(
     r"|keep (?:going|it up|up|the change)|let's|lets\b|have a|hold on|stop (?:it|there)\b"
     r"|no (?:idea"
     r"|problem|worries|way|wait|need|longer|doubt|thanks|clue|rush|hurry|sudo|luck|one|more time)\b"
-    r"|be (?:right back|patient)\b|thank|good (?:luck|morning|night)|see you|look forward"
+    r"|be (?:right back|patient)\b|(?:you|u) (?:should|could|would) be an?\b"
+    r"|call (?:the|an?|my|your|him|her|them)\b|thank|good (?:luck|morning|night)|see you"
+    r"|look forward"
     r"|let me\b|feel free to (?:share|ask|reach|contact)|no[,.]|for example|not (?:sure|really"
     r"|bad|yet|much|the|a|in|doing|an|that|like)\b|just (?:wondering"
     r"|asking|kidding|saying|curious|one|got|trying|a)\b|trust me|believe me|tell me about it",
@@ -161,10 +163,9 @@ REASON = re.compile(
     re.I,
 )
 JOINT = re.compile(
-    r"(?P<join>,?\s(?:and|but|then|and then)\s|,\s|:\s)(?=(?P<head>(?:(?:please|pls|always|just"
-    r"|never|also|do"
-    r" not|don't|dont|no|then|only)\s){0,3})(?P<word>[a-z-]+)\b"
-    r"(?:\s(?P<next>\w+))?)",
+    rf"(?P<join>,?\s(?:and|but|so|then|and then)\s|,\s|:\s)(?=(?P<head>(?:(?:please|pls|always|just"
+    rf"|never|also|do not|don't|dont|no|then|only|simply|kindly|{ONWARD},?)\s){{0,3}})"
+    r"(?P<word>[a-z-]+)\b(?:\s(?P<next>\w+))?)",
     re.I,
 )
 WORD = re.compile(r"[^\W_][\w'+#./%-]*[\w+#%]|[^\W_]")
@@ -269,8 +270,10 @@ def _of_sentence(
         joined = joined and bool(found_head)
         if found_head and stop - first > 2:
             from_ = found_head.at if joined or not condition else begin
+            own = FRONT.match(plain, first, stop)
+            is_onward = onward or bool(own and own["onward"])
             yield Piece(
-                from_, found_head.at, stop, *found_head[1:], onward, condition, project,
+                from_, found_head.at, stop, *found_head[1:], is_onward, condition, project,
                 plain[stop:end], place, number, asks, joined, plain[start:end], following, plain,
             )  # fmt: skip
             joined = True
@@ -294,10 +297,11 @@ def _parts(plain: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
     """
     is_bound, begin = False, start
     for found in JOINT.finditer(plain, start, end):
-        word, is_comma = found["word"].lower(), found["join"][0] == ","
+        word, join = found["word"].lower(), found["join"]
+        is_begun = join[0] == "," or "so" in join
         if not (found["next"] or found["head"].strip()):
             continue  # "run the tests and commit"
-        known = word in VERBS and (word not in NOUNS or bool(found["head"].strip()) or is_comma)
+        known = word in VERBS and (word not in NOUNS or bool(found["head"].strip()) or is_begun)
         known = known or (word in NOUNS and (found["next"] or "").lower() in DETERMINERS)
         if (known or found["head"].lower().split()[-1:] in (["don't"], ["never"], ["no"])) and (
             plain[start : found.start()].strip()

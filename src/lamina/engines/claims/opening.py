@@ -23,10 +23,10 @@ from lamina.engines.claims.judge import Features
 from lamina.engines.claims.open_phrases import DENIED, ENDED, Candidate
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import MASK, Clause
-from lamina.engines.claims.tagger import Network, Tags
+from lamina.engines.claims.tagger import Tags
 
 Judge = Callable[[Features, float], float]
-FLOOR = 0.55  # what is less sure is not even worth a question
+FLOOR = 0.5  # what is less sure is not even worth a question
 EVEN = 0.5  # how sure what nothing is known of is
 RULE = "open"  # the name of the rule, with the shape behind it
 CHANGE = f"{RULE} {open_verbs.CHANGE}"
@@ -51,19 +51,14 @@ class Opening:
         said: Said,
         clauses: Sequence[Clause],
         judged: Judge,
-        network: Callable[[], Network],
+        tags: Callable[[], Tags],
         *,
         is_talk: bool,
         things: Set[str] = frozenset(),
     ) -> None:
         self.said, self.clauses, self.judged, self.is_talk = said, clauses, judged, is_talk
         self.things = things
-        self._network = network
-
-    @cached_property
-    def _tags(self) -> Tags:
-        """Ask the network only where there is a claim to judge."""
-        return self._network().tag(self.said.plain, self.clauses, is_talk=self.is_talk)
+        self._tags = tags  # asked only where there is a claim to judge
 
     @cached_property
     def _read(self) -> list[Candidate]:
@@ -109,7 +104,7 @@ class Opening:
             return []
         more = [
             self._judged(claim, judge.of_tagged(one, claim), EVEN, (one.first, one.last))
-            for one, claim in tagged.proposals(self._tags, self.said, self.clauses)
+            for one, claim in tagged.proposals(self._tags(), self.said, self.clauses)
             if one.clause.start not in hearsay and not any(_holds(other, claim) for other in claims)
         ]
         return list(_surest(more))
@@ -140,7 +135,7 @@ class Opening:
         # A reader notes of "Mia is not my sister" what Mia is not, so who is denied is no value.
         likely: Features = {}
         if not claim.negated:
-            likely = judge.of_tags(self._tags, claim, said.speaker, said.turn.at, value)
+            likely = judge.of_tags(self._tags(), claim, said.speaker, said.turn.at, value)
         features = judge.features(named, likely, is_talk=self.is_talk)
         return msgspec.structs.replace(claim, confidence=self.judged(features, before))
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from lamina.engines.claims import attributes
 from lamina.engines.claims.sentences import WIDEST
@@ -128,6 +128,32 @@ def for_turns(pattern: str) -> re.Pattern[str]:
 def any_of(cues: str) -> re.Pattern[str]:
     """Make a pattern for any of some words or parts of words. An underscore stands for a space."""
     return re.compile("|".join(re.escape(cue.replace("_", " ")) for cue in cues.split()))
+
+
+class Cued(Protocol):
+    """A row that is looked at only where one of its cues is said."""
+
+    @property
+    def cue(self) -> re.Pattern[str]: ...
+
+
+Row = TypeVar("Row", bound=Cued)
+
+
+class Cues(Generic[Row]):
+    """Rows by their cues: each word is looked for once, which is faster than a pattern a row."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        listed: dict[str, list[int]] = {}
+        for number, row in enumerate(rows):
+            for word in row.cue.pattern.replace("\\", "").split("|"):
+                listed.setdefault(word, []).append(number)
+        self._rows, self._listed = rows, tuple(listed.items())
+
+    def found(self, lowered: str) -> list[Row]:
+        """List the rows with a cue in a turn, in their order."""
+        numbers = {one for word, some in self._listed if word in lowered for one in some}
+        return [self._rows[number] for number in sorted(numbers)]
 
 
 def _any(words: str) -> str:

@@ -40,7 +40,6 @@ CUES: Mapping[str, re.Pattern[str]] = {
         r"|respon|tone|message|explanation|suggestion|sentence|code)",
         re.I,
     ),
-    "with me": re.compile(r"\b(?:with|w/?|to|for|at) me\b", re.I),
     "this": re.compile(
         rf"\b(?:this(?! {PLACE})|these|(?<!from )here|attached|above|below|following|previous|last"
         r"|current)\b"
@@ -64,21 +63,14 @@ CUES: Mapping[str, re.Pattern[str]] = {
         r"\b(?:[Tt]o|[Ww]ith|[Ff]rom|[Ff]or|[Tt]ell|[Aa]sk) (?:him|her|them|[A-Z][a-z]+)\b"
     ),
     "number": re.compile(r"\b\d+\b"),
-    "name": re.compile(r"(?<=\w )[A-Z][a-z]+"),
-    "file": re.compile(r"\w\.(?:py|js|ts|md|txt|csv|pdf|go|rs|java|json|ya?ml)\b|\w/[\w-]{1,40}/"),
     "only": re.compile(
         r"\bonly\b|, not\b|\bnot\b(?! the)|\binstead of\b|\brather than\b|\bover\b|>", re.I
     ),
-    "colon": re.compile(r":"),
 }
 # Cues that are one word.
 WORDS: Mapping[str, frozenset[str]] = {
     "the": frozenset("the that those it them him her his its their".split()),
     "a": frozenset("a an one two three four five ten some another".split()),
-    "ordinal": frozenset("first second third last next other latest original".split()),
-    "about": frozenset("about how what why whether who where".split()),
-    "max": frozenset("under max maximum most below less over longer".split()),
-    "my": frozenset("my our".split()),
 }
 # The manner of answers: what they look like, in which language, in which units.
 STYLE = frozenset(
@@ -105,9 +97,8 @@ CALLED = bounded(
     r"|use (?:my (?:first|last|full|nick) ?name|they/them|she/her|he/him))",
     re.I,
 )
-ROLE = bounded(r"(?:act|pretend|imagine|you are|suppose|play)\b", re.I)
 WORD = re.compile(r"[\w-]+")
-FEW, MANY = 4, 14  # words
+FEW = 4  # words
 BIAS = "bias"
 VERBS = {
     (True, True): "both",
@@ -115,23 +106,18 @@ VERBS = {
     (False, True): "task",
     (False, False): "other",
 }
-NAMES = frozenset({"name", "to one"})  # of one who is to be called so, a name tells nothing
-ONCE = frozenset({"a", "the", "number", "of one", "to one", "name", "about", "this", "now"})
 UNIVERSAL = ("always", "every", "onward", "unless")
 # Cues that may be in the condition as well as in the order.
 WHOLE = frozenset({"when", "always", "every", "unless", "this", "onward"})
-BARE = re.compile(
-    r"\w+\s(?:\w+(?:-\w+)?\s)?\w+s\b|\w+\s(?:in|with|without|as|to)\s(?!the|this|a|an|it|my)\w",
-    re.I,
-)
 
 
-def features(piece: Piece) -> Iterator[str]:
-    """Name what a piece has that tells for or against its standing."""
-    yield BIAS
-    yield from _shape(piece)
-    yield from _cues(piece)
-    yield from _surroundings(piece)
+def features(piece: Piece, likely: Mapping[str, float]) -> dict[str, float]:
+    """List what a piece has that tells for or against its standing.
+
+    `likely` has what the network says of its words.
+    """
+    named = (BIAS, *_shape(piece), *_cues(piece), *_surroundings(piece))
+    return {**dict.fromkeys(named, 1.0), **likely}
 
 
 def _shape(piece: Piece) -> Iterator[str]:
@@ -139,19 +125,9 @@ def _shape(piece: Piece) -> Iterator[str]:
     yield f"kind {piece.kind}"
     if piece.negated:
         yield "negated"
-        yield f"negated {piece.kind}"
     if piece.kind in ("order", "asked", "wished", "allowed"):
         manner, task = piece.verb in MANNER, piece.verb in TASK
         yield f"verb {VERBS[manner, task]}"
-    if BARE.match(piece.order):
-        yield "bare object"
-    if ROLE.match(piece.order):
-        yield "role"
-    number = len(piece.order.split())
-    if number <= FEW:
-        yield "few words"
-    if number >= MANY:
-        yield "many words"
 
 
 def _cues(piece: Piece) -> Iterator[str]:
@@ -161,11 +137,11 @@ def _cues(piece: Piece) -> Iterator[str]:
     called = bool(CALLED.match(order))
     found = {name for name, listed in WORDS.items() if not listed.isdisjoint(words)}
     for name, pattern in CUES.items():
-        if not (called and name in NAMES) and pattern.search(whole if name in WHOLE else order):
+        if pattern.search(whole if name in WHOLE else order):
             found.add(name)
-    is_universal = not found.isdisjoint(UNIVERSAL)
-    # "Always attach a summary to the report": what speaks for once says little beside "always".
-    yield from (f"{name} always" if is_universal and name in ONCE else name for name in found)
+    if called:
+        found.discard("to one")  # "call me Sam" is to nobody else
+    yield from found
     is_bare = found.isdisjoint(("this", "the"))
     if called:
         yield "called"
@@ -183,10 +159,6 @@ def _surroundings(piece: Piece) -> Iterator[str]:
         yield "onward"
     if piece.project:
         yield "project"
-    if piece.asks:
-        yield "asks"
-    if piece.kind == "phrase" and not _is_universal(piece.sentence):
-        yield "phrase without"
     if piece.condition:
         yield "condition"
         if CUES["when"].search(piece.condition) or CUES["every"].search(piece.condition):
@@ -195,8 +167,6 @@ def _surroundings(piece: Piece) -> Iterator[str]:
         yield "always after"
     if piece.after and (CUES["this"].search(piece.after) or CUES["now"].search(piece.after)):
         yield "now after"
-    if piece.joined and _is_universal(piece.sentence):
-        yield "joined universal"
     if len(piece.following.split()) <= FEW and _is_universal(piece.following):
         yield "always next"
 
@@ -215,77 +185,54 @@ def _is_about_me(piece: Piece) -> bool:
 
 # Found by `python -m benchmarks.instructions --train`.
 WEIGHTS: Mapping[str, float] = {
-    "this": -2.61,
-    "a": -1.71,
-    "number": -1.5,
-    "now": -1.41,
-    "the": -1.38,
-    "bias": -1.16,
-    "verb task": -1.13,
-    "of one": -1.12,
-    "to one": -1.07,
-    "kind asked": -0.98,
-    "kind phrase": -0.94,
-    "now after": -0.91,
-    "this always": -0.89,
-    "number always": -0.83,
-    "many words": -0.78,
-    "asks": -0.62,
-    "role": -0.58,
-    "about": -0.55,
-    "few words": -0.51,
-    "name": -0.5,
-    "the always": -0.45,
-    "verb other": -0.45,
-    "phrase without": -0.35,
-    "ordinal": -0.32,
-    "kind order": -0.3,
-    "now always": -0.3,
-    "joined universal": -0.28,
-    "colon": -0.18,
-    "kind wanted": -0.16,
-    "about always": -0.11,
-    "a always": -0.1,
-    "my": -0.06,
-    "negated order": -0.06,
-    "file": -0.04,
-    "name always": -0.01,
-    "negated wished": 0.05,
-    "negated phrase": 0.18,
-    "of one always": 0.22,
-    "negated wanted": 0.24,
-    "verb both": 0.36,
-    "negated": 0.41,
-    "condition when": 0.43,
-    "kind norm": 0.43,
-    "to one always": 0.55,
-    "project": 0.77,
-    "kind allowed": 0.8,
-    "bare object": 0.87,
-    "bare style": 0.92,
-    "with me": 0.94,
-    "max": 0.95,
-    "unless": 1.03,
-    "negated bare": 1.11,
-    "kind wished": 1.12,
-    "every": 1.2,
-    "always after": 1.26,
-    "style": 1.32,
-    "only": 1.38,
-    "called": 1.72,
-    "verb manner": 1.86,
-    "when": 2.05,
-    "onward": 2.16,
-    "always": 2.22,
-    "condition": 2.22,
-    "yours": 2.45,
-    "always next": 2.51,
+    "this": -1.46,
+    "now": -1.11,
+    "a": -0.72,
+    "kind asked": -0.68,
+    "kind tagged": -0.68,
+    "kind phrase": -0.66,
+    "number": -0.55,
+    "verb task": -0.51,
+    "bias": -0.4,
+    "verb other": -0.32,
+    "the": -0.29,
+    "now after": -0.22,
+    "of one": -0.21,
+    "kind order": -0.19,
+    "to one": -0.18,
+    "kind wanted": 0.0,
+    "negated bare": 0.06,
+    "only": 0.24,
+    "negated": 0.35,
+    "verb both": 0.35,
+    "kind wished": 0.39,
+    "condition": 0.48,
+    "bare style": 0.54,
+    "always after": 0.56,
+    "kind norm": 0.56,
+    "unless": 0.6,
+    "style": 0.72,
+    "when": 0.83,
+    "network": 0.86,
+    "every": 0.9,
+    "always next": 0.95,
+    "project": 1.0,
+    "always": 1.22,
+    "condition when": 1.23,
+    "kind allowed": 1.25,
+    "verb manner": 1.25,
+    "yours": 1.77,
+    "called": 1.94,
+    "onward": 2.44,
 }
 
 
-def sure(piece: Piece, weights: Mapping[str, float] = WEIGHTS) -> float:
+def sure(
+    piece: Piece, likely: Mapping[str, float], weights: Mapping[str, float] = WEIGHTS
+) -> float:
     """Judge how likely it is that an instruction stands."""
     if _is_about_me(piece):
         return 0.0
-    total = sum(weights.get(name, 0.0) for name in set(features(piece)))
+    told = features(piece, likely)
+    total = math.fsum(weights.get(name, 0.0) * much for name, much in told.items())
     return 1 / (1 + math.exp(-total))

@@ -15,6 +15,7 @@ from lamina.engines.claims.open_phrases import DENIED, ENDED, PLANNED
 from lamina.engines.claims.open_words import (
     ADVERB,
     ARTICLE,
+    ASIDES,
     BE,
     HAVE,
     MY,
@@ -28,6 +29,7 @@ from lamina.engines.claims.open_words import (
     THEY,
     YOUR,
     Word,
+    split,
 )
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import MASK, Clause
@@ -44,7 +46,7 @@ LINKS = frozenset({ARTICLE, PREPOSITION, BE, HAVE, ADVERB, MY, THEIR})
 CONTENT = frozenset({PLAIN, NAME, NUMBER})
 NAMES = frozenset({PLAIN, NAME})  # a name may be written small
 PERSONS = frozenset({SELF, MY, THEY, THEIR, OTHER, YOUR})
-OTHERS = frozenset({THEY, THEIR})
+OTHERS = frozenset({THEY, THEIR, YOUR})
 
 
 class Tagged(NamedTuple):
@@ -127,9 +129,10 @@ def _understood(words: Sequence[Word], one: Tagged) -> int:
 
 
 def _is_bare(plain: str, one: Tagged, start: int, end: int) -> bool:
-    """Tell if a short value is all that its clause says: "tea" alone states nothing."""
-    around = plain[one.clause.start : start] + plain[end : one.clause.end]
-    return one.last - one.first <= UNTOLD and not any(map(str.isalnum, around))
+    """Tell if a short value is all that its clause says: "tea, please" states nothing."""
+    around = f"{plain[one.clause.start : start]} {plain[end : one.clause.end]}".lower()
+    is_told = any(word.text not in ASIDES for word in split(around) if word.text[0].isalnum())
+    return one.last - one.first <= UNTOLD and not is_told
 
 
 def _subject(tags: Tags, one: Tagged, said: Said) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 NUMBERS = Path(__file__).with_name("tagger.npz")
 STATUSES = ("holds", "ended", "planned", "denied")
+CLASSES = 1 + 2 * len(STATUSES)  # of a word: none, or of each status the first or a later one
 KINDS = tuple(
     "self they other my their your art prep be have do modal not joint cut adv mark comma number"
     " name word unseen".split()
@@ -47,6 +48,7 @@ REACH = (1, 2, 4, 8)  # how far apart the words are that each layer reads togeth
 class Tags(NamedTuple):
     """What the network says of each word of a turn."""
 
+    plain: str
     lowered: str
     words: list[Word]
     statuses: Floats  # a column for each: how likely the word is part of such a value
@@ -66,6 +68,10 @@ class Tags(NamedTuple):
         """Compute how likely the value at a place is about the speaker, or about each word."""
         return self.network.about(self.states, self.named, place)
 
+    def orders(self) -> Floats:
+        """Compute how likely each word is part of an instruction that stands."""
+        return self.network.orders(self.states)
+
 
 class Network:
     """The numbers of the network, and how they read a turn."""
@@ -84,28 +90,30 @@ class Network:
         import numpy as np
 
         narrow = ("words", "vectors")
-        return {
+        wide = {
             name: np.ascontiguousarray(one, np.float32)
             for name, one in self._numbers.items()
             if name not in narrow
         }
+        for layer in range(len(REACH)):
+            for name in (f"layer_{layer}", f"layer_{layer}_bias"):
+                wide[name] = wide[name].copy()
+                wide[name][..., wide["in"].shape[1] :] *= -1  # gates, of which e^-x is needed
+        for end in ("", "_bias"):
+            both = [wide[f"out{end}"], wide[f"named{end}"]]
+            wide[f"told{end}"] = np.ascontiguousarray(np.concatenate(both, axis=-1))
+        return wide
 
     def tag(self, plain: str, clauses: Sequence[Clause], *, is_talk: bool) -> Tags:
-        import numpy as np
-
+        """Say of each word of a turn what the network takes it for."""
         words = open_words.split(plain)[:MOST_WORDS]
         given = inputs(plain, words, clauses, is_talk=is_talk)
         with _ALONE, _libraries().limit(limits=1, user_api="blas"):
             states = self._states(given)
-        numbers = self._wide
-        scores = states @ numbers["out"] + numbers["out_bias"]
-        scores -= scores.max(axis=1, keepdims=True)
-        likely = np.exp(scores)
-        likely /= likely.sum(axis=1, keepdims=True)
+            likely, named = self._told(states)
         begins, goes_on = likely[:, 1::2], likely[:, 2::2]
-        named = states @ numbers["named"] + numbers["named_bias"]
         lowered, statuses = plain.lower(), begins + goes_on
-        return Tags(lowered, words, statuses, begins.sum(axis=1), states, named, self)
+        return Tags(plain, lowered, words, statuses, begins.sum(axis=1), states, named, self)
 
     def _states(self, given: Inputs) -> Floats:
         import numpy as np
@@ -121,14 +129,36 @@ class Network:
         )
         states: Floats = np.concatenate(parts, axis=1) @ numbers["in"] + numbers["in_bias"]
         np.maximum(states, 0, out=states)
+        wide = np.zeros((len(states), len(numbers["layer_0"])), np.float32)
         for layer, reach in enumerate(REACH):
-            if f"layer_{layer}" not in numbers:
-                break
-            around = _around(states, reach) @ numbers[f"layer_{layer}"]
+            _put_around(wide, states, reach)
+            around = wide @ numbers[f"layer_{layer}"]
             around += numbers[f"layer_{layer}_bias"]
-            more, gate = np.split(around, 2, axis=1)
-            states += more / (1 + np.exp(-gate))
+            more, gate = around[:, : states.shape[1]], around[:, states.shape[1] :]
+            np.exp(gate, out=gate)  # of the gate with its sign turned, see `_wide`
+            gate += 1
+            more /= gate
+            states += more
         return states
+
+    def _told(self, states: Floats) -> tuple[Floats, Floats]:
+        """Compute how likely each word is of each class, and by what it is found as a name."""
+        import numpy as np
+
+        told = states @ self._wide["told"] + self._wide["told_bias"]
+        scores, named = told[:, :CLASSES], told[:, CLASSES:]
+        scores -= scores.max(axis=1, keepdims=True)
+        likely = np.exp(scores)
+        likely /= likely.sum(axis=1, keepdims=True)
+        return likely, named
+
+    def orders(self, states: Floats) -> Floats:
+        """Compute how likely each word is part of an instruction that stands."""
+        import numpy as np
+
+        scores = states @ self._wide["orders"] + self._wide["orders_bias"]
+        likely: Floats = 1 / (1 + np.exp(-scores[:, 0]))
+        return likely
 
     def about(self, states: Floats, named: Floats, place: int) -> Floats:
         """Compute how likely a value is the speaker's own (first), or of whom each word names."""
@@ -160,17 +190,16 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _around(states: Floats, reach: int) -> Floats:
-    """Put each word's state between those of the words so far before and behind it."""
-    import numpy as np
-
+def _put_around(wide: Floats, states: Floats, reach: int) -> None:
+    """Put each word's state between the first and last numbers of words before and behind it."""
     rows, width = states.shape
-    wide = np.zeros((rows, 3 * width), np.float32)
-    wide[:, width : 2 * width] = states
+    near = (wide.shape[1] - width) // 2
+    wide[:, near:-near] = states
+    wide[:reach, :near] = 0
+    wide[-reach:, -near:] = 0
     if rows > reach:
-        wide[reach:, :width] = states[:-reach]
-        wide[:-reach, 2 * width :] = states[reach:]
-    return wide
+        wide[reach:, :near] = states[:-reach, :near]
+        wide[:-reach, -near:] = states[reach:, -near:]
 
 
 class Inputs(NamedTuple):

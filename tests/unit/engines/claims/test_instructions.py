@@ -75,14 +75,14 @@ def test_friends_give_each_other_no_instructions() -> None:
 def test_the_surest_have_a_cue() -> None:
     """S8: the confidence is how likely an instruction stands, so that a doubtful one is asked."""
     (sure,) = instructions("Never ever use emojis in anything you write for me.")
-    (likely,) = instructions("Call me Bex.")
+    (likely,) = instructions("Short answers are fine.")
     assert sure.confidence > 0.9 > likely.confidence >= 0.5
 
 
 def test_the_weights_are_those_of_the_features() -> None:
     """S8: what speaks for standing weighs more than what speaks for once."""
     standing = ("always", "every", "onward", "when", "unless", "yours", "called")
-    once = ("this", "now", "a", "the", "asks", "verb task")
+    once = ("this", "now", "a", "the", "kind asked", "verb task")
     assert min(WEIGHTS[name] for name in standing) > 0 > max(WEIGHTS[name] for name in once)
 
 

@@ -1,0 +1,90 @@
+"""Ask the network about instructions: how likely a piece stands, and what no shape fits. Pure.
+
+"Replies in Polish" or "charts for me in blue and orange" have no shape of an order. Where the
+network is sure of such a sentence, it is a piece, which `standing.py` judges like any other.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from lamina.engines.claims.imperatives import AT_LAST, FRONT, NEVER, TAIL, Piece, tidied
+from lamina.engines.claims.open_words import NOT
+from lamina.engines.claims.sentences import Clause
+from lamina.engines.claims.tagger import Tags
+
+KIND = "tagged"  # of a piece that the network alone sees
+FEATURE = "network"
+SEEN = 0.5  # how likely the words of a sentence must be an instruction for it to be a piece
+FEWEST = 3  # words: fewer say nothing
+# "Our teacher told us never to …": somebody else's order.
+REPORTED = re.compile(r"\b(?:told|said|says|asked|asks|taught|wrote|wants|wanted)\b", re.I)
+UNLIKELY = 0.02  # what the network says is taken for no surer than this, either way
+
+
+def likely(tags: Tags, piece: Piece) -> Mapping[str, float]:
+    """Tell how likely the network takes the words of a piece for an instruction that stands."""
+    share = min(1 - UNLIKELY, max(UNLIKELY, _share(tags, piece.start, piece.end)))
+    return {FEATURE: round(math.log(share / (1 - share)), 3)}
+
+
+def _share(tags: Tags, start: int, end: int) -> float:
+    first, last = tags.span(start, end)
+    return float(tags.orders()[first:last].mean()) if first < last else 0.0
+
+
+def pieces(tags: Tags, clauses: Sequence[Clause], found: Sequence[Piece]) -> Iterator[Piece]:
+    """Find the sentences that the network takes for instructions, where no piece was found."""
+    plain = tags.plain
+    grouped = [list(some) for _, some in groupby(clauses, lambda clause: clause.sentence)]
+    spans = [(some[0].start, some[-1].end) for some in grouped]
+    for place, (start, end) in enumerate(spans):
+        if any(piece.place == place for piece in found) or _is_none(plain, start, end):
+            continue
+        if _share(tags, start, end) >= SEEN:
+            following = plain[slice(*spans[place + 1])] if place + 1 < len(spans) else ""
+            yield _piece(plain, (start, end), place, len(spans), following, tags)
+
+
+def _is_none(plain: str, start: int, end: int) -> bool:
+    """Tell if a sentence is no instruction, whatever the network says."""
+    is_asked, is_short = plain[end : end + 1] == "?", len(plain[start:end].split()) < FEWEST
+    is_reported = bool(REPORTED.search(plain, start, end))
+    return is_asked or is_short or is_reported or bool(NEVER.match(plain, _head(plain, start, end)))
+
+
+def _head(plain: str, start: int, end: int) -> int:
+    front = FRONT.match(plain, start, end)
+    return front.end() if front and front.end() < end else start
+
+
+def _piece(
+    plain: str, span: tuple[int, int], place: int, number: int, following: str, tags: Tags
+) -> Piece:
+    start, end = span
+    front, head = FRONT.match(plain, start, end), _head(plain, start, end)
+    stop = tidied(plain, head, end, TAIL)
+    first, last = tags.span(head, end)
+    words = tags.words[first:last]
+    return Piece(
+        start=head,
+        head=head,
+        end=stop if stop > head else end,
+        kind=KIND,
+        negated=any(word.kind == NOT or word.text == "no" for word in words),
+        verb=words[0].text if words else "",
+        onward=bool(front and front["onward"]) or bool(AT_LAST.search(plain, head, end)),
+        condition="",
+        project="",
+        after="",
+        place=place,
+        sentences=number,
+        asks=False,
+        joined=False,
+        sentence=plain[start:end],
+        following=following,
+        plain=plain,
+    )
