@@ -146,7 +146,7 @@ class Living:
     def test_nothing_is_read_twice(self, mem: Memory, op: Operator) -> None:
         """S1: a second night changes nothing."""
         talk(mem, "a", "I live in Porto.", "I love hiking.")
-        assert mem.sleep()["turns"] == 3
+        assert mem.sleep()["turns"] == 2
         before = size(op)
         assert mem.sleep()["turns"] == 0
         assert size(op) == before

@@ -8,6 +8,7 @@ import io
 import re
 import shlex
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from lamina.surfaces.cli.main import cli, run
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 GENERATED = "reference.md"
+EXPORT = re.compile(r"^export (\w+)=(\S+)", re.M)
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.S | re.M)
 ID = re.compile(r"\b[0-9a-hjkmnp-tv-z]{26}\b")
 END = 6  # characters of an id that stand for it
@@ -33,6 +35,7 @@ MASKS = (
     (re.compile(r"operator:\S+"), "operator"),
     (re.compile(r"-?\b\d\.\d{3}\b"), "SCORE"),
     (re.compile(r"[·█●]{20,100}"), "BAR"),  # in a timeline, whose end is today
+    (re.compile(r"\b\d+(?= links)"), "SOME"),  # jobs read, too: one more on the quarter of an hour
 )
 ANYTHING = "…"
 FAILURES = ("Error:", "nothing relevant", '{"error"')
@@ -68,6 +71,12 @@ def blocks(page: Path) -> list[Block]:
 def prose(page: Path) -> str:
     """A page without its blocks."""
     return BLOCK.sub("", page.read_text("utf-8"))
+
+
+def exported(page: Path) -> dict[str, str]:
+    """The variables that a page has its readers export before anything else."""
+    first = next((block.text for block in blocks(page) if block.language == "sh"), "")
+    return dict(EXPORT.findall(first))
 
 
 def commands(block: Block) -> Iterator[tuple[str, str]]:
@@ -129,6 +138,7 @@ class Story:
         namespace: dict[str, Any] = {"__name__": "__main__"}
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(compile(block.text, f"{self.page.name}:{block.line}", "exec"), namespace)
+        finish_jobs()
         return printed.getvalue()
 
     def _command(self, command: str, expected: str) -> str:
@@ -141,12 +151,20 @@ class Story:
             standard_input(given),
         ):
             code = run(arguments)
+        finish_jobs()
         terminal.seek(0)
         printed = terminal.read()
         assert bool(code) == expected.startswith(FAILURES), (
             f"{self.page.name}: {command} ends with {code}: {printed}"
         )
         return printed
+
+
+def finish_jobs() -> None:
+    """Wait for what was started in the background: a reader is slower than any job."""
+    for thread in threading.enumerate():
+        if thread.name == "lamina-upkeep":
+            thread.join()
 
 
 def piped(command: str) -> tuple[str, list[str]]:

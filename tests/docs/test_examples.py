@@ -20,10 +20,11 @@ from lamina.memory.operator import Operator
 from lamina.memory.runs import Run
 from lamina.memory.shared import Guest
 from lamina.surfaces.cli.main import cli
+from lamina.surfaces.cli.sections import SECTIONS
 from lamina.surfaces.hooks import Hooks
 from tests.cases import every
 
-from .pages import DOCS, Story, blocks, commands, is_as_shown, pages, piped, prose
+from .pages import DOCS, Story, blocks, commands, exported, is_as_shown, pages, piped, prose
 
 # Pages whose blocks run from top to bottom in an empty home. Those of other pages are fragments,
 # and only looked at.
@@ -50,7 +51,9 @@ COMMAND = re.compile(r"`lamina ([^`]+)`")
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the tutorial has its readers set, and patience: a hook that is late says nothing."""
+    """An empty home as a reader has it, with jobs in the background; and patience, as a hook that
+    is late says nothing."""
+    monkeypatch.delenv("LAMINA_MAINTENANCE")
     monkeypatch.setenv("LAMINA_HOME", str(tmp_path))
     monkeypatch.setenv("LAMINA_MEMORY_TIMEOUT_MS", "600000")
     monkeypatch.setenv("COLUMNS", "200")
@@ -61,9 +64,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("name", STORIES)
 def test_what_a_page_shows_is_what_happens(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The examples of a page run in their order in an empty home, and print what stands below them
-    (H1, H4, I)."""
-    if name == "tutorial.md":
-        monkeypatch.setenv("LAMINA_AGENT", "sky")
+    (H1, H4, I). What the page has its readers export is set, but for the home."""
+    for variable, value in exported(DOCS / name).items():
+        if variable != "LAMINA_HOME":
+            monkeypatch.setenv(variable, value)
     assert Story(DOCS / name).live(*STORIES[name]) > 1
 
 
@@ -120,6 +124,20 @@ def test_commands_on_a_page_exist(page: Path) -> None:
                     understood(shlex.split(found.rstrip(" &"), comments=True), whole=True)
     for found in COMMAND.findall(prose(page)):
         understood(found.split(), whole=False)
+
+
+def test_the_page_about_commands_has_the_sections_of_the_help() -> None:
+    """H1: `lamina --help` and docs/cli.md put each command into the same section, in its order."""
+    page = (DOCS / "cli.md").read_text("utf-8").partition("## Which command")[2]
+    rows = re.findall(r"^\| ([a-z ]+) \| (`lamina .*) \|$", page, re.M)
+    told = {
+        title: [*dict.fromkeys(re.findall(r"`lamina ([a-z-]+)", commands))]
+        for title, commands in rows
+    }
+    assert told == {
+        title.lower(): [name for name in commands if name != "memory"]
+        for title, commands in SECTIONS.items()
+    }
 
 
 def test_a_command_that_is_none_is_noticed() -> None:

@@ -17,6 +17,8 @@ NUMBER = re.compile(r"\.?\d[\d.]*")
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home as a reader has it, with jobs in the background."""
+    monkeypatch.delenv("LAMINA_MAINTENANCE")
     monkeypatch.setenv("LAMINA_HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "200")
     return tmp_path

@@ -72,6 +72,14 @@ def test_list_and_inspect_show_what_was_stored(call: Call) -> None:
     assert "operator:" in table
 
 
+def test_memories_of_one_speaker_are_listed(call: Call) -> None:
+    """`list --speaker` shows what one person said, and nobody else's (H1)."""
+    said = remembered(call, "I live in Porto", "--speaker", "Ana")
+    remembered(call, "I live in Oslo", "--speaker", "Ben")
+    assert [one["id"] for one in call("list", "--speaker", "Ana", "--json").json] == [said["id"]]
+    assert call("list", "--speaker", "Zoe").out == "no memory matches\n"
+
+
 def test_search_finds_explains_and_abstains(call: Call) -> None:
     """A search prints hits with parts that add up; no match prints so and exits with 4
     (Q3, Q6, Q7)."""

@@ -35,6 +35,8 @@ def test_a_setting_is_set_and_unset(call: Call, tmp_path: Path) -> None:
         (["set", "nonsense", "70"], "`lamina config` lists them"),
         (["set", "sleep.sure", "700"], "sleep.sure = 700 is not between 0 and 100"),
         (["set", "sleep.sure", "many"], "is not a whole number"),
+        (["set", "sleep.sure", "0.7"], "is not a whole number; it is in per cent: use 70"),
+        (["get", "sleep.sure"], "`lamina config` alone: show every setting, its value,"),
         (["set", "recall.boosts", "perhaps"], "is not true or false"),
         (["set", "maintenance", "aut"], "did you mean auto?"),
         (["set", "sleep.sure"], "needs VALUE, such as: lamina config set sleep.sure 70"),

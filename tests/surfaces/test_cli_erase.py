@@ -119,6 +119,7 @@ def test_what_was_not_reached_is_an_exit_code(
         (["erase", "--yes"], 2, "say what to erase"),
         (["erase", "--user", "ana", "--session", "s", "--yes"], 2, "one of these"),
         (["erase", "--user", "nobody", "--yes"], 3, "nothing of this user"),
+        (["erase", "--user", "nobody", "--yes"], 3, "`lamina list --all --speaker NAME`"),
         (["erase", "nonsense", "--yes"], 3, "there is no record"),
         (["--user", "ben", "erase", "--user", "ana", "--yes"], 1, "for the user ben"),
         (["erasures", "7"], 3, "there is no erasure 7"),

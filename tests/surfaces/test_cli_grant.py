@@ -166,6 +166,15 @@ def test_agents_read_and_do_not_grant(
     assert call("--agent", "sky", "list").code == 3
 
 
+def test_a_misspelt_name_is_no_violation(call: Call) -> None:
+    """P2, H1: whoever may open every memory crosses no boundary by a name that there cannot be."""
+    call("remember", "the boiler is old")
+    for options in (("--agent", "a b"), ("--user", " ana")):
+        outcome = call(*options, "list")
+        assert (outcome.code, "name" in outcome.err) == (2, True)
+    assert call("audit", "violations").out == "nobody tried to cross a boundary\n"
+
+
 def test_violations(call: Call, boiler: dict[str, Any], tmp_path: Path) -> None:
     """P2: who tried what, newest first, counted in the status; a line that is no entry is told and
     breaks nothing."""

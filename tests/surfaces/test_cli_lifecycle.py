@@ -77,7 +77,10 @@ def test_a_dry_run_shows_the_rule_for_each(filled: Call) -> None:
     assert "importance 0.90 reaches 0.70" in lines[1]
     assert "promote" in lines[1]
     assert sum("is below 0.70" in line for line in lines) == 2
-    assert lines[-1] == "1 to promote, 2 to keep"
+    assert lines[-2:] == [
+        "1 to promote, 2 to keep",
+        "`lamina promote ID` promotes one that is kept, whatever its importance",
+    ]
     assert {record["layer"] for record in filled("list", "--json").json} == {"short_term"}
 
 
@@ -112,7 +115,7 @@ def test_a_dry_run_names_every_rule(filled: Call, tmp_path: Path) -> None:
         == f"says the same as {next(iter(decided))}, and joins it as evidence"
     )
     table = filled("promote", "--dry-run").out
-    assert table.splitlines()[-1] == "2 to promote, 1 to join, 1 to rotate, 1 to keep"
+    assert table.splitlines()[-2] == "2 to promote, 1 to join, 1 to rotate, 1 to keep"
     assert (
         filled("promote").out == "promoted 2 at 0.70, archived 1 joined and 1 rotated, 1 remain\n"
     )
@@ -123,7 +126,7 @@ def test_a_long_dry_run_is_cut(filled: Call) -> None:
     as such (H1)."""
     out = filled("promote", "--dry-run", "--limit", "1").out
     assert (
-        out.splitlines()[-1] == "1 to promote, 2 to keep; the first 1 of 3 are shown, see --limit"
+        out.splitlines()[-2] == "1 to promote, 2 to keep; the first 1 of 3 are shown, see --limit"
     )
     assert filled("promote", "--dry-run", "--limit", "0").code == 2
     filled("prune", "--layer", "short_term", "--yes")

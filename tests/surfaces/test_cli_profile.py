@@ -79,7 +79,8 @@ def test_an_empty_profile_says_so(call: Call) -> None:
 def test_projects_are_shown(filled: Call) -> None:
     """`project show` lists the projects, and shows the one that is named, in any case (H1, R10)."""
     filled("compress", "--hours", "0")
-    assert filled("project", "show").out.splitlines()[1].split()[:4] == ["garden", "1", "1", "0"]
+    line = filled("project", "show").out.splitlines()[1]
+    assert line.split()[:5] == ["garden", "1", "1", "1", "0"]
     out = filled("project", "show", "Garden").out
     assert "grow tomatoes" in out
     assert "blockers" in out
@@ -90,6 +91,20 @@ def test_projects_are_shown(filled: Call) -> None:
         [],
     )
     assert filled("project", "show", "--json").json == [shown]
+
+
+def test_projects_that_memories_belong_to_are_listed(filled: Call) -> None:
+    """H1: a project has memories before it is summed up, such as those of hooks; the number of
+    them is shown, and for programs too."""
+    filled("compress", "--hours", "0")
+    for text in ("It uses Postgres", "The build takes ten minutes"):
+        remembered(filled, text, "--project", "apollo")
+    lines = [line.split()[:2] for line in filled("project", "show").out.splitlines()]
+    assert lines == [["project", "memories"], ["apollo", "2"], ["garden", "1"]]
+    assert filled("project", "show", "Apollo").out == "project   apollo\nmemories  2\n"
+    assert [
+        (one["project_name"], one["memories"]) for one in filled("project", "show", "--json").json
+    ] == [("apollo", 2), ("garden", 1)]
 
 
 def test_an_unknown_project_is_not_found(call: Call) -> None:

@@ -51,7 +51,7 @@ def test_a_dry_run_prints_the_plan(filled: Call) -> None:
 def test_sleep_tells_what_it_did(filled: Call) -> None:
     """S5, H1: how much was read, and what came of it; the second time there is nothing."""
     out = filled("sleep").out
-    assert out.startswith("read 6 turns: 1 change, ")
+    assert out.startswith("read 3 turns: 1 change, ")
     assert "lamina review" in out
     assert filled("sleep", "--json").json["turns"] == 0
     assert "nothing to do" in filled("sleep", "--dry-run").out
@@ -59,7 +59,7 @@ def test_sleep_tells_what_it_did(filled: Call) -> None:
 
 def test_sleep_says_what_it_does_not_read_yet(call: Call) -> None:
     """S1, H1: a memory in short-term memory is not read before it is promoted; whoever misses it
-    hears why."""
+    hears why, and what to do."""
     call(
         "remember",
         "I am vegetarian. I work at Acme.",
@@ -72,14 +72,27 @@ def test_sleep_says_what_it_does_not_read_yet(call: Call) -> None:
     )
     for words in (("sleep",), ("sleep", "--dry-run")):
         assert (
-            "1 memory waits in short-term memory: sleep reads what is promoted; see `lamina promote"
-            in call(*words).out
+            "1 memory waits in short-term memory, which sleep does not read: `lamina promote ID` moves"
+            " one on; remember conversations with `--layer episodic`" in call(*words).out
         )
     assert call("sleep", "--json").json["waiting"] == 1
     call("promote")
     out = call("sleep").out
     assert out.startswith("read 1 turn: 2 new")
     assert "waits" not in out
+
+
+def test_sleep_names_the_queue_only_if_something_waits_there(filled: Call, tmp_path: Path) -> None:
+    """S5, H1: a proposal waits in the queue; a summary or an adjusted importance does not."""
+    assert filled("sleep").out.endswith("; proposals wait in `lamina review`\n")
+    turn = {"speaker": "Ana", "text": "The river was high this week. " * 80}
+    with operator(home=tmp_path / "home") as op:
+        op.remember_conversation(
+            [{**turn, "at": datetime(2026, 5, 20, tzinfo=UTC)}], session="river"
+        )
+    out = filled("sleep").out
+    assert "\nand 1 summary" in out
+    assert "lamina review" not in out
 
 
 def test_facts_are_a_table_and_json(filled: Call) -> None:
@@ -92,7 +105,12 @@ def test_facts_are_a_table_and_json(filled: Call) -> None:
     assert [(fact["value"], fact["valid_to"]) for fact in then] == [
         ("Porto", "2026-03-10T00:00:00.000000Z")
     ]
-    assert "nothing is known about Zoe" in filled("facts", "Zoe").out
+    for unknown in (("facts", "Zoe"), ("timeline", "Zoe"), ("facts", "Zoe", "--json")):
+        outcome = filled(*unknown)
+        assert (outcome.code, outcome.out) == (3, "")
+        assert "nothing is known about 'Zoe'" in outcome.err
+    narrowed = filled("facts", "Ana", "--attribute", "pet")
+    assert (narrowed.code, "no fact about 'Ana' matches" in narrowed.err) == (3, True)
 
 
 def test_a_timeline_is_a_picture(filled: Call) -> None:

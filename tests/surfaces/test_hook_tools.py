@@ -267,6 +267,16 @@ def test_a_slow_store_holds_up_no_tool(desk: Desk, mem: Memory, op: Operator) ->
     assert contents(mem.list()) == ["`make` failed: a.c:1:2: error"]
 
 
+def test_a_greeting_is_not_the_request_of_a_session(call: Call, mem: Memory) -> None:
+    """C5: "hi! let's get started" asks for nothing, though it has three words."""
+    mem.remember("hi! let's get started", session="s9", speaker="user")
+    assert call("recap", "--session", "s9").code == 4
+    mem.remember("find out why rows are lost", session="s9", speaker="user")
+    mem.remember("should we use Kafka?", session="s9", speaker="user")
+    shown = "asked: find out why rows are lost\nlast asked: should we use Kafka?\n"
+    assert call("recap", "--session", "s9").out == shown
+
+
 def test_the_recap_of_a_session_is_shown(call: Call, mem: Memory) -> None:
     """C1, I: the command prints the recap, as lines, fenced or as JSON; without a session it says
     so with the code for nothing."""

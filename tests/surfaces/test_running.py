@@ -200,7 +200,7 @@ def test_a_signal_ends_a_night_over_hostile_text(tmp_path: Path, number: signal.
             True,
             0,
         )
-        assert mem.sleep()["turns"] == len(hostile) + 1
+        assert mem.sleep()["turns"] == len(hostile)
 
 
 def test_nothing_is_started_when_nothing_is_due(house: House) -> None:

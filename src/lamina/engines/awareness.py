@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
 from lamina.model.record import Record, State, iso
@@ -51,7 +51,7 @@ def pending(
     answers it then.
     """
     items: dict[str, dict[str, Any]] = {}
-    for record in sorted(records, key=lambda record: (record.occurred_at, record.seq)):
+    for record in sorted(records, key=lambda record: (_since(record), record.seq)):
         reason = _reason(record, answered)
         if reason is None:
             reason = _of_days(record, answered, answered_today, today, days_of(record))
@@ -136,12 +136,17 @@ def _has_come(day: date, record: Record, today: date) -> bool:
     return lay_ahead and day <= today <= day + GRACE
 
 
+def _since(record: Record) -> datetime:
+    """Say since when a memory waits: a proposal since it was made, whatever day it is about."""
+    return record.created_at if record.state is State.CONSTRAINED else record.occurred_at
+
+
 def _item(record: Record, why: str, due: date | None) -> dict[str, Any]:
     item = {
         "id": record.id,
         "why": why,
         "kind": record.kind,
         "content": words.one_line(record.content, WIDTH),
-        "at": iso(record.occurred_at),
+        "at": iso(_since(record)),
     }
     return item if due is None else {**item, "due": due.isoformat()}

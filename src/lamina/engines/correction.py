@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lamina.engines import facts, profile, review
-from lamina.engines.claims import Claim, Turn, attributes, tagged
+from lamina.engines.claims import Claim, Turn, attributes, open_words, tagged
 from lamina.engines.claims.extraction import extract
+from lamina.engines.claims.open_words import Word
 from lamina.engines.facts import Fact
 from lamina.errors import InvalidInput, Refused
 from lamina.model import slots
@@ -16,6 +17,12 @@ from lamina.text.words import normalise, shown
 RULE = "corrected"
 MARK = "\0"  # stands for the value in a sentence
 NAMING = frozenset({"name", "nickname"})  # a value of these may begin with the subject's name
+# Values of these tell something in the words of a speaker; those of all others name something.
+TOLD = frozenset({"did", "plan", "decision", "goal", "habit"})
+SUBJECTS = frozenset("i we he she they you it".split())
+PRONOUNS = SUBJECTS | frozenset("me us him them".split())
+RELATIVE = frozenset("who which that".split())  # behind a noun, what follows belongs to it
+FINITE = frozenset("am is are was were has had does did".split())
 
 
 def check(record: Record, given: str) -> None:
@@ -54,10 +61,42 @@ def read(fact: Fact, given: str) -> Claim:
     found = _templated(fact, text.rstrip(".")) or _stated(fact, text)
     if found is not None:
         return _claim(fact, *found)
-    begins = normalise(text.split(" ")[0]) == normalise(_first(fact))
-    if begins and fact.attribute not in NAMING:
+    if not _can_be_value(fact, text):
         raise InvalidInput(f"{shown(text)} cannot be read as {_expected(fact)}")
     return _claim(fact, fact.attribute, text, fact.negated)
+
+
+def _can_be_value(fact: Fact, text: str) -> bool:
+    """Tell if a text can be the bare value; a sentence would be stored inside another one."""
+    if fact.attribute == tagged.NOTE:
+        return True  # it is kept as a sentence
+    begins = normalise(text.split(" ")[0]) == normalise(_first(fact))
+    if begins and fact.attribute not in NAMING:
+        return False
+    said = open_words.split(text)
+    is_told = fact.attribute in TOLD or fact.attribute.startswith(attributes.INSTRUCTION)
+    return not (_opens_sentence(said, text) or (not is_told and _has_clause(said, text)))
+
+
+def _opens_sentence(said: Sequence[Word], text: str) -> bool:
+    """Tell if a text begins like a sentence: "She hates it", unlike the title "She Loves You"."""
+    if len(said) < 2 or said[0].text not in SUBJECTS:
+        return False
+    return said[1].start < said[0].end or text[said[1].start].islower()
+
+
+def _has_clause(said: Sequence[Word], text: str) -> bool:
+    """Tell if a text that should name something has a pronoun, or a subject and its verb."""
+    # A capital is of a title or a name: "The Who", "Will Smith".
+    plain = [word for word in said if text[word.start].islower()]
+    if any(word.text in PRONOUNS for word in plain):
+        return True
+    is_relative = any(word.text in RELATIVE for word in said[1:])
+    return not is_relative and any(_is_finite(word) for word in plain if word is not said[0])
+
+
+def _is_finite(word: Word) -> bool:
+    return word.text in FINITE or word.kind == open_words.MODAL
 
 
 def _templated(fact: Fact, text: str) -> tuple[str, str, bool] | None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
@@ -31,6 +32,11 @@ FEWEST, ENOUGH = 2, 3  # words with a meaning: of what is no greeting, and of wh
 DECIDES = bounded(
     r"\b(?:let's|lets|we(?:'ll| will| should)? (?:use|keep|go|stay|switch|drop)|go with|decided|"
     r"instead of|from now on|agreed)\b",
+    re.IGNORECASE,
+)
+# What is asked or only thought of is not settled: "should we use Kafka?".
+ASKS = bounded(
+    r"[?？]\W*\Z|\b(?:should|shall|can|could|do|would|must|whether|maybe|perhaps) we\b",
     re.IGNORECASE,
 )
 OPEN = bounded(
@@ -68,6 +74,9 @@ class Recap(msgspec.Struct, frozen=True):
         return fence.fenced("\n".join([head, *(f"| {line}" for line in self.lines)]))
 
 
+_Telling = Callable[[Iterable[Record]], Iterator[Record]]  # leaves out small talk
+
+
 class _Line(msgspec.Struct, frozen=True):
     """A line that may be told, with its place in the text and its rank among all."""
 
@@ -77,16 +86,20 @@ class _Line(msgspec.Struct, frozen=True):
     record: str
 
 
-def recap(records: Sequence[Record]) -> Recap | None:
+def recap(
+    records: Sequence[Record], is_small_talk: Callable[[str], bool] = lambda _: False
+) -> Recap | None:
     """Sum up a session by its records; None if it has nothing to tell.
 
     What a model has summed up, and nothing has happened since, goes before what rules find.
+    `is_small_talk` tells if a text is a greeting or a nod: how much words tell is measured by
+    their vectors, which rules do without.
     """
     said = without_recaps(records)
     if (made := stored(records)) is not None:
         told = lines_of(made.content)
         return Recap(made.session or "", said[-1].occurred_at, told, (made.id,), made.project)
-    lines = [line for line in _lines(said) if line.text]
+    lines = [line for line in _lines(said, is_small_talk) if line.text]
     chosen = sorted(_fitting(lines), key=lambda line: line.place)
     if not chosen:
         return None
@@ -157,29 +170,53 @@ def _fitting(lines: Iterable[_Line]) -> Iterator[_Line]:
             yield line
 
 
-def _lines(said: Sequence[Record]) -> Iterator[_Line]:
+def _lines(said: Sequence[Record], is_small_talk: Callable[[str], bool]) -> Iterator[_Line]:
     """Yield what may be told, in the order in which it is read."""
     turns = [one for one in said if tool_events.about_of(one) is None]
     own = [one for one in turns if _is_own(one)]
-    asked = [one for one in own if one.speaker != "assistant"]
-    replies = [one for one in own if one.speaker == "assistant"]
-    if asked:
-        first = next((one for one in asked if _weight(one) >= ENOUGH), asked[0])
-        decided = [one for one in asked if one is not first and _is_decision(one)][-MOST:]
-        yield _line(0, 1, "asked", first.content, REQUEST, first)
-        for number, record in enumerate(decided):
-            yield _line(10 + number, 3, "decided", record.content, REQUEST, record)
-        if asked[-1] not in (first, *decided):
-            yield _line(40, 5, "last asked", asked[-1].content, REQUEST, asked[-1])
+
+    def telling(turns: Iterable[Record]) -> Iterator[Record]:
+        return (one for one in turns if not is_small_talk(one.content))
+
+    yield from _of_user([one for one in own if one.speaker != "assistant"], telling)
     yield from _of_tools(said)
-    if replies:
-        last = next((one for one in reversed(replies) if _weight(one) >= ENOUGH), replies[-1])
-        told = _sentences(last.content)
-        yield _line(50, 1, "agent said", told[0], SAID, last)
-        is_open = _signs(last.content)[1]
-        left = [sentence for sentence in told[1:] if is_open.search(sentence)]
-        if left:
-            yield _line(60, 2, "left open", left[-1], REQUEST, last)
+    yield from _of_agent([one for one in own if one.speaker == "assistant"], telling)
+
+
+def _of_user(asked: Sequence[Record], telling: _Telling) -> Iterator[_Line]:
+    """Yield what was asked first, what was decided, and what was asked last."""
+    first = _weightiest(telling(asked))
+    if first is None:
+        return
+    yield _line(0, 1, "asked", first.content, REQUEST, first)
+    settling = (one for one in reversed(asked) if one is not first and _is_decision(one))
+    decided = [*islice(telling(settling), MOST)][::-1]
+    for number, record in enumerate(decided):
+        yield _line(10 + number, 3, "decided", record.content, REQUEST, record)
+    last = next(telling(reversed(asked)), first)
+    if last not in (first, *decided):
+        yield _line(40, 5, "last asked", last.content, REQUEST, last)
+
+
+def _of_agent(replies: Sequence[Record], telling: _Telling) -> Iterator[_Line]:
+    """Yield what the agent said last, and what it left open."""
+    last = _weightiest(telling(reversed(replies)))
+    if last is None:
+        return
+    told = _sentences(last.content)
+    yield _line(50, 1, "agent said", told[0], SAID, last)
+    is_open = _signs(last.content)[1]
+    left = [sentence for sentence in told[1:] if is_open.search(sentence)]
+    if left:
+        yield _line(60, 2, "left open", left[-1], REQUEST, last)
+
+
+def _weightiest(turns: Iterator[Record]) -> Record | None:
+    """Find the first turn that says enough, else the first one, else None."""
+    some = next(turns, None)
+    if some is None:
+        return None
+    return next((one for one in chain([some], turns) if _weight(one) >= ENOUGH), some)
 
 
 def _of_tools(said: Sequence[Record]) -> Iterator[_Line]:
@@ -211,7 +248,11 @@ def _is_decision(turn: Record) -> bool:
     """Tell if a turn decides something: it is said to be a decision, or reads like one."""
     if turn.kind == "decision":
         return True
-    return any(map(_signs(turn.content)[0].search, _sentences(turn.content)))
+    settles = _signs(turn.content)[0]
+    return any(
+        settles.search(sentence) and not ASKS.search(sentence)
+        for sentence in _sentences(turn.content)
+    )
 
 
 def _signs(text: str) -> tuple[Bounded, Bounded]:

@@ -33,7 +33,7 @@ from lamina.text import dates, fence, persons, words
 from lamina.text.patterns import bounded
 
 ORIGIN = "sleep"
-WHOLE = ("raw_hash", "turns_hash")  # what only the record of a whole conversation has
+WHOLE = ("raw_hash", "turns_hash")  # hashes, which only the record of a whole conversation has
 # From here on an episode is verbose, and after such a silence it is over.
 FEWEST_CHARACTERS = 2000
 SILENCE = timedelta(hours=6)
@@ -225,13 +225,16 @@ def is_summary(record: Record) -> bool:
     return record.metadata.get("origin") == ORIGIN and "sentences" in record.metadata
 
 
+def is_of_turns(record: Record) -> bool:
+    """Tell if a record sums up turns, or is that of a whole conversation, which points to them."""
+    return not record.metadata.keys().isdisjoint(WHOLE) or is_summary(record)
+
+
 def _is_turn(record: Record) -> bool:
     """Tell if a record holds what was said or done itself, and may be quoted."""
     if record.layer is not Layer.EPISODIC or record.state is not State.ACTIVE:
         return False
-    # The record of a whole conversation, which has a hash of it, only points to its turns.
-    is_whole = not record.metadata.keys().isdisjoint(WHOLE) or is_summary(record)
-    return record.archived is None and record.speaker != "system" and not is_whole
+    return record.archived is None and record.speaker != "system" and not is_of_turns(record)
 
 
 def _conversation(record: Record) -> tuple[Any, ...]:

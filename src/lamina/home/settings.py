@@ -22,6 +22,7 @@ ARGUMENT = "argument"
 TYPE_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 PASSWORD = re.compile(r"((?<=://)[^/@:\s]*:)[^/\s]*(?=@)|(password=)[^&\s]*")
 NUMBER = re.compile(r"-?[0-9]{1,18}")
+PER_CENT = (0, 100)
 DECIMAL = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?")
 
 
@@ -253,10 +254,10 @@ SETTINGS = (
         "sleep.likely",
         50,
         "how sure a claim must be to be proposed, if not sure enough for a fact, in per cent",
-        bounds=(0, 100),
+        bounds=PER_CENT,
     ),
     Setting(
-        "sleep.sure", 65, "how sure a claim must be to become a fact, in per cent", bounds=(0, 100)
+        "sleep.sure", 65, "how sure a claim must be to become a fact, in per cent", bounds=PER_CENT
     ),
     Setting(
         "store.busy_timeout_ms",
@@ -495,7 +496,7 @@ def _checked(name: str, value: Any, origin: str) -> Value:
     if isinstance(setting.default, float):
         value = _decimal(value)
     if type(value) is not type(setting.default):
-        right = TYPE_NAMES[type(setting.default)]
+        right = TYPE_NAMES[type(setting.default)] + _in_per_cent(setting, value)
     elif setting.choices and value not in setting.choices:
         right = f"one of {', '.join(setting.choices)}{meant(value, setting.choices)}"
     elif setting.bounds and not setting.bounds[0] <= value <= setting.bounds[1]:
@@ -505,6 +506,13 @@ def _checked(name: str, value: Any, origin: str) -> Value:
     if isinstance(value, str):
         _check_text(setting, value, origin)
     return Value(setting, value, origin)
+
+
+def _in_per_cent(setting: Setting, value: Any) -> str:
+    """Say what a share such as 0.7 is in per cent, where a setting takes these."""
+    is_share = setting.bounds == PER_CENT and DECIMAL.fullmatch(str(value))
+    share = float(value) if is_share else 0.0
+    return f"; it is in per cent: use {round(100 * share)}" if 0 < share < 1 else ""
 
 
 def _decimal(value: Any) -> Any:

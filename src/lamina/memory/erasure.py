@@ -63,6 +63,11 @@ LEFT_THERE = (
 ANOTHER_MEMORY = (
     "it is another memory of this agent, which has not moved to the server; erase it there, too"
 )
+NO_USER = (
+    "; a speaker is not a user: `lamina list --all --speaker NAME` lists what somebody said, and"
+    " `lamina facts NAME --json` what is known about a person; erase it by its ids, or a whole"
+    " conversation by --session"
+)
 OUTSIDE = "outside the home"
 LOCK = "erasing.lock"
 PATIENCE = 60.0  # seconds that an erasure waits for another one
@@ -516,7 +521,8 @@ class Erasures(Part):
 def _nothing(wanted: ErasureRequest) -> NotFound:
     if wanted.ids:
         return no_record(f"{', '.join(wanted.ids)}, or it is erased already")
-    return NotFound(f"nothing of this {wanted.what} is here")
+    advice = NO_USER if wanted.user is not None else ""
+    return NotFound(f"nothing of this {wanted.what} is here{advice}")
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from lamina.engines import fact_lists, facts
 from lamina.engines.claims import Claim
 from lamina.engines.decision import Effect
@@ -87,25 +89,29 @@ class EarlierClaims:
             map(facts.fact_of, filter(facts.is_fact, records)),
             key=lambda fact: (fact.valid_from, fact.record),
         ):
-            for voice in fact.voices:
-                self._keep(fact.user, voice, facts.known_claim(fact))
+            claim = facts.known_claim(fact)
+            if fact.state is not State.ACTIVE:
+                claim = structs.replace(claim, until=fact.valid_to or fact.valid_from)
+            # What somebody else noted of a person, they know themselves.
+            for voice in {*fact.voices, words.normalise(fact.subject)}:
+                self._keep(fact.user, voice, claim)
 
     def by(self, user: str | None, session: Sequence[Record]) -> list[Claim]:
         """List what the speakers of a session have said before, the latest last."""
         voices = dict.fromkeys(voice_of(record) for record in session)
         found = [claim for voice in voices for claim in self._claims.get((user, voice), ())]
-        return sorted(found, key=lambda claim: claim.at)
+        once = {id(claim): claim for claim in found}  # one speaker may have noted it of another
+        return sorted(once.values(), key=lambda claim: claim.at)
 
     def hear(self, claim: Claim, source: Source) -> None:
         """Note a claim, and how the facts stand after it."""
         step = self._known.decide(claim, source)
         self._known.hear(claim, source, step, source.record)
-        if step.effect in BELIEVED:
+        if step.effect in BELIEVED or step.effect is Effect.END:
             self._keep(source.user, source.voice, claim)
 
     def _keep(self, user: str | None, voice: str, claim: Claim) -> None:
-        if not claim.negated:
-            self._claims.setdefault((user, voice), []).append(claim)
+        self._claims.setdefault((user, voice), []).append(claim)
 
 
 def voice_of(record: Record) -> str:

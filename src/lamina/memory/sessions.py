@@ -47,13 +47,15 @@ class Sessions(Part):
 
     def recap(self, project: str | None, session: str | None) -> Recap | None:
         """Sum up a session, or the last one of a project, or the last that was in none."""
+        from lamina.search.context import noise  # what keeps notes does without vectors
+
         name = None if project is None else rules.label(project, "project")
         chosen = None if session is None else rules.label(session, "session")
         if chosen is None:
             chosen = self._last(name)
         wanted = Filter(self._scope.user, WHERE, (State.ACTIVE,), session=chosen, project=name)
         listed = [] if chosen is None else self._scope.resilient.listed(wanted, MOST_RECORDS)
-        made = recap.recap(listed)
+        made = recap.recap(listed, noise.is_small_talk)
         self._scope.audit("recap", () if made is None else made.records)
         return made
 

@@ -16,6 +16,7 @@ from lamina.text.words import shown
 SALT_BYTES = 16
 SALTS_AT_ONCE = 256
 MAX_FACET = 256  # longer values are texts: they are searched, not filtered by
+BYTES = range(0xDC80, 0xDD00)  # what Python makes of bytes in arguments that are no UTF-8
 MAX_DEPTH = 32
 MAX_VALUES = 100_000
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
@@ -153,6 +154,13 @@ def check_text(text: str, name: str) -> None:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise InvalidInput(
-                f"{name} contains half a surrogate pair at position {error.start}; remove it"
-            ) from None
+            raise InvalidInput(_undecodable(text, error.start, name)) from None
+
+
+def _undecodable(text: str, place: int, name: str) -> str:
+    """Say what has no form in UTF-8: a byte that a program was given, as Python reads it, or half
+    of a pair."""
+    if ord(text[place]) in BYTES:
+        byte = f"the byte 0x{ord(text[place]) - 0xDC00:02x} at position {place}"
+        return f"{name} is not valid UTF-8: {byte}; write it in UTF-8, or remove it"
+    return f"{name} contains half a surrogate pair at position {place}; remove it"

@@ -156,6 +156,18 @@ def test_reviews_wait(layer: Layer) -> None:
     assert why(record(1, {}, layer=layer, state=State.CONSTRAINED)) == [REVIEW]
 
 
+def test_a_proposal_waits_since_it_was_made() -> None:
+    """L12: not since the day that it is about; what was said waits since it was said."""
+    long_ago = START - 400 * DAY
+    proposal = record(2, {}, state=State.CONSTRAINED, occurred_at=long_ago, created_at=START)
+    asked = memory(1, "request", occurred_at=START - DAY, created_at=START)
+    told = pending([proposal, asked], frozenset(), TODAY, {})
+    assert [(one["why"], one["at"]) for one in told] == [
+        (REQUEST, iso(START - DAY)),
+        (REVIEW, iso(START)),
+    ]
+
+
 @pytest.mark.parametrize("state", [State.SUPERSEDED, State.TOMBSTONED])
 def test_what_is_gone_is_not_pending(state: State) -> None:
     """L12: what was replaced or hidden waits for nobody."""

@@ -35,6 +35,13 @@ def known(attribute: str, value: str, *, negated: bool = False, subject: str = "
         (known("name", "Ana Silva"), "Ana Costa", "Ana Costa"),
         (known("favourite:colour", "red"), "Ana's favourite colour is blue", "blue"),
         (known("has:dentist", "Bo"), "Ana's dentist is Carla", "Carla"),
+        (known("likes", "tea"), "people who are kind", "people who are kind"),
+        (known("likes", "tea"), "She Loves You", "She Loves You"),
+        (known("likes", "tea"), "The Who", "The Who"),
+        (known("likes", "tea"), "Ana likes it when it rains", "it when it rains"),
+        (known("partner", "Bo"), "Will Smith", "Will Smith"),
+        (known("instruction:language", "German"), "German when I write German", None),
+        (known("other", "on crutches"), "I am without crutches, today", None),
     ],
 )
 def test_a_sentence_and_a_value_say_the_same(
@@ -68,3 +75,23 @@ def test_what_is_about_something_else_is_no_correction(given: str) -> None:
     how to write it."""
     with pytest.raises(InvalidInput, match=r"Ana lives in ….*the value alone"):
         correction.read(known("lives_in", "Porto"), given)
+
+
+@every(
+    ("fact", "given"),
+    [
+        (known("lives_in", "Porto"), "she hates it there"),
+        (known("lives_in", "Porto"), "She hates Porto"),
+        (known("lives_in", "Porto"), "she's in Braga"),
+        (known("lives_in", "Porto"), "not Porto, the city was too loud"),
+        (known("lives_in", "Porto"), "with him in Braga"),
+        (known("lives_in", "Porto"), "Braga, but she hates it"),
+        (known("employer", "Acme"), "that was last year"),
+        (known("goal", "run a marathon"), "she gave that up"),
+    ],
+)
+def test_a_sentence_that_cannot_be_read_is_no_value(fact: facts.Fact, given: str) -> None:
+    """V9: a text with a subject and its verb, or a pronoun, is no bare value: it would be stored
+    as "Ana lives in she hates it there"."""
+    with pytest.raises(InvalidInput, match=r"cannot be read as 'Ana .*the value alone"):
+        correction.read(fact, given)

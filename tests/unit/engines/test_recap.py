@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lamina.engines import recap
 from lamina.model.record import Draft, Record, Trust
+from lamina.search.context import noise
 from lamina.store.tables.records import new_record
 from lamina.text import fence
 from tests.cases import every
@@ -89,6 +90,48 @@ def test_greetings_are_no_request() -> None:
     made = recap.recap(session({"content": "导入丢失最后一行"}))
     assert made is not None
     assert made.lines == ("asked: 导入丢失最后一行",)
+
+
+@every(
+    "given",
+    [
+        "should we use Kafka?",
+        "should we use Kafka, or stay with Redis",
+        "maybe we should use Kafka",
+        "let's use Kafka, agreed?",
+        "sollen wir bei der alten Kopfzeile bleiben, oder ist das für alle schwerer?",
+    ],
+)
+def test_questions_decide_nothing(given: str) -> None:
+    """C1: what is asked or only thought of is told as the last that was asked."""
+    said = session({"content": "fix the build of main"}, {"content": given})
+    made = recap.recap(said)
+    assert made is not None
+    assert made.lines == ("asked: fix the build of main", f"last asked: {given}")
+
+
+def test_an_answer_behind_a_question_decides() -> None:
+    """C1: only the sentence that asks decides nothing."""
+    given = "should we use Kafka? no, let's use Redis"
+    made = recap.recap(session({"content": "fix the build of main"}, {"content": given}))
+    assert made is not None
+    assert made.lines[1] == f"decided: {given}"
+
+
+def test_small_talk_asks_and_decides_nothing() -> None:
+    """C5: neither at the beginning, nor at the end, nor in an answer, however many words it has."""
+    said = session(
+        {"content": "hi! let's get started"},
+        {"content": "Good morning, let's go!", "speaker": "assistant"},
+        {"content": "fix the build of main"},
+        {"content": "The cache was stale.", "speaker": "assistant"},
+        {"content": "okay great, let's continue, thanks"},
+        {"content": "Great, you are very welcome, bye!", "speaker": "assistant"},
+    )
+    made = recap.recap(said, noise.is_small_talk)
+    assert made is not None
+    assert made.lines == ("asked: fix the build of main", "agent said: The cache was stale.")
+    assert recap.recap(said[:2], noise.is_small_talk) is None
 
 
 def test_nothing_to_tell_is_no_recap() -> None:

@@ -236,12 +236,15 @@ def test_each_salt_is_new_and_whole() -> None:
 
 
 def test_an_error_leads_to_the_character() -> None:
-    """R8: a NUL or half a pair is told with its position; a text with neither passes."""
+    """R8: a NUL, half a pair or a byte that is no UTF-8 is told with its position; a text with neither passes."""
     hashing.check_text("naïve 😀", "content")
     with pytest.raises(InvalidInput, match="NUL character at position 2"):
         hashing.check_text("ab\0", "content")
     with pytest.raises(InvalidInput, match="half a surrogate pair at position 3"):
         hashing.check_text("abc\ud800", "content")
+    given = b"ab\xff".decode(errors="surrogateescape")  # as a program is given its arguments
+    with pytest.raises(InvalidInput, match="the byte 0xff at position 2; write it in"):
+        hashing.check_text(given, "content")
 
 
 def test_hashes_are_those_that_the_format_says() -> None:

@@ -214,8 +214,14 @@ def self_answered(said: Said, clauses: Sequence[Clause]) -> Iterator[Claim]:
 def right_value(said: Said, clauses: Sequence[Clause], topic: Claim) -> Span | None:
     """Find the value that is right after all, when a turn takes back a claim."""
     wrong = topic.value.casefold()
+    # "That's wrong" takes back; "wrong" is no value.
+    taken = [cue.span() for cue in TAKEN_BACK.finditer(said.plain)]
     found = (*_contrasted(said, topic), *_corrected(said, clauses, topic), *_repaired(said, topic))
-    return next((span for span in found if said.plain[slice(*span)].casefold() != wrong), None)
+    for start, end in found:
+        is_cue = any(first <= start and end <= last for first, last in taken)
+        if not is_cue and said.plain[start:end].casefold() != wrong:
+            return start, end
+    return None
 
 
 def _corrected(said: Said, clauses: Sequence[Clause], topic: Claim) -> Iterator[Span]:

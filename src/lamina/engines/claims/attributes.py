@@ -64,6 +64,7 @@ ALL = (
     _many("health", "{s}'s health: {v}", "{s} no longer has {v}"),
     _many("allergy", "{s} is allergic to {v}", "{s} is not allergic to {v}", "health"),
     _one("diet", "{s}'s diet: {v}", "{s}'s diet is no longer {v}"),
+    _many("avoids", "{s}'s diet: {v}", "{s}'s diet is no longer {v}", "diet"),
     _many("did", "{s}: {v}", "{s} did not: {v}", "event"),
     _many("plan", "{s} plans: {v}", "{s} no longer plans: {v}", "aim"),
     _many("decision", "{s} decided: {v}", "{s} decided against: {v}", "aim"),
@@ -85,7 +86,7 @@ SEVERAL = frozenset(
 PLACEHOLDER = re.compile(r"\{[sv]\}")
 BRITISH = {"color": "colour", "flavor": "flavour"}
 # Tastes become proposals for the profile.
-PREFERENCES = frozenset({"likes", "dislikes", "hobby", "diet", "allergy", "language"})
+PREFERENCES = frozenset({"likes", "dislikes", "hobby", "diet", "avoids", "allergy", "language"})
 
 
 def known(name: str) -> bool:

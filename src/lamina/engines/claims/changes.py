@@ -14,10 +14,11 @@ MANY = (
     "lives_in", "owns", "religion", "does",
 )  # fmt: skip
 ALL = (
-    *MANY, "partner", "pet", "favourite", "dislikes", "health", "allergy", "relationship_status",
-    "nickname", "has",
+    *MANY, "partner", "pet", "favourite", "dislikes", "health", "allergy", "avoids",
+    "relationship_status", "nickname", "has",
 )  # fmt: skip
 AIMS = ("plan", "goal", "decision")
+OWNED = ("owns", "pet", "thing")  # what can be sold, given away or lost
 # What a person can go back to.
 BACK = (*MANY, "partner", "name", "favourite", "relationship_status")
 SWITCHED = (
@@ -86,13 +87,13 @@ ENDINGS = (
     _ends("sold", "sold returned pawned wrote crashed gave",
         r"\b(?:sold|returned|pawned|totall?ed|wrote off|written off|crashed) (?!two|three|four|five"
         r"|six|ten|\d|some|none|a few"
-        rf"|lots){IT}", "owns pet", "owns", 0.85),
-    _ends("gave_to", "gave given", rf"\b(?:gave|given) {IT}.* to ", "owns pet", "", 0.75),
+        rf"|lots){IT}", OWNED, "owns", 0.85),
+    _ends("gave_to", "gave given", rf"\b(?:gave|given) {IT}.* to ", OWNED, "", 0.75),
     _ends("gave_away", "away",
-        rf"\b(?:gave|give|given|giving|threw|thrown) {THE}(?P<value>\w[\w ]*?) away\b", "owns pet",
+        rf"\b(?:gave|give|given|giving|threw|thrown) {THE}(?P<value>\w[\w ]*?) away\b", OWNED,
         "", 0.8),
     _ends("out_of", "out_of", rf"(?<!based )\bout of {IT}", "lives_in employer", "", 0.7),
-    _ends("rid_of", "rid_of", rf"\brid of {IT}", "owns pet habit health", "owns", 0.8),
+    _ends("rid_of", "rid_of", rf"\brid of {IT}", (*OWNED, "habit", "health"), "owns", 0.8),
     _ends("goodbye", "goodbye farewell", rf"\b(?:say|said|saying) (?:goodbye|farewell) to {IT}",
         ALL, "", 0.8),
     _ends("lost_pet", "lost put rehome", rf"\b(?:lost|rehomed?|put down|had to put) {IT}",
@@ -152,9 +153,11 @@ ENDINGS = (
     _ends("no_more", "no_more", rf"\bno more {IT}", MANY, "", 0.7),
     _ends("there_is_no", "there",
         rf"\bthere(?:'s| is| are|'ll be| will be) no {IT}", ALL, "", 0.75),
-    _ends("called_off", "cancel called_off shelved scrapped against mind binned",
-        rf"\b(?:cancell?ed|called off|shelved|binned|scrapped|decided against"
-        rf"|changed my mind (?:about|on)) {IT}", "plan goal decision owns", "plan", 0.8),
+    _ends("called_off", "cancel called_off shelved scrapped against mind binned decision",
+        rf"\b(?:cancell?ed|(?:had to|have to|has to) cancel|called off|shelved|binned|scrapped"
+        rf"|decided against|changed (?:my|our|her|his) minds? (?:about|on)"
+        rf"|(?:reversed|revised|dropped) (?:the|our|my) decision (?:on|about|for|to \w+)) {IT}",
+        "plan goal decision owns", "plan", 0.8),
     _ends("moved_on", "from forgotten out_of_love",
         rf"\b(?:moved on from|forgotten|out of love with|grown out of|outgrown|had enough of) {IT}",
         ALL, "", 0.75),
@@ -172,7 +175,7 @@ ENDINGS = (
     _ends("eats_again", "eat",
         r"(?<!n't )(?<!not )(?<!no )(?<!never )(?<!stopped )\b(?:(?:started|back to) eating|eats?"
         r"|eating) (?:meat|fish|everything|anything|dairy|animal products)\b(?! (?:every|for"
-        r"|with))", "diet", "diet", 0.6),
+        r"|with))", "diet avoids", "diet", 0.6),
     # --- anything that is known ---
     _ends("is_over",
         "off history over out cancel dead gone finished past sold stolen lost healed cleared better"
@@ -232,6 +235,7 @@ AGAIN = compiled(
 # Words that replace what has just ended.
 INSTEAD = compiled(
     r"\b(?:it's|it is|it'll be|I'm at|I'm in|I'm with|I'm on|I'm doing|we're in|we're on"
+    r"|(?:I'm|we're) (?:now )?going with|(?:I|we) went with"
     r"|hello(?: to)?) (?:an? |the )?(?P<value>\w)|(?:\A\s*|, )(?P<other>[A-Z]\w+) (?:it is|since"
     r"|now)\b"
 )

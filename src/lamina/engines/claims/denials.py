@@ -52,19 +52,22 @@ FALSE = bounded(
 
 
 class Affirmed:
-    """What was said to be so, by the words of its value."""
+    """What was said to be so, and still is, by the words of its value."""
 
     def __init__(self, known: Iterable[Claim]) -> None:
         self._by_stem: dict[tuple[str, str], list[Claim]] = {}
         self._of: dict[str, list[Claim]] = {}
         self._last: dict[tuple[str, str], Claim] = {}  # of each attribute
-        self._nouns: dict[str, set[str]] = {}
         self._by_noun: dict[tuple[str, str], list[Claim]] = {}  # of what somebody has
+        self._nouns: dict[str, set[str]] = {}
+        self._over: set[int] = set()  # ids of claims that hold no longer
         for claim in known:
             self.note(claim)
 
     def note(self, claim: Claim) -> None:
-        if claim.negated:
+        """Note what a claim says, and what holds no longer since."""
+        self._end(claim)
+        if claim.negated or claim.until is not None:
             return
         self._of.setdefault(claim.subject, []).append(claim)
         self._last[claim.subject, claim.attribute] = claim
@@ -76,27 +79,43 @@ class Affirmed:
             for stem in _own_words(claim.attribute):
                 self._by_noun.setdefault((claim.subject, stem), []).append(claim)
 
+    def _end(self, claim: Claim) -> None:
+        """Mark what a claim ends: what it denies or replaces, and the one value before it."""
+        is_end = claim.negated or claim.until is not None
+        last = self._last.get((claim.subject, claim.attribute))
+        if last and (not claim.value or not (is_end or attributes.of(claim.attribute).many)):
+            self._over.add(id(last))
+        ended = claim.value if is_end else claim.replaces or ""
+        for known in self.sharing(claim.subject, ended):
+            if known.attribute == claim.attribute:
+                self._over.add(id(known))
+
+    def _holding(self, claims: Sequence[Claim]) -> list[Claim]:
+        """Choose what still holds, of the latest."""
+        return [claim for claim in claims[-MOST:] if id(claim) not in self._over]
+
     def of(self, subject: str) -> list[Claim]:
         """List what was said of a person, the latest last."""
-        return self._of.get(subject, [])[-MOST:]
+        return self._holding(self._of.get(subject, []))
 
     def last(self, subject: str, attribute: str) -> Claim | None:
         """Find what was last said of an attribute of a person."""
-        return self._last.get((subject, attribute))
+        found = self._last.get((subject, attribute))
+        return found if found and id(found) not in self._over else None
 
     def nouns(self, subject: str) -> Set[str]:
-        """Name the things that a person has."""
+        """Name the things that a person has, or had."""
         return self._nouns.get(subject, frozenset())
 
     def things(self, subject: str, stems: Iterable[str]) -> Iterator[Claim]:
         """List what a person has whose name shares a word, the latest of each word first."""
         for stem in sorted(stems):
-            yield from reversed(self._by_noun.get((subject, stem), [])[-MOST:])
+            yield from reversed(self._holding(self._by_noun.get((subject, stem), [])))
 
     def sharing_any(self, subject: str, words: str) -> list[Claim]:
         """List what was said of a person in any of these words, the latest of each word first."""
         named = (self._by_stem.get((subject, stem), []) for stem in sorted(values.stems(words)))
-        listed = [claim for claims in named for claim in reversed(claims[-MOST:])]
+        listed = [claim for claims in named for claim in reversed(self._holding(claims))]
         return list({id(claim): claim for claim in listed}.values())
 
     def sharing(self, subject: str, words: str) -> Iterator[Claim]:
@@ -106,7 +125,7 @@ class Affirmed:
     def holding(self, subject: str, stems: frozenset[str]) -> Iterator[Claim]:
         """List what was said of a person with all of some stems, the latest first."""
         for stem in sorted(stems)[:1]:
-            for claim in reversed(self._by_stem.get((subject, stem), [])[-MOST:]):
+            for claim in reversed(self._holding(self._by_stem.get((subject, stem), []))):
                 if stems <= values.stems(claim.value):
                     yield claim
 
@@ -134,7 +153,19 @@ def _settled(claim: Claim, affirmed: Affirmed) -> Claim:
             return claim
         if _is_same_verb(claim, known):
             return structs.replace(claim, attribute=known.attribute, value=known.value)
+    for known in affirmed.sharing_any(claim.subject, claim.value):
+        if _names(claim, known):
+            return structs.replace(claim, attribute=known.attribute, value=known.value)
     return claim
+
+
+def _names(claim: Claim, known: Claim) -> bool:
+    """Tell if a value names an attribute and its value: "allergic to latex"."""
+    mine, others = values.stems(claim.value), values.stems(known.value)
+    named = values.stems(known.attribute.replace("_", " "))
+    rest = mine - others
+    is_named = all(any(_is_form(one, other) for other in named) for one in rest)
+    return others < mine and is_named
 
 
 def _is_same_verb(claim: Claim, known: Claim) -> bool:

@@ -19,6 +19,7 @@ from lamina.engines.claims import (
     instructions,
     judge,
     languages,
+    notes,
     people,
     predicates,
     reasons,
@@ -110,10 +111,11 @@ class _Reader:
             return list(languages.read(tongue, said, clauses, alone=is_alone))[:MOST_CLAIMS]
         if not sentences.is_english(said.plain):
             return []
+        if not said.speaker:
+            voices = notes.voices(said, clauses)
+            return [claim for voice in voices for claim in self._claims(*voice)][:MOST_CLAIMS]
         claims = self._claims(said, clauses)
-        if is_alone and said.speaker:
-            claims += instructions.given(said, clauses)
-        return claims
+        return [*claims, *instructions.given(said, clauses)] if is_alone else claims
 
     def _clauses(self, said: Said) -> list[Clause]:
         """List the clauses that are read, and count what is not."""

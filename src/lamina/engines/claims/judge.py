@@ -150,10 +150,16 @@ def of_tags(
 
 
 def _where(tags: Tags, claim: Claim) -> tuple[int, int]:
-    """Find the value of a claim among its words."""
-    place = tags.lowered.find(claim.value.lower(), max(0, claim.start - 5))
-    found = (place, place + len(claim.value))
-    return found if claim.value and 0 <= place <= claim.end else (claim.start, claim.end)
+    """Find the value of a claim among its words: "Ana" is not in "manager"."""
+    value, text = claim.value.lower(), tags.lowered
+    place = text.find(value, max(0, claim.start - 5)) if value else -1
+    while 0 <= place <= claim.end:
+        end = place + len(value)
+        around = text[max(0, place - 1) : place], text[end : end + 1]
+        if not any(map(str.isalnum, around)):
+            return place, end
+        place = text.find(value, place + 1)
+    return claim.start, claim.end
 
 
 def _odds(likely: float) -> float:

@@ -32,7 +32,8 @@ NUMBER = (
     r"(?:zwei|drei|vier|dos|tres|cuatro|deux|trois|quatre|dois|duas|três|due|tre|quattro|[2-9])"
 )
 RULE = "tongue"
-BREAK = r"[,;:!?()¿¡\n…]|\.(?=\s|\Z)"
+BREAK = r"[,;:!?()¿¡\n…]|(?<!\d)\.(?=\s|\Z)"
+NOW = r"(?:(?:jetzt|nun|ahora|maintenant|désormais|agora|adesso|ora) )?"
 # What one has for a moment or in a manner of speaking.
 ALONE = "diet_alone"  # the rule of a word that is said without a verb
 PASSING = frozenset(
@@ -95,7 +96,7 @@ def _grammar(tongue: Tongue) -> Grammar:
         ),
         _compiled(
             rf"\b{tongue.my} (?P<thing>[\w-]+(?: (?:de|da|do|di|des|du|del) [\w-]+)?)"
-            rf" (?:{tongue.is_}|{tongue.called}) (?:{tongue.into} )?(?P<value>.+)"
+            rf" (?:{tongue.is_}|{tongue.called}) {NOW}(?:{tongue.into} )?(?P<value>.+)"
         ),
         _compiled(
             rf"(?:{tongue.i}"
@@ -129,15 +130,21 @@ def _states(tongue: Tongue, article: str) -> Iterator[tuple[str, str, Bounded]]:
     """Compile what the speaker says of themselves."""
     no = rf"(?:(?:{tongue.no}) )?" if tongue.no else ""
     after = rf"(?: {tongue.after})?"
-    head, middle = rf"\b{no}{tongue.i}{no}", r"(?:\s[\w'-]+){0,4}?"
+    joined = tongue.joins.partition("|")[0]  # "I live here and | work there"
+    head = rf"(?:\b{no}{tongue.i}|(?<=\b{joined} )){no}"
+    middle = r"(?:\s[\w'-]+){0,4}?"
     value = rf" {article}(?P<value>.+)"
     yield "name", "name", _compiled(rf"\b{tongue.named}{value}")
     yield "age", "age", _compiled(rf"\b{tongue.aged}")
     children = either(frozenset(tongue.kin["child"].split()))
     yield "count", "child", _compiled(rf"\b(?P<value>{NUMBER} {children})\b")
-    been = rf"(?:(?:{tongue.am}|{tongue.have})\b[^,]{{0,40}}?)?"
+    been = rf"(?:{no}(?:{tongue.am}|{tongue.have})\b[^,]{{0,40}}?)?"
     yield "allergy", "allergy", _compiled(rf"\b{been}{tongue.allergic}{value}")
-    yield "diet", "diet", _compiled(rf"\b{tongue.am}\b[^,]{{0,40}}?\b(?P<value>{tongue.diets})\b")
+    yield (
+        "diet",
+        "diet",
+        _compiled(rf"\b{no}{tongue.am}\b[^,]{{0,40}}?\b(?P<value>{tongue.diets})\b"),
+    )
     yield ALONE, "diet", _compiled(rf"(?<!\w)(?P<value>{tongue.diets})\Z")
     am = rf"{head}{tongue.am}{after}"
     yield (
@@ -154,6 +161,7 @@ def _states(tongue: Tongue, article: str) -> Iterator[tuple[str, str, Bounded]]:
             "employer",
             _compiled(rf"{head}{verb}{after}(?:\s[\w'-]+){{0,6}}? {tongue.at}{value}"),
         )
+    yield "moved", "lives_in", _compiled(tongue.moved)
     if tongue.code == "de":  # the participle is last: "habe ich bei Siemens gearbeitet"
         had = r"\b(?:habe|hab|haben) (?:ich|wir) (?:[\w-]+ ){0,4}?"
         yield (
@@ -212,10 +220,11 @@ class _Reading:
     def __init__(self, grammar: Grammar, said: Said) -> None:
         self.grammar, self.said = grammar, said
         self.named = ""  # who was named last
+        self.start = 0  # where the sentence begins
 
     def sentence(self, start: int, end: int, *, alone: bool) -> Iterator[Claim]:
         plain, grammar = self.said.plain, self.grammar
-        asks = plain[end : end + 1] == "?"
+        self.start, asks = start, plain[end : end + 1] == "?"
         parts = list(self._parts(start, end))
         if alone and (orders := list(self._orders(parts, asks=asks))):
             yield from orders
@@ -286,6 +295,8 @@ class _Reading:
                 continue
             if rule == ALONE and found.start() > self._lead(first, last):
                 continue  # "mia moglie è vegetariana" is about her
+            if about == self.said.speaker and not self._is_own(found.start(), first):
+                continue  # "meine Eltern wohnen hier und arbeiten dort" is about them
             before = self.said.plain[found.start() : found.start("value")]
             negated = bool(self.grammar.denied.search(before))
             span = self._cut(*found.span("value"), loose=attribute == "plan")
@@ -294,6 +305,12 @@ class _Reading:
                 is_over = is_past or rule in ("lived", "worked")
                 until = self.said.turn.at if is_over and not negated else None
                 yield msgspec.structs.replace(claim, until=until)
+
+    def _is_own(self, start: int, first: int) -> bool:
+        """Tell if a part that begins with its verb shares the speaker as its subject."""
+        own = OWN[self.grammar.tongue.code]
+        is_bare = start == self._lead(first, start) > first and self.grammar.tongue.i[-1] != "?"
+        return not is_bare or own.search(self.said.plain, self.start, first) is not None
 
     def _stated(
         self, rule: str, attribute: str, about: str, span: tuple[int, int], where: tuple[int, int],

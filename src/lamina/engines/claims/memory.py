@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import product
 
-from lamina.engines.claims import Claim, attributes, values
-from lamina.engines.claims.attributes import DOES, FAVOURITE
+from lamina.engines.claims import Claim, attributes, values, words
+from lamina.engines.claims.attributes import DOES, FAVOURITE, HAS
 
 ANYBODY = ""
+DOING = ("habit", "hobby", "does")
+THING = "thing"  # the kind of what somebody has, by its noun
 
 
 class Memory:
@@ -26,19 +29,28 @@ class Memory:
         if claim.negated:
             return
         self._number += 1
-        kind, latest = _kind(claim), (self._number, claim)
+        latest = (self._number, claim)
         last = claim.value.lower().split()[-1:]
-        for subject in (claim.subject, ANYBODY):
+        for kind, subject in product(_kinds(claim), (claim.subject, ANYBODY)):
             self._by_kind[kind, subject] = latest
             for stem in _stems(claim):
                 self._by_stem[kind, subject, stem] = latest
             for word in last:
                 self._by_last_word[kind, subject, word] = claim.value
+        for stem in _noun(claim):
+            self._by_stem[THING, claim.subject, stem] = latest
 
-    def find(self, subject: str, kinds: Sequence[str], words: str) -> Claim | None:
+    def find(self, subject: str, kinds: Sequence[str], named: str) -> Claim | None:
         """Find the latest claim whose value shares a word; ANYBODY stands for any subject."""
-        keys = ((kind, subject, stem) for stem in values.stems(words) for kind in kinds)
+        keys = ((kind, subject, stem) for stem in values.stems(named) for kind in kinds)
         return _latest(self._by_stem[key] for key in keys if key in self._by_stem)
+
+    def beside(self, claim: Claim, named: str) -> list[Claim]:
+        """List what else the words of a claim said that somebody does: "smoke on the porch"."""
+        keys = ((kind, claim.subject, stem) for stem in values.stems(named) for kind in DOING)
+        found = (self._by_stem[key][1] for key in keys if key in self._by_stem)
+        others = {id(one): one for one in found if one.at == claim.at and one is not claim}
+        return list(others.values())
 
     def last(self, subject: str, kinds: Sequence[str]) -> Claim | None:
         """Find the latest claim of some kinds."""
@@ -67,7 +79,7 @@ class Taken:
         shared: Counter[int] = Counter()
         for stem in stems:
             shared.update(self._holders.get((*about, stem), ()))
-        if sizes and (not stems or 0 in sizes):
+        if sizes and not stems:  # "no diet" says less than "not vegetarian"
             return False
         if any(2 * number >= min(len(stems), sizes[place]) for place, number in shared.items()):
             return False
@@ -90,7 +102,16 @@ def _stems(claim: Claim) -> frozenset[str]:
     return values.stems(claim.value)
 
 
-def _kind(claim: Claim) -> str:
-    """Name the kind of a claim: its attribute, or the kind of an open one."""
-    kind, colon, _ = claim.attribute.partition(":")
-    return kind if colon else claim.attribute
+def _noun(claim: Claim) -> frozenset[str]:
+    """List the stems of the thing whose value a claim tells: those of "bike", for a Brompton."""
+    is_thing = claim.attribute.startswith(HAS)
+    return values.stems(claim.attribute.removeprefix(HAS)) if is_thing else frozenset()
+
+
+def _kinds(claim: Claim) -> tuple[str, ...]:
+    """Name the kinds of a claim: its attribute, or the kind of an open one; a car is owned."""
+    kind, colon, noun = claim.attribute.partition(":")
+    if not colon:
+        return (claim.attribute,)
+    is_owned = claim.attribute.startswith(HAS) and noun.rpartition(" ")[2] in words.POSSESSIONS
+    return (kind, "owns") if is_owned else (kind,)

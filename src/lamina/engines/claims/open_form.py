@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence, Set
 from itertools import groupby, pairwise
 
-from lamina.engines.claims import attributes, imperatives, open_words, words
+from lamina.engines.claims import attributes, imperatives, open_words, values, words
 from lamina.engines.claims.open_phrases import (
     CALLED,
     DENIED,
@@ -158,7 +158,9 @@ class Sentence(Predicates):
         noun = self._raw(place + 1, end).lower()
         name, after = self._name_after(place + 1, end, noun)
         at = self.words[place].start
-        if name:
+        if noun == "name" and who.person.islower():
+            yield from self._called(who, place, after)
+        elif name:
             span = (self.words[name[0]].start, self.words[name[1] - 1].end)
             yield self._candidate(
                 who.person, attributes.HAS + noun, span, place, "their_named", HOLDS, noun
@@ -172,6 +174,13 @@ class Sentence(Predicates):
         elif self._is_person(noun) and self._is_finite(after):
             topic = Topic(f"{who.person}'s {noun}", "", at, "their_person")
             yield from self._predicates(topic, after)
+
+    def _called(self, who: Topic, place: int, after: int) -> Iterator[Candidate]:
+        """Read "his name is Tobias" of somebody of the speaker's: "I have a new boyfriend"."""
+        if name := self._named_after(after):
+            span = (self.words[name[0]].start, self.words[name[1] - 1].end)
+            owned = attributes.HAS + who.person
+            yield self._candidate("", owned, span, place, "their_named", HOLDS, who.person)
 
     def _named_after(self, place: int) -> tuple[int, int] | None:
         """Find the name of "is NAME"."""
@@ -202,7 +211,7 @@ class Sentence(Predicates):
         if word.text == "were":  # "we're"
             return self._text(place + 1).endswith("ing")
         if word.text.endswith("ing"):
-            return following in GOING_ON
+            return following in GOING_ON and not self._is_gerund(place)
         is_past = word.text in PAST and following not in (BE, MARK)
         return is_past or (word.text in BEGINNERS and following not in INVERTED)
 
@@ -293,7 +302,21 @@ class Sentence(Predicates):
             yield self._candidate("", attributes.HAS + noun, span, place, "a_named", HOLDS, noun)
             self._mention(Topic(self.plain[slice(*span)], "", span[0], "a_person"))
             return after
+        if self._kind(place - 1) == HAVE and self._is_person(noun):
+            person = noun.removeprefix("new ")
+            self._mention(Topic(person, "", self.words[place].start, "a_person"), noun)
+        if text == "the" and (thing := self._known_thing(place + 1, end)):
+            self.meant["it"] = Topic("", thing, self.words[place].start, "the_thing")
         return end
+
+    def _known_thing(self, place: int, end: int) -> str:
+        """Find what the speaker has spoken of before, by any of its words; empty if nothing."""
+        for last in range(end, place, -1):
+            noun = self._raw(place, last).lower()
+            stems = values.stems(noun)
+            if stems and any(stems <= values.stems(thing) for thing in self.things):
+                return noun
+        return ""
 
     def _named(self, place: int) -> Generator[Candidate, None, int]:
         """Read "NAME, my N", "NAME is my N" and "NAME does V"; return the place after it."""
@@ -301,6 +324,11 @@ class Sentence(Predicates):
         span = (self.words[place].start, self.words[end - 1].end)
         topic = Topic(self.plain[slice(*span)], "", span[0], "named", False, span)
         is_first = place == self.opening
+        after = self._nouns(end + 1) if self._text(end) == "'s" else 0
+        if after > end + 1 and self._kind(after) == BE:  # "Rui's manager is Ana"
+            thing = self._raw(end + 1, after).lower()
+            yield from self._predicates(topic._replace(thing=thing, shape="their_thing"), after)
+            return after
         if not is_first and end < self.end and (found := self._affiliated(topic, place, end)):
             yield found
             end = self._nouns(end + 1)

@@ -31,6 +31,7 @@ from lamina.engines.claims.open_words import (
     YOUR,
     Word,
 )
+from lamina.engines.claims.sentences import TITLES as ABBREVIATED
 from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.values import NO_NAME, Span
 
@@ -40,7 +41,7 @@ NOUNS = 4  # words of a noun phrase
 HOLDS, ENDED, PLANNED, DENIED = "holds", "ended", "planned", "denied"
 KINDRED = frozenset(words.RELATION) - words.ANIMALS | words.ACQUAINTED
 PERSONS = KINDRED | words.JOBS | words.ANIMALS
-TITLES = frozenset("dr mr mrs ms prof senhor mme frau herr sr sra don dona".split())
+TITLES = frozenset("senhor mme frau herr sr sra don dona".split()) | {*map(str.lower, ABBREVIATED)}
 # What things and third persons do: "the train leaves", "Tariq handles sales".
 DOES = frozenset(
     "runs goes takes needs costs lives lands expires ends starts leaves closes opens uses weighs"
@@ -234,6 +235,8 @@ class Phrases:
 
     def _is_described(self, place: int) -> bool:
         """Tell if "'s" means "is" before a plain word: "my sister's lactose intolerant"."""
+        if self._kind(place - 1) in (OTHER, THEY):
+            return True  # of pronouns, "its" and "his" say what they have
         owner, word = self._text(place - 1), self._text(place + 1)
         if self._kind(place - 2) == MY and self._kind(place - 3) == PREPOSITION:
             return False  # "the books for my husband's garage"

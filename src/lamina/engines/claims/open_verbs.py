@@ -117,8 +117,12 @@ class Predicates(Phrases):
         is_bare = not word.text.endswith("s") and self._kind(place + 1) == PREPOSITION
         if word.kind != PLAIN or not (is_bare or self._may_be_verb(place)):
             return 0  # "and work at Acme" goes on, "and shoes" does not
-        is_noun = word.text.endswith("ing") and self._kind(self._value_end(place + 1)) == BE
-        return 0 if is_noun else place  # ", roaming in Austria is off"
+        return 0 if self._is_gerund(place) else place
+
+    def _is_gerund(self, place: int) -> bool:
+        """Tell if "-ing" begins what a verb is said of: "roaming in Austria is off"."""
+        is_ing = self._text(place).endswith("ing")
+        return is_ing and self._kind(self._value_end(place + 1)) == BE
 
     def _predicate(
         self, topic: Topic, place: int, helper: Auxiliaries

@@ -39,7 +39,8 @@ HEAD = re.compile(
 DEEDS = frozenset({"did", "plan", "goal"})
 RELATIVES = frozenset({"partner", "child", "parent", "sibling", "relative"})
 # Shapes of "my landlord Mr. Okafor", which may stand in a request.
-NAMING = frozenset("my_named the_named a_named their_named apposed".split())
+A_NAMED = "a_named"  # "a goldfish called Bubbles"
+NAMING = frozenset({"my_named", "the_named", A_NAMED, "their_named", "apposed"})
 
 
 class Opening:
@@ -73,8 +74,7 @@ class Opening:
         """Judge the claims that rules found, and add what else is read; rules win."""
         found, plain = self._without_names(found), self.said.plain
         claims = self._ruled(found)
-        # "i" is a word of other languages, too.
-        if not (plain.isascii() or {*spoken.ENGLISH.findall(plain.lower())} - {"i"}):
+        if spoken.is_foreign(plain):
             return claims
         more = [
             self._judged(claim, judge.of_candidate(one, claim.value), EVEN)
@@ -89,12 +89,11 @@ class Opening:
         """Leave out that somebody has a person who is named there: "I've a new GP, Dr. Lind"."""
         if not any(claim.attribute == "owns" for claim in found):
             return list(found)
-        named = [one.value for one in self._read if one.shape in NAMING]
+        named = [self.said.plain[slice(*one.value)] for one in self._read if one.shape in NAMING]
         return [
             claim
             for claim in found
-            if claim.attribute != "owns"
-            or not any(claim.start <= first and last <= claim.end for first, last in named)
+            if claim.attribute != "owns" or not any(name in claim.value for name in named)
         ]
 
     def _ruled(self, found: Sequence[Claim]) -> list[Claim]:
@@ -163,7 +162,8 @@ def _is_junk(one: Candidate, value: str) -> bool:
 def _covers(claim: Claim, one: Candidate, speaker: str) -> bool:
     """Tell if the words of a candidate are those of a claim already."""
     is_inside = claim.start <= one.value[0] and one.value[1] <= claim.end
-    return is_inside and claim.subject == (one.subject or speaker)
+    is_anyones = one.shape == A_NAMED  # whose it is, the rule knows
+    return is_inside and (is_anyones or claim.subject == (one.subject or speaker))
 
 
 def _claim(said: Said, one: Candidate, is_talk: bool) -> Claim:
@@ -212,7 +212,9 @@ def _holds(claim: Claim, other: Claim) -> bool:
 
 def _says_same(claim: Claim, other: Claim) -> bool:
     """Tell if half of the words of the shorter value are in the other."""
-    if claim.subject != other.subject:
+    is_contrary = claim.negated != other.negated  # "he is not my brother, he is my cousin"
+    may_differ = claim.negated or other.rule.startswith(RULE)  # what a rule denies is denied
+    if claim.subject != other.subject or (is_contrary and may_differ):
         return False
     mine, theirs = values.stems(claim.value), values.stems(other.value)
     return 2 * len(mine & theirs) >= min(len(mine), len(theirs))

@@ -54,9 +54,6 @@ RULES = (
         sure=0.75),
 )
 PHRASES = (
-    phrase("my_is", "owns", "my our",
-        r"\b(?:my|our) (?:new )?(?:\w+ )?(?:car|phone|bike|laptop|computer|camera|motorbike|truck"
-        r"|van|tablet|guitar|ride|console|watch)(?:'s| is)(?: now)?(?= an?\b)", "thing"),
     phrase("shows_off", "owns", "my",
         rf"\b(?:here's|here is|here are|this is|these are|check out|look at"
         rf"|that's) (?:an? (?:\w+ )?{PICTURE} (?:of|at) |one of )?my (?=(?:[\w-]+ ){{0,3}}?"

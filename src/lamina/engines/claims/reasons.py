@@ -8,11 +8,15 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from lamina.engines.claims import Claim
+from lamina.engines.claims.attributes import DOES
 from lamina.engines.claims.said import Said
 from lamina.text.patterns import LONGEST, bounded
 
 AIMS = frozenset({"decision", "plan", "goal"})
 DECIDED = "decided_to"  # the rule of "I decided to": with a reason, that is a decision
+DEEDS = frozenset({"habit", "plan", "goal"})
+NOTED = bounded(r"(?:\A|\n)\W*(?:decision|decided):\s+(?:we )?\Z", re.I)
+FAR = 30  # characters before a claim in which such a heading stands
 DUE = re.compile(r" (?:due|owing|given)\Z", re.I)
 MOST = 200  # characters of a reason
 BECAUSE = bounded(
@@ -24,7 +28,8 @@ BECAUSE = bounded(
 
 def given(said: Said, claims: Sequence[Claim]) -> list[Claim]:
     """Add the reasons that are given for what somebody decided, plans or wants."""
-    told = [_reasoned(said, claim) if claim.attribute in AIMS else claim for claim in claims]
+    noted = [_decided(said, claim) for claim in claims]
+    told = [_reasoned(said, claim) if claim.attribute in AIMS else claim for claim in noted]
     decided = [claim for claim in told if claim.attribute == "decision"]
     because = {said.turn.text.find(one.reason) for one in told if one.reason}
     return [
@@ -32,6 +37,18 @@ def given(said: Said, claims: Sequence[Claim]) -> list[Claim]:
         for claim in told
         if not any(_is_deed_of(claim, one) for one in decided) and claim.start not in because
     ]
+
+
+def _decided(said: Said, claim: Claim) -> Claim:
+    """Take what stands behind "Decision:" for one."""
+    verb = claim.attribute.removeprefix(DOES)
+    is_verb = verb != claim.attribute
+    value = f"{verb} {claim.value}" if is_verb else claim.value
+    before = said.plain[max(0, claim.start - FAR) : claim.start]
+    if claim.negated or not (is_verb or claim.attribute in DEEDS) or not NOTED.search(before):
+        return claim
+    is_said = value in said.plain
+    return structs.replace(claim, attribute="decision", value=value) if is_said else claim
 
 
 def _reasoned(said: Said, claim: Claim) -> Claim:

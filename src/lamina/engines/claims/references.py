@@ -16,12 +16,16 @@ from msgspec import structs
 
 from lamina.engines.claims import Claim, attributes, open_verbs, values, words
 from lamina.engines.claims.denials import Affirmed
-from lamina.engines.claims.opening import CHANGE
+from lamina.engines.claims.opening import CHANGE, RULE
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
+from lamina.text.patterns import bounded
+from lamina.text.words import tokens
 
 Split = tuple[frozenset[str], frozenset[str]]  # stems of words and of numbers
 AIMS = frozenset({"plan", "goal"})
+EVENTS = frozenset({"did", "visited"})
+COUNTED = frozenset({"habit", "owns", "pet", "child"})  # "run 5k every day", "two kids"
 # What a thing is, has or is used for: a later value takes the place of an earlier one.
 USED = (attributes.HAS, attributes.DOES)
 # Adjectives that say which of two comes after the other, and not which thing it is.
@@ -30,7 +34,7 @@ FRESH = frozenset(map(values.stem, ("new", "current")))
 BECAME = re.compile(
     r"\w+ (?:the |our |my )?(?P<old>\S(?:.{0,60}\S)?) (?:to|into|as) (?P<new>\S.*)", re.S
 )
-TIMES = frozenset(map(values.stem, open_verbs.LATER))
+HOME = re.compile(r"(?:moved|relocated) (?:back |over )?to (?P<place>[A-Z]\w+(?: [A-Z]\w+)*)")
 NUMBERS = frozenset(map(values.stem, words.NUMBERS))
 NUMBER = re.compile(r"\d[\d.,:]*")
 # Words that say that something is otherwise than before.
@@ -63,16 +67,44 @@ TASTES = {
     }.items()
     for verb in verbs
 }
-EMPLOYED = frozenset(attributes.DOES + how for how in ("be at", "be with", "be employed at"))
+# Of a name, these say what a rule says: "a room in Hull that I live in", "as a nurse at Acme".
+NAMED = {
+    f"{attributes.DOES}{how}": attribute
+    for attribute, hows in {
+        "employer": ("work at", "work for", "be employed at"),
+        "lives_in": ("live in", "live near"),
+    }.items()
+    for how in hows
+}
+DEFINITE = f"{RULE} the_thing"  # the rule of "the N is V"
+# One who keeps to a diet may leave out other things besides: "gluten-free", "don't eat fish".
+RESTRICTION = re.compile(r"free\Z|\beat(?:ing)?\b", re.I)
+EMPLOYED = frozenset(attributes.DOES + how for how in ("be at", "be with"))
 NAMES = 3  # words of a name
+OLDEST = 120
+ALIKE = 2  # words that two ways of doing the same have in common, the verb among them
+MOST_NEW = 2  # and the words by which they differ
 GREETING = re.compile(
     r"(?:\W*(?:hi|hey|hello|hiya|good \w+|ok|so|and|btw|there|everyone)\b)*\W*", re.I
 )
 # How words end that say what somebody is: "American", "Danish", "Chinese".
 KINDS_OF_PEOPLE = ("an", "ish", "ese", "ic", "ch", "ist")
 DIED = re.compile(
-    r"\b(?P<who>[A-Z]\w+)(?: \w+){0,2}? (?:(?:has|have|just|sadly|finally) ){0,2}"
+    r"\b(?P<who>[A-Z]\w+(?: [A-Z]\w+){0,2}) (?:(?:has|have|just|sadly|finally) ){0,2}"
     r"(?:died|passed away)\b"
+)
+PERSON = r"[A-Z][\w-]+(?: [A-Z][\w-]+){0,2}"
+# Who comes after whom, as what; without it, all is meant that the first one is.
+SUCCESSIONS = tuple(
+    bounded(pattern.replace("OLD", rf"(?P<old>{PERSON})").replace("NEW", rf"(?P<new>{PERSON})"))
+    for pattern in (
+        r"\bNEW (?:has )?(?:replaced|replaces|succeeded|succeeds) OLD(?: as (?P<thing>[\w -]+))?",
+        r"\bOLD (?:was|has been|is being|got|is) (?:replaced|succeeded) by NEW"
+        r"(?: as (?P<thing>[\w -]+))?",
+        r"\bNEW (?:has taken|is taking|took|takes) over (?P<thing>[\w -]+?) from OLD",
+        r"\bOLD (?:has )?(?:handed|passed|gave|given)(?: over| on)? (?P<thing>[\w -]+?)"
+        r"(?: over| on)? to NEW",
+    )
 )
 SURE = 0.85
 TOLD = 2  # words of a plan that a deed must have, if it names nothing
@@ -82,32 +114,62 @@ def resolved(
     said: Said, clauses: Sequence[Clause], claims: Sequence[Claim], affirmed: Affirmed
 ) -> list[Claim]:
     """Put claims into the slots of what they speak of, and add what else they change."""
-    settled = list(_bereaved(said, clauses, affirmed))
+    claims = _in_place(said, clauses, claims)
+    settled = [*_bereaved(said, clauses, affirmed), *_succeeded(said, clauses, affirmed)]
     for claim in filter(None, (_as_rules_do(said, one, claims) for one in claims)):
         if claim.negated or claim.until is not None:
             settled.append(claim)
             continue
         is_change = claim.rule == CHANGE or bool(NOW.search(_sentence(said, clauses, claim)))
-        claim = _newer(_placed(claim, affirmed, is_change), affirmed, is_change)
+        claim = _placed(_versioned(claim, affirmed), affirmed, is_change)
+        if not _has_own_purpose(claim, claims, affirmed):
+            claim = _newer(claim, affirmed, is_change)
         claim = _rescheduled(claim, affirmed)
         settled.append(claim)
         settled += _replaced(claim, affirmed, said.turn.at)
+        settled += _redated(claim, affirmed, said.turn.at)
         if claim.attribute == "did":
             settled += _changed(claim, affirmed)
+            settled += _moved(claim) if claim.subject != said.speaker else ()
+        if claim.attribute in EVENTS:
             settled += _fulfilled(claim, affirmed, said.turn.at)
     return settled
 
 
+def _in_place(said: Said, clauses: Sequence[Clause], claims: Sequence[Claim]) -> list[Claim]:
+    """Let what is bought take the place of what is given up: "sold the Zoe and bought a Kia"."""
+    gone = [one for one in claims if one.negated and one.attribute.startswith(attributes.HAS)]
+    new = [one for one in claims if one.attribute == "owns" and not one.negated]
+    if len(gone) != 1 or len(new) != 1 or gone[0].subject != new[0].subject:
+        return list(claims)
+    if _sentence(said, clauses, gone[0]) != _sentence(said, clauses, new[0]):
+        return list(claims)
+    about = {"attribute": gone[0].attribute, "replaces": gone[0].value}
+    others = [one for one in claims if one is not gone[0] and one is not new[0]]
+    return [*others, structs.replace(new[0], **about, rule=CHANGE)]
+
+
 def _as_rules_do(said: Said, claim: Claim, others: Sequence[Claim]) -> Claim | None:
     """Name what a rule would have named: whose name it is, and for whom somebody works."""
+    if claim.attribute == "diet" and RESTRICTION.search(claim.value):
+        return structs.replace(claim, attribute="avoids")  # a vegetarian may be gluten-free, too
     if claim.attribute in TASTES:
         return structs.replace(claim, attribute=TASTES[claim.attribute])
+    if claim.attribute == "birthday":
+        day = next(iter(values.cut("date", claim.value, 0, len(claim.value))), None)
+        return structs.replace(claim, value=claim.value[slice(*day)]) if day else claim
+    if claim.attribute in NAMED and values.is_name(claim.value):
+        attribute, whole = NAMED[claim.attribute], (0, len(claim.value))
+        named = next(iter(values.cut(values.KINDS[attribute], claim.value, *whole)), whole)
+        return structs.replace(claim, attribute=attribute, value=claim.value[slice(*named)])
     if claim.attribute in EMPLOYED and claim.value[:1].isupper():
         own = [one for one in others if one.subject == claim.subject and not one.negated]
         is_job = any(one.attribute == "job" or _is_role(said, one) for one in own)
         return structs.replace(claim, attribute="employer") if is_job else claim
     if claim.attribute != BE or claim.negated:
         return claim
+    if claim.value.isdigit() and int(claim.value) <= OLDEST and values.is_name(claim.subject):
+        return structs.replace(claim, attribute="age")  # "Leo (6)"
     if claim.value == claim.subject:
         return None  # "I'm Ana", says Ana
     is_told = any(one.attribute == "job" for one in others)
@@ -150,30 +212,87 @@ def _bereaved(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iter
         found = DIED.search(said.part(clause))
         if not found or clause.asks or clause.doubted:
             continue
-        for known in affirmed.of(found["who"]):
+        called = dict.fromkeys((found["who"], *found["who"].split()))  # "Grandma Rose" is Rose
+        for known in (one for name in called for one in affirmed.of(name)):
             where = said.words(clause, found)
             about = known.subject, known.attribute, known.value
             made = said.claim(*about, where, SURE, "died")
             yield structs.replace(made, until=said.turn.at)
 
 
+def _succeeded(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iterator[Claim]:
+    """Put the successor into the place of somebody: "Eva took over on-call from Jan"."""
+    for clause in clauses:
+        if clause.asks or clause.doubted:
+            continue
+        found = next(filter(None, (one.search(said.part(clause)) for one in SUCCESSIONS)), None)
+        if not found or not (values.is_name(found["old"]) and values.is_name(found["new"])):
+            continue
+        told = values.stems(found.groupdict().get("thing") or "")
+        held = [
+            one
+            for one in affirmed.sharing(said.speaker, found["old"])
+            if one.attribute.startswith(attributes.HAS)
+        ]
+        meant = [one for one in held if told & _own(one.attribute)] if told else held
+        if len(meant) == 1:
+            (known,) = meant
+            about = known.subject, known.attribute, _with(known.value, found["old"], found["new"])
+            made = said.claim(*about, said.words(clause, found), SURE, "succeeded")
+            yield structs.replace(made, replaces=known.value)
+
+
+def _with(value: str, old: str, new: str) -> str:
+    """Put a new name into a value, such as "run by Kim", or into its place."""
+    return new if values.is_name(value) else value.replace(old, new)
+
+
 def _rescheduled(claim: Claim, affirmed: Affirmed) -> Claim:
     """Let a plan replace one that says the same of another day."""
     if claim.attribute not in AIMS or claim.replaces:
         return claim
-    mine, day = _undated(claim.value)
-    for known in affirmed.sharing_any(claim.subject, claim.value) if mine and day else ():
-        others, other_day = _undated(known.value)
-        is_same = bool(others) and (mine <= others or others <= mine)
-        if known.attribute in AIMS and is_same and other_day and other_day != day:
+    for known in _other_days(claim, affirmed):
+        if known.attribute in AIMS:
             return structs.replace(claim, replaces=known.value)
     return claim
 
 
-def _undated(value: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Split the stems of a plan into what is planned and when."""
-    bare, numbers = _unnumbered(value)
-    return bare - TIMES, numbers | (bare & TIMES)
+def _redated(claim: Claim, affirmed: Affirmed, now: datetime) -> Iterator[Claim]:
+    """End a plan whose thing has a day of its own by now: "the wedding was moved to May"."""
+    for known in _other_days(claim, affirmed):
+        if (known.attribute in AIMS) != (claim.attribute in AIMS):
+            yield _over(claim, known, now)
+
+
+def _other_days(claim: Claim, affirmed: Affirmed) -> Iterator[Claim]:
+    """List what names another day for what a claim names a day for."""
+    mine, day = _appointed(claim)
+    if not mine or not day:
+        return
+    shared = affirmed.sharing_any(claim.subject, " ".join((claim.attribute, claim.value)))
+    things = affirmed.things(claim.subject, mine) if claim.attribute in AIMS else ()
+    for known in {id(one): one for one in (*shared, *things)}.values():
+        others, other_day = _appointed(known)
+        is_same = bool(others) and (mine <= others or others <= mine)
+        if is_same and other_day and other_day != day:
+            yield known
+
+
+def _appointed(claim: Claim) -> Split:
+    """Split what has a day from its day: a plan, or a thing whose value is nothing else."""
+    rest, times = _untimed(claim.value)
+    what, numbers = _unnumbered(rest)
+    if claim.attribute in AIMS:
+        return what, numbers | times
+    is_day = claim.attribute.startswith(attributes.HAS) and bool(times) and not what
+    return (_own(claim.attribute) if is_day else frozenset()), numbers | times
+
+
+def _untimed(value: str) -> tuple[str, frozenset[str]]:
+    """Take the words out of a value that name a time: "Wed", but not those of a "wedding"."""
+    listed = [word.removesuffix("s") for word in tokens(value)]  # "on Wednesdays"
+    times = frozenset(word for word in listed if word in open_verbs.LATER)
+    return " ".join(word for word in listed if word not in times), times
 
 
 def _sentence(said: Said, clauses: Sequence[Clause], claim: Claim) -> str:
@@ -198,7 +317,7 @@ def _placed(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
         same = [
             name
             for name in known
-            if (_own(name) < stems or stems < _own(name))
+            if stems < _own(name)
             and (is_change or _shape(known[name].value) == _shape(claim.value) != claim.value)
         ]
     if len(same) == 1:
@@ -219,9 +338,14 @@ def _own(attribute: str) -> frozenset[str]:
 
 def _newer(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
     """Let a value replace one of the same verb: what is so now, or differs in its numbers alone."""
-    if claim.replaces or not claim.attribute.startswith(attributes.DOES):
+    if claim.replaces or not (claim.attribute.startswith(USED) or claim.attribute in COUNTED):
         return claim
-    before = affirmed.last(claim.subject, claim.attribute) if is_change else None
+    if claim.attribute.startswith(attributes.HAS):
+        return _the_one(claim, affirmed, is_change)
+    if claim.attribute == "habit" and is_change and (before := _done_otherwise(claim, affirmed)):
+        return structs.replace(claim, replaces=before.value)
+    is_telling = is_change and claim.attribute not in COUNTED
+    before = affirmed.last(claim.subject, claim.attribute) if is_telling else None
     if before and claim.attribute not in PLAIN_VERBS and not _same(before.value, claim.value):
         return structs.replace(claim, replaces=before.value)
     bare, numbers = _unnumbered(claim.value)
@@ -232,6 +356,63 @@ def _newer(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
         if is_same_verb and _is_version(_unnumbered(known.value), bare, numbers):
             return structs.replace(claim, replaces=known.value)
     return claim
+
+
+def _done_otherwise(claim: Claim, affirmed: Affirmed) -> Claim | None:
+    """Find a habit that is the same deed done in another way: "run the tests with npm test"."""
+    verb, own = claim.value.partition(" ")[0].lower(), values.stems(claim.value)
+    for known in affirmed.sharing_any(claim.subject, claim.value):
+        others = values.stems(known.value)
+        is_deed = known.attribute == "habit" and known.value.partition(" ")[0].lower() == verb
+        if is_deed and ALIKE <= len(own & others) < len(own) and len(own - others) <= MOST_NEW:
+            return known
+    return None
+
+
+def _has_own_purpose(claim: Claim, others: Sequence[Claim], affirmed: Affirmed) -> bool:
+    """Tell if something is used for another thing than what was used before: both are in use."""
+    purpose = f"{claim.attribute} for"
+    before = affirmed.last(claim.subject, purpose)
+    told = [one for one in others if (one.subject, one.attribute) == (claim.subject, purpose)]
+    return before is not None and not all(_same(before.value, one.value) for one in told)
+
+
+def _the_one(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
+    """Let "the project is called N now" replace the only project that is known."""
+    known = affirmed.things(claim.subject, _own(claim.attribute))
+    named = {one.value for one in known if one.attribute == claim.attribute}
+    is_one = is_change and claim.rule == DEFINITE and len(named) == 1
+    return structs.replace(claim, replaces=named.pop()) if is_one else claim
+
+
+def _versioned(claim: Claim, affirmed: Affirmed) -> Claim:
+    """Name a version in full: "from Postgres 14 to 16", and then "Postgres is on 17"."""
+    bare, numbers = _unnumbered(claim.value)
+    if bare or not numbers:
+        return claim
+    if claim.replaces:
+        return structs.replace(claim, value=_in_full(claim.value, claim.replaces))
+    own = _own(claim.attribute) if claim.attribute.startswith(attributes.HAS) else frozenset()
+    for known in affirmed.holding(claim.subject, own):
+        is_used = known.attribute.startswith(USED)
+        if is_used and _is_version(_unnumbered(known.value), own, numbers):
+            about = {"attribute": known.attribute, "value": _in_full(claim.value, known.value)}
+            return structs.replace(claim, **about, replaces=known.value, rule=CHANGE)
+    return claim
+
+
+def _in_full(new: str, old: str) -> str:
+    """Put a bare number into the words of the value that it replaces, if that has just one."""
+    numbers, listed = list(filter(_has_digit, new.split())), old.split()
+    places = [place for place, word in enumerate(listed) if _has_digit(word)]
+    if not numbers or _unnumbered(new)[0] or len(places) != 1:
+        return new
+    listed[places[0]] = numbers[0]
+    return " ".join(listed)
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text))
 
 
 def _is_version(known: Split, bare: frozenset[str], numbers: frozenset[str]) -> bool:
@@ -270,6 +451,13 @@ def _over(claim: Claim, known: Claim, now: datetime) -> Claim:
     return structs.replace(claim, **about, replaces=None, at=now, until=now)
 
 
+def _moved(claim: Claim) -> Iterator[Claim]:
+    """Claim where somebody lives who has moved, if no rule does: "my sister moved to Bonn"."""
+    found = HOME.match(claim.value)
+    if found and values.is_name(found["place"]):
+        yield structs.replace(claim, attribute="lives_in", value=found["place"])
+
+
 def _changed(claim: Claim, affirmed: Affirmed) -> Iterator[Claim]:
     """Claim what a deed makes of a known value: "renamed Falcon to Kestrel"."""
     found = BECAME.fullmatch(claim.value)
@@ -279,8 +467,11 @@ def _changed(claim: Claim, affirmed: Affirmed) -> Iterator[Claim]:
         return
     old = values.stems(found["old"])
     for known in affirmed.sharing(claim.subject, found["old"]):
-        if known.attribute.startswith(USED) and values.stems(known.value) == old:
-            about = {"attribute": known.attribute, "value": found["new"].strip()}
+        value = _in_full(found["new"].strip(), known.value)
+        is_version = _is_version(_unnumbered(known.value), *_unnumbered(value))
+        is_whole = values.stems(known.value) == old or (is_version and old <= values.stems(value))
+        if known.attribute.startswith(USED) and is_whole:
+            about = {"attribute": known.attribute, "value": value}
             yield structs.replace(claim, **about, replaces=known.value, rule=CHANGE)
             return
 
@@ -289,7 +480,7 @@ def _upgraded(claim: Claim, affirmed: Affirmed) -> Claim | None:
     """Claim the version that a deed leads to: "upgraded to Python 3.13"."""
     verb, _, rest = claim.value.partition(" to ")
     is_change = verb.partition(" ")[0].lower() in open_verbs.CHANGES
-    if not is_change or not any(map(str.isdigit, rest)):
+    if not is_change or not _has_digit(rest):
         return None
     bare, numbers = _unnumbered(rest)
     for known in affirmed.holding(claim.subject, bare) if bare else ():
@@ -307,7 +498,7 @@ def _fulfilled(claim: Claim, affirmed: Affirmed, now: datetime) -> Iterator[Clai
         if known.attribute not in AIMS:
             continue
         _, _, rest = known.value.partition(" ")
-        wanted = values.stems(rest) - TIMES
+        wanted = values.stems(_untimed(rest)[0])
         is_told = len(wanted) >= TOLD or any(word[:1].isupper() for word in rest.split())
         if wanted and is_told and wanted <= done:
             yield _over(claim, known, now)

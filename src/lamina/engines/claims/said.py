@@ -22,6 +22,7 @@ SINCE = bounded(r"\b(?:since|as of|starting)\s", re.I)
 LIMITED = bounded(
     r"[\s,]{1,3}(?:ever )?(?P<limit>(?:since|as of|starting|until|till|up to)\s.{1,60})\Z", re.I
 )
+LEAP = (2, 29)  # a day that the next year may lack
 FARTHEST = 14  # characters between such a word and its day
 ANOTHER = re.compile(r"[,;]|\b(?:and|but|or)\b")  # what comes behind is said of something else
 
@@ -90,7 +91,9 @@ class Said(NamedTuple):
         """Find the day that a clause speaks of, or else when it was said."""
         if attribute in DATED:
             for mention in dates.find(self.part(clause), self.turn.at):
-                if attribute == "plan" or mention.start <= self.turn.at.date():
+                if attribute == "plan":
+                    return self._midnight(_to_come(mention, self.turn.at.date()))
+                if mention.start <= self.turn.at.date():
                     return self._midnight(mention.start)
             return self.turn.at
         return self._since(clause, span)
@@ -119,6 +122,15 @@ class Said(NamedTuple):
         if not found or not _day(found["limit"], self.turn.at):
             return value
         return value[: len(value) - len(found.group())] or value
+
+
+def _to_come(mention: dates.Mention, today: date) -> date:
+    """Find the day of a plan: "12 June" without a year is the next one."""
+    day = mention.start
+    is_open = not mention.relative and str(day.year) not in mention.phrase
+    if not is_open or mention.end > today or (day.month, day.day) == LEAP:
+        return day
+    return day.replace(year=day.year + 1)
 
 
 def _day(limit: str, now: datetime) -> date | None:

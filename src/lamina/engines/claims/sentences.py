@@ -36,8 +36,8 @@ TASK = (
 )
 PASTED = re.compile(
     rf"(?im)^(?:[^\n]{{0,60}}\b(?:can|could|please|to|you|help me)\b[^\n]{{0,20}})?(?:"
-    rf"(?:{TASK})\b[^\n:]{{0,80}}|[^\n]{{0,80}}\b(?:following|below|this|the) (?:article|e-?mail"
-    rf"|text|essay|story|poem"
+    rf"(?:{TASK})\b(?! \w*self\b)[^\n:]{{0,80}}"
+    r"|[^\n]{0,80}\b(?:following|below|this|the) (?:article|e-?mail|text|essay|story|poem"
     r"|document|abstract|letter|transcript|paragraph|passage|page|post|message|code|log|review"
     r"|prompt)s?[^\n:]{0,60}):(?=\s)(?P<rest>.*)",
     re.S,
@@ -48,10 +48,13 @@ QUOTED = re.compile(
 SPEECH = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Yy]ou|me|[Oo]ur)\b|[!?]")
 TITLE_WORDS = 7  # a longer quotation is speech, not a title
 
+TITLES = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Mt")  # abbreviations that begin a name
 ABBREVIATED = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Mt|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx|Inc|Ltd|Co)"
+    rf"(?:\b(?:{'|'.join(TITLES)}|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx|Inc|Ltd|Co)"
     r"|\b[A-Z])\Z"
 )
+# "am 3. März"
+ORDINAL = re.compile(r"\d\. (?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)[a-zä]*\b")
 END = re.compile(
     r"(?<!\s)\s++[-–—]++(?=\s)|[–—]+|--+|(?<=\w)-(?=\s)|;"
     r"(?=\s)"  # a dash ends what was said before it
@@ -226,6 +229,8 @@ def _sentences(plain: str) -> Iterator[tuple[int, int, bool]]:
     for found in END.finditer(plain):
         end = found.start()
         if found.group() == "." and ABBREVIATED.search(plain, max(0, end - 6), end):
+            continue
+        if found.group() == "." and ORDINAL.match(plain, max(0, end - 1)):
             continue
         if plain[start:end].strip():
             yield start, end, "?" in found.group()

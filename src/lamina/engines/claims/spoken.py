@@ -18,6 +18,13 @@ MARKED = frozenset().union(*MARKS)
 NEAR = 400  # characters that tell the language
 
 
+def is_foreign(plain: str) -> bool:
+    """Tell if words that English has not stand in a turn, and none of English; names are of all."""
+    if plain.isascii() or {*ENGLISH.findall(plain.lower())} - {"i"}:  # "i" is of other languages
+        return False
+    return any(word[0].islower() and not word.isascii() for word in WORD.findall(plain))
+
+
 def of(plain: str) -> Tongue | None:
     """Choose the language of a turn: that of most words, if it has more than English has."""
     lowered = plain[:NEAR].lower()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lamina.engines.claims import (
     Claim,
@@ -33,6 +33,7 @@ ASIDE = frozenset(
 ABOUT = frozenset({"what", "which", "as"})
 # States of which "used to" says that they are over.
 LASTING = frozenset("lives_in employer job studies owns pet diet religion language".split())
+WORK = frozenset({"job", "employer"})
 LASTED = frozenset({"worked", "lived", "studied"})
 ANY, ANY_ING, ANY_ED = "*", "*ing", "*ed"
 YOURS = re.compile(r"\byou(?:r|rs|rself|'re|'ve)?\b", re.I)
@@ -44,18 +45,26 @@ PERSONAL = frozenset(
 
 
 def ruled(said: Said, clause: Clause, predicate: Predicate, about: str) -> list[Claim]:
-    """Make the claims of the first rule that fits a verb."""
+    """Make the claims of the first rule that fits a verb; somebody may work at N, and as N."""
     word = predicate.word
     endings = (ending for ending in (ANY_ING, ANY_ED) if word.endswith(ending[1:]))
     by_ending = RULES.get(next(endings, ""), ())
+    found: list[Claim] = []
     for one in (*RULES.get(word, ()), *by_ending, *RULES.get(ANY, ())):
         if not _fits(one, predicate) or clause.link in _barring(one):
             continue
+        if found and not _is_beside(one, found):
+            continue
         if one.when and not rule.TIMES[one.when].search(said.plain, clause.start, clause.end):
             continue
-        if claims := list(_claims(said, clause, predicate, one, about)):
-            return claims
-    return []
+        found += _claims(said, clause, predicate, one, about)
+    return found
+
+
+def _is_beside(one: Rule, found: Sequence[Claim]) -> bool:
+    """Tell if a rule says something else of the same work: where it is done, beside as what."""
+    told = {claim.attribute for claim in found}
+    return one.attribute in WORK and one.attribute not in told and told <= WORK
 
 
 def _fits(one: Rule, predicate: Predicate) -> bool:

@@ -86,6 +86,7 @@ RULES = (
         r"(?=\s(?:the|an?|our|my)\b)", "deed", denied="-", sure=0.7),
     rule("retired", "job", "retired unemployed self-employed freelancing", "am have", ALIKE,
         "verb"),
+    rule("retires", "job", "retired", "plain", no("from my the our his her"), "verb", denied="-"),
     rule("works_at", "employer", "work works working worked", "plain am been have do",
         rf"{SHIFT}\s(?:at|for|with)", "org"),
     rule("does_shifts", "employer", "do does work works", "plain",

@@ -9,6 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+# A place by its name: what follows it is in small letters.
+PLACE = (
+    r"(?P<value>(?-i:[A-ZÀ-Þ])[\w'-]+(?: (?:(?:de|la|le|am|an der|do|dos) )?"
+    r"(?-i:[A-ZÀ-Þ])[\w'-]+){0,3})"
+)
+
 
 class Tongue(NamedTuple):
     """What one language says for what all of them say."""
@@ -46,6 +52,7 @@ class Tongue(NamedTuple):
     once: str  # "formerly"
     plan: str
     move: str  # a plan by itself, with the group `value`
+    moved: str  # the same, done
     verbs: Mapping[str, str]  # first person, and the verb that the attribute has
     kin: Mapping[str, str]  # attributes, and the nouns of each
     joins: str  # where something new begins
@@ -101,6 +108,7 @@ GERMAN = Tongue(
     once=r"(?:früher|damals|bis vor kurzem)",
     plan=r"(?:ich|wir) (?:werden?|plane|planen|will|wollen|möchten?|habe vor)",
     move=r"\bzieh(?:e|en) (?:ich |wir )?(?:\w+ ){0,3}?nach (?P<value>[\w-]+)",
+    moved=rf"\b(?:bin|sind) (?:(?:ich|wir) )?(?:[\w-]+ ){{0,4}}?nach {PLACE} (?:um)?gezogen\b",
     verbs={
         "nutze": "nutzen", "nutzen": "nutzen", "benutze": "benutzen", "verwende": "verwenden",
         "spiele": "spielen", "trinke": "trinken", "esse": "essen", "fahre": "fahren",
@@ -196,6 +204,7 @@ SPANISH = Tongue(
         r"\b(?:me mudo|nos mudamos) a (?P<value>[\w-]+)|\b(?P<deed>me jubilo|me caso"
         r"|nos casamos)\b"
     ),
+    moved=rf"\b(?:me (?:mudé|he mudado)|nos (?:mudamos|hemos mudado)) a {PLACE}",
     verbs={
         "uso": "usar", "usamos": "usar", "bebo": "beber", "como": "comer", "juego": "jugar",
         "toco": "tocar", "hablo": "hablar", "estudio": "estudiar", "aprendo": "aprender",
@@ -283,6 +292,7 @@ FRENCH = Tongue(
         r"|j'ai l'intention de)"
     ),
     move=r"\b(?:je déménage|nous déménageons|on déménage) (?:à|au|en) (?P<value>[\w-]+)",
+    moved=rf"\b(?:j'ai|nous avons|on a) déménagé (?:à|au|en) {PLACE}",
     verbs={
         "utilise": "utiliser", "utilisons": "utiliser", "bois": "boire", "mange": "manger",
         "joue": "jouer", "parle": "parler", "étudie": "étudier", "apprends": "apprendre",
@@ -378,6 +388,7 @@ PORTUGUESE = Tongue(
     once=r"(?:antes|antigamente|dantes)",
     plan=r"(?:vou|vamos|quero|queremos|gostaria de|pretendo|planejo|tenciono)",
     move=r"\b(?:me mudo|mudo-me|nos mudamos) para (?P<value>[\w-]+)",
+    moved=rf"\b(?:me mudei|mudei-me|mudei|nos mudamos|mudámo-nos) para {PLACE}",
     verbs={
         "uso": "usar", "usamos": "usar", "bebo": "beber", "como": "comer", "jogo": "jogar",
         "toco": "tocar", "falo": "falar", "estudo": "estudar", "aprendo": "aprender",
@@ -466,6 +477,7 @@ ITALIAN = Tongue(
         r"|ho in programma di)"
     ),
     move=r"\b(?:mi trasferisco|ci trasferiamo) a (?P<value>[\w-]+)",
+    moved=rf"\b(?:mi sono trasferit[oa]|ci siamo trasferit[ie]) a {PLACE}",
     verbs={
         "uso": "usare", "usiamo": "usare", "bevo": "bere", "mangio": "mangiare", "gioco": "giocare",
         "suono": "suonare", "parlo": "parlare", "studio": "studiare", "imparo": "imparare",

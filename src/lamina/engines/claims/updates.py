@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from lamina.engines.claims import Claim, answers, attributes, changes, predicates, rule, values
 from lamina.engines.claims.changes import Ending, Switch
-from lamina.engines.claims.memory import ANYBODY, Memory
+from lamina.engines.claims.memory import ANYBODY, DOING, Memory
 from lamina.engines.claims.predicates import Predicate
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
@@ -76,11 +76,14 @@ def instead(said: Said, clause: Clause, claims: Sequence[Claim]) -> list[Claim]:
         return []
     begin = clause.start + found.start("value" if found["value"] else "other")
     about = last.subject, last.attribute
+    spans = answers.spans(last.attribute, said.plain, begin, clause.end)
+    if last.attribute == "decision":
+        spans = values.cut("thing", said.plain, begin, clause.end)
     return [
         said.claim(
             *about, span, said.words(clause, found, span), 0.7, "instead", replaces=last.value
         )
-        for span in answers.spans(last.attribute, said.plain, begin, clause.end)[:1]
+        for span in spans[:1]
     ]
 
 
@@ -109,13 +112,19 @@ def _ended(
     meant = found["value"] if is_whole else said.plain[slice(*thing)].split(" and ")[0]
     persons = (about, said.speaker) if one.is_first else (about,)
     if before := _known(one, persons, meant, memory):
-        ended = before.subject, before.attribute, before.value
         where = said.words(clause, found, (begin, begin if is_whole else begin + len(meant)))
-        yield said.claim(*ended, where, one.confidence, one.name, negated=True)
+        others = memory.beside(before, meant) if _is_deed(before) else []
+        for known in (before, *others):
+            ended = known.subject, known.attribute, known.value
+            yield said.claim(*ended, where, one.confidence, one.name, negated=True)
     elif about and one.default:
         for span in answers.spans(one.default, said.plain, begin, clause.end)[:1]:
             sure, where = one.confidence - UNSURE, said.words(clause, found, span)
             yield said.claim(about, one.default, span, where, sure, one.name, negated=True)
+
+
+def _is_deed(claim: Claim) -> bool:
+    return claim.attribute.partition(":")[0] in DOING
 
 
 def _known(one: Ending, persons: Sequence[str], meant: str, memory: Memory) -> Claim | None:

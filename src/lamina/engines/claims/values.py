@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from lamina.engines.claims import words
-from lamina.engines.claims.sentences import MASK
+from lamina.engines.claims.sentences import MASK, TITLES
 from lamina.text.patterns import Bounded, bounded
 from lamina.text.words import STOP_WORDS
 from lamina.text.words import tokens as tokenise
@@ -21,9 +21,11 @@ DETERMINER = bounded(
     re.I,
 )
 WORD = bounded(r"[^\W_](?:[\w'&+%/#-]*[\w+%#])?(?:\.(?=\w)[\w]+)*")
+TITLED = rf"(?:(?:{'|'.join(TITLES)})\. )"
+UNTITLED = "".join(rf"(?<!\b{title})" for title in TITLES)
 # Marks and words after which something else is meant.
 STOP = bounded(
-    rf"(?<![\s.](?-i:[A-Z]))(?<!\bSt)(?<!\bMr)(?<!\bDr)\.(?!\d)|[;!?()\n{MASK}…–—]|:(?!\d)"
+    rf"(?<![\s.](?-i:[A-Z])){UNTITLED}\.(?!\w)|[;!?()\n{MASK}…–—]|:(?!\d)"
     rf"|,(?!\d| (?-i:[A-Z])[a-z]+(?:[,.!]|\Z| (?:who|-)))"
     r"|\s-|\s(?:because|since|so(?! much\b)|but|when|while|which|who|where|if|than|then|though"
     r"|although|cause|until|unless|after|before|whenever|as (?:I|we|he|she|it|they|you|well|my|of"
@@ -58,7 +60,7 @@ TAIL = bounded(
     r"|from|as)\Z",
     re.I,
 )
-CAPITAL = r"(?:[A-Z0-9][\w'&.+-]*\w|[A-Z])"
+CAPITAL = rf"{TITLED}?(?:[A-Z0-9][\w'&.+-]*\w|[A-Z])"
 PLACE = bounded(
     rf"(?:(?:the|sunny|rainy|good old|lovely|beautiful|downtown|central|nearby|little) )*((?!I\b"
     rf"|I'){CAPITAL}(?:(?: (?:of|on"
@@ -72,7 +74,7 @@ ORG = bounded(
     r"|(?<=the )[a-z]+(?: [a-z]+(?= [a-z]+))?(?= ?[.,;!?]|\Z| (?:and|as|in|for|now|but|so)\b))"
 )
 NAME = bounded(
-    r"(?!I\b|I')((?:(?:Dr|Mr|Mrs|Ms|Prof)\. )?[A-ZÀ-Þ][\w'’-]*[\w]"
+    rf"(?!I\b|I')({TITLED}?[A-ZÀ-Þ][\w'’-]*[\w]"
     r"(?: (?:de|van|von|la|O')?\s?(?!I\b|I')[A-ZÀ-Þ][\w'’-]*\w)*)"
 )
 NO_NAME = frozenset(
@@ -107,7 +109,7 @@ JOB_STOP = bounded(
 )
 VENTURE_END = bounded(r"\s(?:in|for|that|to|with|by|on|at|starts?|opened|has|is)\b", re.I)
 LIST_STOP = bounded(
-    rf"(?<![\s.](?-i:[A-Z]))\.(?!\d)|[;!?()\n{MASK}…–—]|:(?!\d)|\s-|,\s(?:but|so|because"
+    rf"(?<![\s.](?-i:[A-Z]))\.(?!\w)|[;!?()\n{MASK}…–—]|:(?!\d)|\s-|,\s(?:but|so|because"
     r"|which|who|it|and (?:I|it|my|we|love|enjoy|like))\b"
     r"|\s(?:because|since|but|so|when|while|which|who|that|if|for|in|with|after|as"
     r"|and (?:I|it|my|we))\b",

@@ -99,7 +99,7 @@ class FactWriter:
         return done
 
     def _consolidate(self, done: Counter[str], progress: Progress | None) -> None:
-        total = self._store.night.count_unread()
+        read, total = 0, self._store.night.count_unread()
         while True:
             marks = self._store.night.slept()
             turns, after = self._unread(marks)
@@ -121,9 +121,10 @@ class FactWriter:
                 transaction.sleep_until(after)
                 if spent := self._listener.spent:
                     transaction.say(spent)
-            done["turns"] += len(turns)
+            done["turns"] += sum(not summary.is_of_turns(turn) for turn in turns)
+            read += len(turns)
             if progress is not None:
-                progress(min(done["turns"], total), total)
+                progress(min(read, total), total)
 
     def _unread(self, marks: Marks) -> tuple[list[Record], Marks]:
         """Take the next turns, as many as are read within seconds: an interruption repeats them."""

@@ -22,7 +22,10 @@ from lamina.surfaces.cli.search import exit_code_of_nothing, nothing_found
 )
 @click.option("--tokens", type=int, help="how many tokens it may have, instead of characters")
 @click.option("--session", help="leave out what this session was given before")
-@click.option("--project", help="of this project, and of none; of others only what GOAL names")
+@click.option(
+    "--project",
+    help="use memories of this project or of no project; of others only if GOAL names them",
+)
 @click.option("--explain", is_flag=True, help="say why each memory is there")
 @options.shared_by
 def context(

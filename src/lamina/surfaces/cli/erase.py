@@ -23,7 +23,7 @@ SHOWN = 20  # lines of a preview
 @click.option("--user", help="everything about a person")
 @click.option("--source", help="everything that came from there, as `lamina inspect` shows it")
 @click.option("--project", help="everything of a project")
-@click.option("--reason", help="why; without words of what goes")
+@click.option("--reason", help="why (do not quote what is being erased)")
 @click.option("--keep-backups", is_flag=True, help="leave the backups in the home as they are")
 @click.option("--dry-run", is_flag=True, help="only show what would go")
 @click.option("--resume", is_flag=True, help="finish an erasure that was interrupted")

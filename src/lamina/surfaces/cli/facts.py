@@ -36,6 +36,8 @@ def facts(
 ) -> None:
     """Show what is known about SUBJECT, or about everybody."""
     found = invocation.memory().facts(subject, attribute, as_of, project)
+    if subject and not found:
+        raise _unknown(subject, is_narrowed=bool(attribute or project or as_of))
     if invocation.json:
         output.show_json([fact.to_dict() for fact in found])
     elif found:
@@ -45,10 +47,8 @@ def facts(
         ]
         columns = ("who", "what", "value", "when", "sure")
         output.table(columns, rows, wide="value", right=("sure",), dispensable=("sure",))
-    elif project:
+    elif attribute or project or as_of:
         click.echo("no fact matches")
-    elif subject:
-        click.echo(f"nothing is known about {reveal(subject)}")
     else:
         click.echo("nothing is known yet; see `lamina sleep`")
 
@@ -59,11 +59,17 @@ def timeline(invocation: Invocation, subject: str) -> None:
     """Draw what is and was true about SUBJECT over time."""
     found = invocation.memory().timeline(subject)
     if not found:
-        raise NotFound(f"nothing is known about {shown(subject)}; `lamina facts` lists what is")
+        raise _unknown(subject)
     if invocation.json:
         output.show_json([fact.to_dict() for fact in found])
     else:
         _draw(found, system_clock())
+
+
+def _unknown(subject: str, *, is_narrowed: bool = False) -> NotFound:
+    if is_narrowed:
+        return NotFound(f"no fact about {shown(subject)} matches; without options, all are shown")
+    return NotFound(f"nothing is known about {shown(subject)}; `lamina facts` lists what is")
 
 
 def _draw(found: Sequence[Fact], now: datetime) -> None:

@@ -15,7 +15,7 @@ from lamina.errors import Forbidden, InvalidInput, LaminaError, NotFound
 from lamina.failsafe.outage import Outage
 from lamina.failsafe.spool import Spool, spool
 from lamina.home import operator_key
-from lamina.home.folder import AGENT_NAME, Home
+from lamina.home.folder import AGENT_NAME, Home, agent_name, user_name
 from lamina.home.settings import Settings, load, stated
 from lamina.memory.agent import Memory
 from lamina.memory.opening import (
@@ -130,8 +130,13 @@ class Invocation:
         return connect(*options, actor=ACTOR.name, surface=ACTOR.surface, scoped=False)
 
     def _check_bounds(self, surface: str = SURFACE) -> None:
-        """Refuse any other agent or user where the environment says who the agent is and serves."""
+        """Refuse any other agent or user where the environment says who the agent is and serves.
+
+        A name that an operator has misspelt is wrong usage, and no attempt to cross a boundary.
+        """
         if role() is not Role.AGENT:
+            agent_name(self.agent)
+            user_name(self.user)
             return
         actor = Actor(Role.AGENT, self._name(), surface)
         for what, asked in (("agent", self.agent), ("user", self._user)):

@@ -11,7 +11,7 @@ from lamina.model.record import Layer, State
 from lamina.surfaces.cli import options, output
 from lamina.surfaces.cli.invocation import Invocation, command
 
-FILTERS = ("layers", "kinds", "tags", "since", "until", "session", "project")
+FILTERS = ("layers", "kinds", "tags", "since", "until", "session", "project", "speaker")
 
 
 @command("list", "lamina list --layer semantic --tag garmin --limit 20", needs_known_agent=True)
@@ -26,6 +26,7 @@ FILTERS = ("layers", "kinds", "tags", "since", "until", "session", "project")
 @options.until
 @options.session
 @options.project
+@click.option("--speaker", help="only what this person said")
 @options.limit
 @options.shared_by
 def list_(

@@ -230,7 +230,11 @@ def _advice_for_command(name: str, context: click.Context) -> str | None:
         return None
     names = group.list_commands(context)
     problem = f"`{context.command_path}` has no command {shown(name)}"
-    return f"{problem}; it has {', '.join(names)}{meant(name, names)}"
+    alone = ""
+    if group.invoke_without_command:
+        does = (group.help or "").partition(";")[0].rstrip(".")
+        alone = f"; `{context.command_path}` alone: {does[:1].lower()}{does[1:]}"
+    return f"{problem}; it has {', '.join(names)}{meant(name, names)}{alone}"
 
 
 def _advice_for_surplus(message: str, context: click.Context) -> str:

@@ -12,7 +12,7 @@ from lamina.errors import NotFound
 from lamina.surfaces.cli import options, output
 from lamina.surfaces.cli.correct import show_changed
 from lamina.surfaces.cli.invocation import Invocation, command
-from lamina.text.words import shown
+from lamina.text.words import normalise, shown
 
 
 @click.group()
@@ -60,38 +60,66 @@ def project() -> None:
 @command("show", "lamina project show garden", under=project, needs_known_agent=True)
 @click.argument("name", required=False)
 def project_show(invocation: Invocation, name: str | None) -> None:
-    """Show the project NAME, or all of them in a line each."""
-    projects = invocation.memory().projects()
+    """Show the project NAME, or all of them in a line each.
+
+    These are the projects that memories belong to. `lamina compress` adds goals, blockers and next
+    steps, from memories tagged project:NAME.
+    """
+    projects, is_whole = _projects(invocation)
     if name is not None:
         _show_project(invocation, projects, name)
     elif invocation.json:
-        output.show_json([project.to_dict() for project in projects])
+        output.show_json([_as_dict(*project) for project in projects])
     elif projects:
         _table_of_projects(projects)
+        if not is_whole:
+            click.echo("there are more memories than are counted: these are the newest")
     else:
-        click.echo("no projects yet; memories tagged project:NAME become one by `lamina compress`")
+        click.echo(
+            "no projects yet; `lamina remember TEXT --project NAME` makes one, and so do hooks"
+        )
 
 
-def _show_project(invocation: Invocation, projects: list[ProjectMemory], name: str) -> None:
-    chosen = next((one for one in projects if same_key(one.project_name, name)), None)
-    if chosen is None:
+def _projects(invocation: Invocation) -> tuple[list[tuple[ProjectMemory, int]], bool]:
+    """List projects by name, each with the number of its memories; and whether all were counted."""
+    memory = invocation.memory()
+    browsed = memory.browsing.browse(limit=1)
+    numbers = browsed.counts["project"]
+    states = {one.project_name: one for one in memory.projects()}
+    names = sorted({*states, *numbers}, key=normalise)
+    listed = [(states.get(name, ProjectMemory(name)), numbers.get(name, 0)) for name in names]
+    return listed, browsed.is_whole
+
+
+def _show_project(
+    invocation: Invocation, projects: list[tuple[ProjectMemory, int]], name: str
+) -> None:
+    alike = [one for one in projects if same_key(one[0].project_name, name)]
+    exact = [one for one in alike if one[0].project_name == name]
+    found = next(iter([*exact, *alike]), None)
+    if found is None:
         raise NotFound(f"there is no project {shown(name)}; `lamina project show` lists them")
     if invocation.json:
-        output.show_json(chosen.to_dict())
+        output.show_json(_as_dict(*found))
         return
-    lines = [("project", chosen.project_name)]
+    chosen, number = found
+    lines = [("project", chosen.project_name), ("memories", number)]
     lines += [(section, line) for section in SECTIONS for line in getattr(chosen, section)]
     output.pairs([*lines, *(("evidence", record_id) for record_id in chosen.evidence_ids)])
 
 
-def _table_of_projects(projects: list[ProjectMemory]) -> None:
+def _as_dict(project: ProjectMemory, number: int) -> dict[str, Any]:
+    return {**project.to_dict(), "memories": number}
+
+
+def _table_of_projects(projects: list[tuple[ProjectMemory, int]]) -> None:
     rows = []
-    for project in projects:
+    for project, number in projects:
         lists = (project.goals, project.blockers, project.next_steps)
         latest = (project.next_steps or project.goals or [""])[-1]
-        rows.append((project.project_name, *map(len, lists), latest))
-    columns = ("project", "goals", "blockers", "next steps", "latest")
-    output.table(columns, rows, wide="latest", right=columns[1:4])
+        rows.append((project.project_name, number, *map(len, lists), latest))
+    columns = ("project", "memories", "goals", "blockers", "next steps", "latest")
+    output.table(columns, rows, wide="latest", right=columns[1:5])
 
 
 def _lines_of_profile(found: UserProfile) -> Iterator[tuple[str, Any]]:

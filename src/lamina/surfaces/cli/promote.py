@@ -30,7 +30,7 @@ STYLES = {
 )
 @options.lines_of_dry_run
 def promote(invocation: Invocation, record_id: str | None, dry_run: bool, limit: int) -> None:
-    """Promote short-term memories that deserve it; archive what has expired or is too much.
+    """Promote short-term memories that deserve it; archive what has expired or no longer fits.
 
     With ID promote that one, whatever its importance.
     """
@@ -91,6 +91,8 @@ def _show_plan(invocation: Invocation, decisions: list[Decision], limit: int) ->
     if len(decisions) > limit:
         summary += f"; the first {limit} of {len(decisions)} are shown, see --limit"
     click.echo(summary)
+    if numbers[Action.KEEP]:
+        click.echo("`lamina promote ID` promotes one that is kept, whatever its importance")
 
 
 def _target(decision: Decision) -> str:

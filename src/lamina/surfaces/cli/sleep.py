@@ -6,17 +6,19 @@ from typing import Any
 
 import click
 
+from lamina.engines.decision import Effect
 from lamina.surfaces.cli import options, output
 from lamina.surfaces.cli.invocation import Invocation, command
 from lamina.text.words import counted, one_line, reveal
 
-# What a night proposes beside facts, with the word for one of them.
+# What a night makes beside facts, with the word for one of them.
 NOUNS = {
     "preferences": "preference",
     "summaries": "summary",
     "workflows": "workflow",
     "adjusted": "adjusted",
 }
+PROPOSED = ("preferences", "workflows")  # of these, what a person decides
 
 
 @command("sleep", "lamina sleep --dry-run")
@@ -49,11 +51,19 @@ def sleep(invocation: Invocation, dry_run: bool, model: str | None, limit: int) 
         return
     facts = ", ".join(f"{number} {name}" for name, number in report["facts"].items())
     click.echo(f"read {counted(report['turns'], 'turn')}: {facts or 'nothing new'}")
-    others = [counted(report[name], one, name) for name, one in NOUNS.items() if report.get(name)]
-    if others:
-        click.echo(f"and {', '.join(others)}; proposals wait in `lamina review`")
+    _show_others(report)
     _show_waiting(report["waiting"])
     _show_model(report)
+
+
+def _show_others(report: dict[str, Any]) -> None:
+    """Say what came of the night beside facts, and whether some of it waits for a person."""
+    others = [counted(report[name], one, name) for name, one in NOUNS.items() if report.get(name)]
+    told = [f"and {', '.join(others)}"] if others else []
+    if report["facts"].get(Effect.PROPOSE) or any(report.get(name) for name in PROPOSED):
+        told.append("proposals wait in `lamina review`")
+    if told:
+        click.echo("; ".join(told))
 
 
 def _show_plan(plan: dict[str, Any], limit: int) -> None:
@@ -100,5 +110,7 @@ def _show_waiting(number: int) -> None:
     """Say how much was not read yet, and why."""
     if number:
         memories = counted(number, "memory waits", "memories wait")
-        advice = "sleep reads what is promoted; see `lamina promote --dry-run`"
-        click.echo(f"{memories} in short-term memory: {advice}")
+        click.echo(
+            f"{memories} in short-term memory, which sleep does not read: `lamina promote ID` moves"
+            " one on; remember conversations with `--layer episodic`"
+        )

@@ -21,6 +21,8 @@ DENIALS = [
     ("We deploy with Helm.", "We're not using Bazel.", "does:be using", "Bazel"),
     ("I have a sister.", "I don't have a sister.", "sibling", "sister"),
     ("Hello.", "I never said that I work at Acme.", "employer", "Acme"),
+    ("I'm allergic to latex.", "I was never allergic to latex.", "allergy", "latex"),
+    ("My brother is Nils.", "Nils is not my brother.", "sibling", "Nils"),
     ("Hello.", "I have no sister.", "sibling", "sister"),
     ("Hello.", "I have no pets.", "pet", ""),
     ("Hello.", "We don't have any children.", "child", ""),
@@ -83,6 +85,7 @@ def test_what_takes_nothing_back() -> None:
         ("We settled on Hetzner due to the price.", "Hetzner", "the price"),
         ("We settled on Hetzner.", "Hetzner", ""),
         ("I decided to sell the car because it is too old.", "sell the car", "it is too old"),
+        ("Decision: we use Stripe because it supports SEPA.", "use Stripe", "it supports SEPA"),
     ],
 )  # fmt: skip
 def test_a_decision_has_its_reason(told: str, value: str, reason: str) -> None:

@@ -66,9 +66,9 @@ def test_friends_give_each_other_no_instructions_in_any_language() -> None:
 
 
 def test_every_table_has_its_sentences() -> None:
-    """Q8: twenty sentences check each language."""
+    """Q8: at least twenty sentences check each language."""
     for tongue in tongues.ALL:
-        assert sum(code == tongue.code for code, _, _ in SENTENCES) == 20
+        assert sum(code == tongue.code for code, _, _ in SENTENCES) >= 20
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=30).map(" ".join))

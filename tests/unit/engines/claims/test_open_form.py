@@ -60,6 +60,16 @@ def test_a_denial_never_claims_that_it_is_so(words: str, attribute: str, value: 
     assert [(claim.attribute, claim.negated) for claim in found] == [(attribute, True)]
 
 
+def test_things_of_somebody_else_are_theirs() -> None:
+    """S1: "Rui's phone number" is no number of the speaker's, and "Ana" is not in "manager"."""
+    told = "Rui's manager is Ana. Rui's phone number is 912 345 678."
+    found = [(one.subject, one.attribute, one.value) for one in claims(told)]
+    wanted = [("Rui", "has:manager", "Ana"), ("Rui", "has:phone number", "912 345 678")]
+    assert found == wanted
+    read = extract([Turn(told, "Ann", NOW)])[0]
+    assert [(one.subject, one.attribute, one.value) for one in read] == wanted
+
+
 def test_a_state_that_is_over_has_an_end() -> None:
     """S1: "worked at Acme from 2020 to 2023" says when; "my old laptop" was one."""
     [acme, *_] = claims("I worked at Acme from 2020 to 2023.")
