@@ -83,6 +83,17 @@ def test_a_fact_alone_takes_no_lines_room() -> None:
     assert after == before
 
 
+def test_what_is_no_longer_so_keeps_its_line() -> None:
+    """C3: where what holds now is long, it is cut, and what was said stays."""
+    now = "user wants: Always use quantified bullet points when I ask about resume content style"
+    turns = tuple(hit(n, f"{SAYINGS[3]} {SAYINGS[4]} {n}") for n in range(1, 20))
+    outdated = {one.record.id: now for one in turns[4:]}
+    before = build(Gathered(GOAL, found=turns), 2000)
+    after = build(Gathered(GOAL, found=turns, outdated=outdated), 2000)
+    assert told(before) <= told(after)
+    assert "(no longer; now: user wants: Always" in after.text
+
+
 @every(
     "case",
     [

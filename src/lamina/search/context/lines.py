@@ -14,6 +14,7 @@ from lamina.text import words
 HANDLE = 6  # characters of an id that find it; ends differ soonest
 LEGEND = f"[id{DOT}day{DOT}who] … = cut"
 FACTS = 300  # characters of facts that stand with what they rest on
+NO_LONGER = " (no longer; now: "
 MORE = 1.0  # content by which a saying says more than its facts
 # Facts and instructions are nobody's words in particular.
 UNSPOKEN = (Layer.PROFILE, Layer.PROCEDURAL, Layer.SEMANTIC, Layer.WORLD)
@@ -80,18 +81,15 @@ class Line:
         self.said = self._within(room)
         return bool(self.said)
 
-    @cached_property
-    def beside(self) -> int:
-        """How many characters stand beside what was said, which has its room for itself."""
-        return len(self._before) + len(self._behind)
-
     def _within(self, room: int) -> str:
+        behind = self._behind(room)
         if not self._facts:
-            said = self._sentences.within(room - len(self._behind))
-            return said + self._behind if said else ""
-        if not self._before or room - self.beside < LEAST:
+            said = self._sentences.within(room - len(behind))
+            return said + behind if said else ""
+        left = room - len(self._before) - len(behind)
+        if not self._before or left < LEAST:
             return shortened(self._facts, room)
-        return f"{self._before}{self._sentences.within(room - self.beside)}{self._behind}"
+        return f"{self._before}{self._sentences.within(left)}{behind}"
 
     @cached_property
     def _facts(self) -> str:
@@ -111,11 +109,12 @@ class Line:
     def _before(self) -> str:
         return f"{self._facts} — “" if self._facts and self._says_more else ""
 
-    @cached_property
-    def _behind(self) -> str:
+    def _behind(self, room: int) -> str:
+        """Say what holds now, in half of the room at most: the rest is for what was said."""
         if self._facts and not self._before:
             return ""
         quoted, now = "”" if self._before else "", self.item.now
-        return (
-            quoted if now is None else f"{quoted} (no longer; now: {shortened(plain(now), FACTS)})"
-        )
+        if now is None:
+            return quoted
+        most = max(LEAST, room // 2 - len(NO_LONGER))
+        return f"{quoted}{NO_LONGER}{shortened(plain(now), min(FACTS, most))})"
