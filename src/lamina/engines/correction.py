@@ -58,7 +58,8 @@ def sentence(record: Record, given: str) -> str:
 def read(fact: Fact, given: str) -> Claim:
     """Find what is so instead of a fact, or say how to write it."""
     text = given.strip()
-    found = _templated(fact, text.rstrip(".")) or _stated(fact, text)
+    is_note = fact.attribute == tagged.NOTE  # any sentence can be one
+    found = _templated(fact, text.rstrip(".")) or (None if is_note else _stated(fact, text))
     if found is not None:
         return _claim(fact, *found)
     if not _can_be_value(fact, text):
@@ -69,7 +70,7 @@ def read(fact: Fact, given: str) -> Claim:
 def _can_be_value(fact: Fact, text: str) -> bool:
     """Tell if a text can be the bare value; a sentence would be stored inside another one."""
     if fact.attribute == tagged.NOTE:
-        return True  # it is kept as a sentence
+        return True
     begins = normalise(text.split(" ")[0]) == normalise(_first(fact))
     if begins and fact.attribute not in NAMING:
         return False

@@ -110,14 +110,14 @@ def test_names_are_of_visible_records(desk: Desk) -> None:
     [
         ("what happened yesterday?", [(TODAY - 1, TODAY, False)]),
         ("tea on 3 April 2026", [(TODAY - 28, TODAY - 27, True)]),
-        ("tea on 3 June 2026", []),
-        ("tea tomorrow", []),
+        ("tea on 3 June 2026", [(TODAY + 33, TODAY + 34, True)]),
+        ("tea tomorrow", [(TODAY + 1, TODAY + 2, False)]),
         ("tea", []),
     ],
 )
 def test_days(talk: Memory, query: str, spans: list[tuple[int, int, bool]]) -> None:
-    """Q5: the days that a question means are those that have begun; a date is exact, a word like
-    yesterday is not."""
+    """Q5: the days that a question means, also those to come, of which a memory can speak; a date is
+    exact, a word like yesterday is not."""
     with question(talk, query) as asked:
         assert [(span.since, span.until, span.exact) for span in asked.spans] == spans
 

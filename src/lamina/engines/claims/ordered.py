@@ -1,7 +1,7 @@
 """Ask the network about instructions: how likely a piece stands, and what no shape fits. Pure.
 
-"Replies in Polish" or "charts for me in blue and orange" have no shape of an order. Where the
-network is sure of such a sentence, it is a piece, which `standing.py` judges like any other.
+"We write commit messages in the imperative" has no shape of an order. Where the network is sure of
+such a sentence, it is a piece, which `standing.py` judges like any other.
 """
 
 from __future__ import annotations

@@ -14,13 +14,13 @@ from datetime import datetime
 
 from msgspec import structs
 
-from lamina.engines.claims import Claim, attributes, open_verbs, values, words
+from lamina.engines.claims import Claim, attributes, open_verbs, tagged, values, words
 from lamina.engines.claims.denials import Affirmed
 from lamina.engines.claims.opening import CHANGE, RULE
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
 from lamina.text.patterns import bounded
-from lamina.text.words import tokens
+from lamina.text.words import STOP_WORDS, tokens
 
 Split = tuple[frozenset[str], frozenset[str]]  # stems of words and of numbers
 AIMS = frozenset({"plan", "goal"})
@@ -82,8 +82,6 @@ RESTRICTION = re.compile(r"free\Z|\beat(?:ing)?\b", re.I)
 EMPLOYED = frozenset(attributes.DOES + how for how in ("be at", "be with"))
 NAMES = 3  # words of a name
 OLDEST = 120
-ALIKE = 2  # words that two ways of doing the same have in common, the verb among them
-MOST_NEW = 2  # and the words by which they differ
 GREETING = re.compile(
     r"(?:\W*(?:hi|hey|hello|hiya|good \w+|ok|so|and|btw|there|everyone)\b)*\W*", re.I
 )
@@ -107,6 +105,7 @@ SUCCESSIONS = tuple(
     )
 )
 SURE = 0.85
+EXPECTED = 0.7  # how sure a claim is, at least, that speaks of something known
 TOLD = 2  # words of a plan that a deed must have, if it names nothing
 
 
@@ -117,12 +116,13 @@ def resolved(
     claims = _in_place(said, clauses, claims)
     settled = [*_bereaved(said, clauses, affirmed), *_succeeded(said, clauses, affirmed)]
     for claim in filter(None, (_as_rules_do(said, one, claims) for one in claims)):
+        claim = _expected(claim, affirmed)
         if claim.negated or claim.until is not None:
             settled.append(claim)
             continue
         is_change = claim.rule == CHANGE or bool(NOW.search(_sentence(said, clauses, claim)))
         claim = _placed(_versioned(claim, affirmed), affirmed, is_change)
-        if not _has_own_purpose(claim, claims, affirmed):
+        if not _has_own_purpose(claim, claims, affirmed, is_change):
             claim = _newer(claim, affirmed, is_change)
         claim = _rescheduled(claim, affirmed)
         settled.append(claim)
@@ -134,6 +134,20 @@ def resolved(
         if claim.attribute in EVENTS:
             settled += _fulfilled(claim, affirmed, said.turn.at)
     return settled
+
+
+def _expected(claim: Claim, affirmed: Affirmed) -> Claim:
+    """Make what speaks of something known surer: a rule's new value, or that it is not so."""
+    is_open = claim.rule.startswith(RULE) or claim.rule == tagged.RULE
+    if claim.negated:
+        others = affirmed.sharing(claim.subject, claim.value)
+        is_known = any(known.attribute == claim.attribute for known in others)
+    else:
+        is_one = not is_open and not attributes.of(claim.attribute).many
+        is_known = is_one and affirmed.last(claim.subject, claim.attribute) is not None
+    if not is_known or claim.confidence >= EXPECTED:
+        return claim
+    return structs.replace(claim, confidence=EXPECTED)
 
 
 def _in_place(said: Said, clauses: Sequence[Clause], claims: Sequence[Claim]) -> list[Claim]:
@@ -360,21 +374,29 @@ def _newer(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
 
 def _done_otherwise(claim: Claim, affirmed: Affirmed) -> Claim | None:
     """Find a habit that is the same deed done in another way: "run the tests with npm test"."""
-    verb, own = claim.value.partition(" ")[0].lower(), values.stems(claim.value)
+    deed, own = _deed(claim.value), values.stems(claim.value)
     for known in affirmed.sharing_any(claim.subject, claim.value):
-        others = values.stems(known.value)
-        is_deed = known.attribute == "habit" and known.value.partition(" ")[0].lower() == verb
-        if is_deed and ALIKE <= len(own & others) < len(own) and len(own - others) <= MOST_NEW:
+        is_deed = known.attribute == "habit" and _deed(known.value) == deed
+        if is_deed and own != values.stems(known.value):
             return known
     return None
 
 
-def _has_own_purpose(claim: Claim, others: Sequence[Claim], affirmed: Affirmed) -> bool:
+def _deed(value: str) -> tuple[str, ...]:
+    """Name what is done: the verb, and the first word of what it is done to."""
+    return tuple(word for word in value.lower().split() if word not in STOP_WORDS)[:2]
+
+
+def _has_own_purpose(
+    claim: Claim, others: Sequence[Claim], affirmed: Affirmed, is_change: bool
+) -> bool:
     """Tell if something is used for another thing than what was used before: both are in use."""
     purpose = f"{claim.attribute} for"
     before = affirmed.last(claim.subject, purpose)
     told = [one for one in others if (one.subject, one.attribute) == (claim.subject, purpose)]
-    return before is not None and not all(_same(before.value, one.value) for one in told)
+    if before is None:
+        return bool(told) and not is_change
+    return not all(_same(before.value, one.value) for one in told)
 
 
 def _the_one(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
