@@ -176,10 +176,10 @@ def test_the_queue_is_paged(served: Served, all_: Everything) -> None:
 def test_a_context_is_fenced(served: Served) -> None:
     """H2, Q9: what a model may read is fenced as data, and bounded."""
     found = served.ask(
-        "/memory/context?goal=when+are+reports+due&max_chars=300", served.token()
+        "/memory/context?goal=when+are+reports+due&max_chars=220", served.token()
     ).json
     assert found["text"].startswith("<<<lamina memory")
-    assert len(found["text"]) <= 300
+    assert len(found["text"]) <= 220
     assert [hit["record"]["content"] for hit in found["items"]] == ["Reports are due at eight"]
 
 

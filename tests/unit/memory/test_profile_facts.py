@@ -234,12 +234,12 @@ def _per_cent(words: str) -> int:
 def test_what_is_only_likely_is_proposed(desk: Desk) -> None:
     """S6, V6: a claim between `sleep.likely` and `sleep.sure` waits for a person, and once rejected
     does not come again; below `sleep.likely` it is left alone."""
-    liked, hated = (_per_cent(words) for words in ("I love opera.", "I sort of like rain."))
+    liked, hated = (_per_cent(words) for words in ("I love opera.", "I like rain sometimes."))
     settings = {"sleep.sure": liked + 1, "sleep.likely": hated + 1}
     assert hated < liked
     mem, op = desk.agent(settings=settings), desk.operator(settings=settings)
     say(mem, "I love opera.")
-    say(mem, "I sort of like rain.")
+    say(mem, "I like rain sometimes.")
     assert mem.sleep()["facts"] == {"propose": 1}
     assert op.facts() == []
     (waiting,) = op.proposals()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lamina.model.record import Hit, Layer
 from lamina.search.context import Context, Gathered, build, topics
-from lamina.search.context.nights import is_derived
+from lamina.search.context.nights import is_of_sleep
 from tests.cases import every
 from tests.unit.search.test_context_parts import hit
 
@@ -23,7 +23,8 @@ SAYINGS = [
 
 def fact(number: int, content: str, *sayings: int) -> Hit:
     evidence = tuple(f"{one:026d}" for one in sayings)
-    return hit(number, content, layer=Layer.SEMANTIC, evidence=evidence, speaker=None)
+    made = {"metadata": {"origin": "sleep"}, "evidence": evidence, "speaker": None}
+    return hit(number, content, layer=Layer.SEMANTIC, **made)
 
 
 def told(made: Context) -> set[str]:
@@ -68,7 +69,7 @@ def test_facts_stand_with_their_sayings() -> None:
     turns = tuple(hit(n, text) for n, text in enumerate(SAYINGS, 1))
     facts = (fact(10, "Ana: planted two apple trees", 1), fact(11, "Ana has a sister", 30))
     made = build(Gathered(GOAL, found=(*turns, *facts)), 2000)
-    assert {item.record.id for item in made.reasons if is_derived(item.record)} == {
+    assert {item.record.id for item in made.reasons if is_of_sleep(item.record)} == {
         one.record.id for one in facts
     }
     assert "Ana: planted two apple trees — “I planted" in made.text

@@ -195,9 +195,9 @@ def _in_turn(items: list[Item]) -> list[Item]:
     They are many after a night, short, and seldom what is asked: sleeping must not push out what
     was served before (C3).
     """
-    alone = [item for item in items if item.saying is None and nights.is_derived(item.record)]
+    alone = [item for item in items if item.saying is None and nights.is_of_sleep(item.record)]
     others = [
-        item for item in items if item.saying is not None or not nights.is_derived(item.record)
+        item for item in items if item.saying is not None or not nights.is_of_sleep(item.record)
     ]
     return [*others[:AHEAD], *alone, *others[AHEAD:]]
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
-from lamina.model.record import Layer, Record
+from lamina.model.record import Layer, Record, Trust
 from lamina.search.context.item import Gathered
 from lamina.search.context.lines import Line
 
+ORIGIN = "sleep"  # in the metadata of what sleep made
 # The share of its usual room that a line has, less and less until all sayings fit.
 SHARES = (1.0, 0.95, 0.9, 0.85, 0.8, 0.7)
 
@@ -26,14 +27,14 @@ def told(gathered: Gathered, write: Write) -> list[Line]:
     A fact whose saying was not found stands there only if that takes no other line's room. What
     binds is not left out.
     """
-    said = _without(gathered, is_derived)
+    said = _without(gathered, is_of_sleep)
     if len(said.found) == len(gathered.found) and len(said.bound) == len(gathered.bound):
         return write(gathered, 1.0)
     wanted = {id_ for line in write(said, 1.0) for id_ in line.item.ids}
     sayings = {hit.record.id for hit in said.found}
 
     def is_alone(record: Record) -> bool:
-        return is_derived(record) and sayings.isdisjoint(record.evidence)
+        return is_of_sleep(record) and sayings.isdisjoint(record.evidence)
 
     beside = structs.replace(_without(gathered, is_alone), bound=gathered.bound)
     for some, share in ((gathered, 1.0), *((beside, share) for share in SHARES)):
@@ -43,9 +44,11 @@ def told(gathered: Gathered, write: Write) -> list[Line]:
     return write(said, 1.0)
 
 
-def is_derived(record: Record) -> bool:
-    """Tell whether a memory is a fact that rests on others."""
-    return record.layer is Layer.SEMANTIC and bool(record.evidence)
+def is_of_sleep(record: Record) -> bool:
+    """Tell whether sleep made a fact, and nobody has decided on it since."""
+    is_fact = record.layer is Layer.SEMANTIC and bool(record.evidence)
+    is_made = is_fact and record.metadata.get("origin") == ORIGIN
+    return is_made and record.trust is not Trust.OPERATOR
 
 
 def _without(gathered: Gathered, is_left_out: Callable[[Record], bool]) -> Gathered:
