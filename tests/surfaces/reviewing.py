@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
+
+from textual.app import App
+from textual.pilot import Pilot
 
 from lamina import Operator
 from lamina.surfaces.cli.reviewer.app import ReviewApp
@@ -19,6 +23,7 @@ def state(call: Call, record_id: str) -> str:
 
 
 Step = str | Callable[[], object]
+ROUNDS = 20  # in which a screen settles
 
 
 class Shown(list[str]):
@@ -34,22 +39,32 @@ def reviewed(op: Operator, *steps: Step, size: tuple[int, int] = (80, 24)) -> Sh
 
     async def go() -> None:
         async with shown.app.run_test(size=size) as pilot:
-            await pilot.pause()
-            shown.append(screen(shown.app))
+            shown.append(await settled(pilot))
             for step in steps:
                 if callable(step):
                     step()
                 else:
                     await pilot.press(step)
-                await pilot.pause()
-                await pilot.pause()
+                told = await settled(pilot)
                 if shown.app.is_running:
-                    shown.append(screen(shown.app))
+                    shown.append(told)
 
     asyncio.run(go())
     return shown
 
 
-def screen(app: ReviewApp) -> str:
+async def settled(pilot: Pilot[Any]) -> str:
+    """Wait until the screen stays as it is: a busy machine lays it out in several rounds."""
+    before = ""
+    for _ in range(ROUNDS):
+        await pilot.pause()
+        await pilot.pause()
+        if not pilot.app.is_running or (now := screen(pilot.app)) == before:
+            break
+        before = now
+    return before
+
+
+def screen(app: App[Any]) -> str:
     strips = app.screen._compositor.render_strips()
     return "\n".join("".join(part.text for part in strip).rstrip() for strip in strips)
