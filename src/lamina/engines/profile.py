@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from lamina.errors import InvalidInput
-from lamina.model import clock, hashing, rules
+from lamina.model import clock, hashing, rules, slots
 from lamina.model.record import Record, plain
 from lamina.text import words
 from lamina.text.normal_forms import normal
@@ -137,6 +137,15 @@ def canonical(key: str) -> str:
     return entry.strip()
 
 
+def instruction_key(attribute: str) -> str:
+    """Name the key of an instruction: instruction:garden/language -> instructions.garden.language.
+
+    The attribute is that of the fact which sleep made of it.
+    """
+    topic = attribute.removeprefix(slots.INSTRUCTION).replace("/", ".")
+    return f"{INSTRUCTIONS}.{topic.replace(' ', '_')}"
+
+
 def is_standing(record: Record) -> bool:
     """Tell if a record of the profile is a standing instruction."""
     return field_of(str(record.metadata.get("profile_key")))[0] == INSTRUCTIONS
@@ -158,9 +167,17 @@ def project_of(record: Record) -> str | None:
 
     An instruction that names one has its slug in the key: `instructions.importer.lint`.
     """
-    field, entry = field_of(str(record.metadata.get("profile_key")))
+    field, entry = field_of(key_of(record))
     name, dot, _ = entry.partition(".")
     return name if field == INSTRUCTIONS and dot else record.project
+
+
+def key_of(record: Record) -> str:
+    """Name the key of a record of the profile, or of an instruction that nobody confirmed yet."""
+    attribute = str(record.metadata.get("attribute", ""))
+    if attribute.startswith(slots.INSTRUCTION):
+        return instruction_key(attribute)
+    return str(record.metadata.get("profile_key"))
 
 
 def _letters(project: str) -> list[str]:

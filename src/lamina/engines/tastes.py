@@ -249,10 +249,8 @@ class _Owners:
 
 
 def _key_of(attribute: str) -> str:
-    """Name the key of an attribute: instruction:garden/language -> instructions.garden.language."""
     if attribute.startswith(attributes.INSTRUCTION):
-        topic = attribute.removeprefix(attributes.INSTRUCTION).replace("/", ".")
-        return f"{profile.INSTRUCTIONS}.{topic.replace(' ', '_')}"
+        return profile.instruction_key(attribute)
     return attribute.replace(":", "_").replace(" ", "_")
 
 

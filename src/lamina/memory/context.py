@@ -15,13 +15,22 @@ from lamina.engines import profile
 from lamina.errors import Corrupt, StoreUnavailable
 from lamina.failsafe.spool import OUTAGES
 from lamina.model import clock as clocks
-from lamina.model import rules
+from lamina.model import rules, slots
 from lamina.model.record import Hit, Hits, Layer, Record, State, Trust
 from lamina.search import context
-from lamina.search.context import Context, Gathered, Section, bounds, noise, resting, topics
+from lamina.search.context import (
+    Context,
+    Gathered,
+    Section,
+    bounds,
+    noise,
+    resting,
+    sequels,
+    topics,
+)
 from lamina.search.context.aim import ends
 from lamina.search.context.builder import section_of
-from lamina.store.tables import lineage, records
+from lamina.store.tables import lineage, records, sleep
 from lamina.store.tables.records import Filter
 from lamina.text import words
 
@@ -32,6 +41,8 @@ ACTION, LIMITED, COMPACTED = "context", "memory_context", "context.compacted"
 FOUND = 40  # hits from which a context is chosen
 DEEPER = 160  # more of them at most, where a session has heard much
 FACTS_FOUND = 10  # facts that sleep made, from which some are chosen
+LATER = 10  # sayings among which the sequel of one is looked for
+LEAST = 4  # hits for a prompt about its user, whatever the evidence
 BOUND = 4  # memories that bind in a topic
 BOUND_SAID = 8  # turns among which those are looked for
 ENTRIES = 1000  # of a profile
@@ -129,6 +140,7 @@ class Contexts:
         named = () if is_idle else tuple(self._named(goal))
         known = {hit.record.id for hit in named}
         hits = (*named, *(hit for hit in found if hit.record.id not in known))
+        hits = sequels.placed(hits, self._sequels(goal, hits, project))
         facts = self._facts(goal, hits, told, session, project)
         both = {hit.record.id: hit for hit in (*facts, *hits)}  # a search may find them, too
         hits += tuple(hit for hit in facts if both[hit.record.id] is hit)
@@ -159,15 +171,18 @@ class Contexts:
     def _standing(self, project: str | None) -> Iterator[Hit]:
         """Yield what always applies, the most important of each kind first.
 
-        These are instructions, then in turn an entry of the profile and a fact of the project, then
-        preferences that were told explicitly. What came from outside is nowhere among these; a
-        guest has an instructor of its own.
+        These are instructions, confirmed ones first, then in turn an entry of the profile and a
+        fact of the project, then preferences that were told explicitly. What came from outside is
+        nowhere among these; a guest has an instructor of its own.
         """
         if self._scope.shared_by is not None:
             return
         entries = [one for one in self._entries() if profile.is_for(one, project)]
         orders = _trusted(one for one in entries if profile.is_standing(one))
         yield from (_always(one, "instruction") for one in orders)
+        known = {profile.key_of(one) for one in entries}
+        asked = (one for one in self._unconfirmed(project) if profile.key_of(one) not in known)
+        yield from (_always(one, "instruction, not confirmed") for one in _trusted(asked))
         rest = _trusted(one for one in entries if not profile.is_standing(one))
         for entry, fact in zip_longest(rest, self._facts_of(project)):
             yield from () if entry is None else (_always(entry, "profile"),)
@@ -177,6 +192,17 @@ class Contexts:
         told = self._listed(chosen, PREFERENCES)
         for one in _trusted(one for one in told if not one.evidence and one.project is None):
             yield _always(one, "preference")
+
+    def _unconfirmed(self, project: str | None) -> list[Record]:
+        """List the instructions that sleep read and is sure of, whether or not anybody agreed."""
+        try:
+            with self._scope.store.read() as db:
+                found = sleep.active(db, slots.INSTRUCTION, self._scope.user)
+        except OUTAGES as error:
+            self._scope.resilient.note(error)
+            return []
+        read = (self._scope.store.record(row) for row in found)
+        return [one for one in read if profile.is_for(one, project)]
 
     def _facts_of(self, project: str | None) -> list[Record]:
         """List what is known about a project or was told to be remembered there."""
@@ -226,6 +252,7 @@ class Contexts:
         layers: tuple[Layer, ...],
         ranker: str = "hybrid",
         beside: str | None = None,
+        least: int = 0,
         **narrowed: Any,
     ) -> Hits:
         """Search without a trace in the trail, which tells what is given away of the hits."""
@@ -233,7 +260,7 @@ class Contexts:
         chosen, now = self._scope.granted(wanted), self._scope.clock()
 
         def search() -> Hits:
-            return self._scope.recall.search(query, limit, chosen, ranker, now)
+            return self._scope.recall.search(query, limit, chosen, ranker, now, least=least)
 
         return self._scope.resilient.found(search, query, chosen, None, limit)
 
@@ -243,7 +270,7 @@ class Contexts:
         # A guest may be granted a fact, and not what it rests on.
         as_said = self._scope.shared_by is None
         if not named:
-            return self._searched(goal, limit, (), beside=project, as_said=as_said)
+            return self._searched(goal, limit, (), beside=project, least=LEAST, as_said=as_said)
         found = self._searched(goal, limit + DEEPER, (), as_said=as_said)
         allowed = (None, project, *named)
         hits = [hit for hit in found if hit.record.project in allowed][:limit]
@@ -281,6 +308,19 @@ class Contexts:
         found = self._searched(goal, FACTS_FOUND, (Layer.SEMANTIC,), beside=project, metadata=made)
         own = [(target, one) for target, one in pairs if project in (None, one.project)]
         return resting.facts(goal, found, frozenset(hit.record.id for hit in hits), own)
+
+    def _sequels(self, goal: str, hits: Sequence[Hit], project: str | None) -> dict[str, Hit]:
+        """Find what was said later of the first hits; by the hit that each follows."""
+        found: dict[str, Hit] = {}
+        for source in sequels.sources(hits):
+            wanted = sequels.telling(source, goal)
+            if not wanted or source.id in {hit.record.id for hit in found.values()}:
+                continue
+            how = (LATER, (Layer.EPISODIC,), "keyword", project)
+            later = self._searched(" ".join(wanted), *how, since=source.occurred_at)
+            if best := sequels.sequel(source, wanted, later):
+                found[source.id] = best
+        return found
 
     def _projects_in(self, goal: str) -> tuple[str, ...]:
         """Find the projects whose names are in a prompt."""

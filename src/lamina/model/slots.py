@@ -15,6 +15,8 @@ from lamina.text import words
 Slot = tuple[Layer, str | None, str]
 # The facets that find records by their slot, and by the value that they give it.
 SLOT, VALUE = "@place", "@value"
+# How the attribute of a standing instruction begins.
+INSTRUCTION = "instruction:"
 # The names in metadata without which a memory has no slot.
 NAMES = frozenset({"profile_key", "project", "single", "world"})
 

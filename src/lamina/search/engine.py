@@ -119,12 +119,13 @@ class SearchEngine:
         known_at: datetime | None = None,
         bias: float | None = None,
         following: Sequence[str] = (),
+        least: int = 0,
     ) -> Hits:
         """Rank the records of the store as they are at one moment."""
         boosts: bool = self._settings["recall.boosts"]
         asked = (query, limit, chosen, ranker, now, known_at, following)
         with self._snapshot(*asked, boosts=boosts) as look:
-            request = Request(look, query, chosen, now, limit, self.mirror, following)
+            request = Request(look, query, chosen, now, limit, self.mirror, following, least)
             if not request.words:
                 return Hits(())
             match ranker:

@@ -32,6 +32,7 @@ WORDS, MEANING, MODEL = 0.40, 0.30, 0.30
 WHO, ROLE, TIME, WISH = 0.20, -0.40, 0.40, 0.30
 ECHO, RECENCY, IMPORTANCE = -0.30, 0.02, 0.05
 CANDIDATES, GLANCE = 200, 100
+A_LITTLE_ALIKE = 0.1  # the cosine of what is shown without evidence, to a question about its user
 ABOVE_CHANCE = 1.0  # spreads of a sentence model that make a memory worth showing
 LATE_FOR = 30  # the best by all other parts
 OWN = 50  # candidates that are not from outside, however many others fit better
@@ -115,7 +116,7 @@ def rank(request: Request, embedders: Sequence[Embedder], *, boosts: bool) -> Hi
         return found.confidence() if len(found.rows) else NOTHING
 
     question, confidence = prompt.read(request, pieces, judge, boosts=boosts)
-    if confidence < 0:
+    if confidence < 0 and not question.least:
         return Hits((), request.notes, confidence)
     return _ranked(question, embedders, confidence)
 
@@ -132,15 +133,26 @@ def _ranked(
     parts = _parts(found)
     if confidence is None:
         confidence = found.confidence(parts["echo"] < 0)
-    if confidence < 0:
+    if confidence < 0 and not question.least:
         return Hits((), request.notes, confidence)
-    related = found.is_related()
+    related = found.is_related() if confidence >= 0 else np.zeros(len(rows), np.bool_)
+    if question.least and not related.any():
+        related = _nearest(found, _total(parts, rows), question.least)
     rows, parts = rows[related], {name: part[related] for name, part in parts.items()}
     parts["renewed"] = renewal.lifts(request, question, words, rows, _total(parts, rows))
     step = found.weights.apart
     is_new = parts["renewed"] > 0
     parts["apart"] = apart.lifts(request, question, rows, _total(parts, rows), step, is_new)
     return hits.hits(request, rows, parts, confidence)
+
+
+def _nearest(found: Candidates, score: Column, number: int) -> Mask:
+    """Mark the best rows that are a little alike; those from outside must have evidence."""
+    request, rows = found.question.request, found.rows
+    own = np.flatnonzero(~request.is_outside(rows) & (found.cosine >= A_LITTLE_ALIKE))
+    is_near = np.zeros(len(rows), np.bool_)
+    is_near[own[hits.best_of(request, rows[own], score[own], number)]] = True
+    return is_near
 
 
 def _total(parts: dict[str, Column], rows: Rows) -> Column:

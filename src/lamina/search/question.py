@@ -16,7 +16,7 @@ from lamina.search.request import MICROS_PER_DAY, Request
 from lamina.search.segments import asks
 from lamina.store.index.catalogue import day_number
 from lamina.text import cues, dates, persons
-from lamina.text.words import WORD, first_name, terms
+from lamina.text.words import WORD, asked, first_name, terms
 
 MOST_SPANS = 16
 LITTLE = 1.0  # the content of a question that says little
@@ -150,6 +150,17 @@ class Question:
     def is_for_help(self) -> bool:
         """Whether it asks for help or advice, so that standing wishes apply to it."""
         return not self.names and not self.spans and cues.asks_for_help(self.request.query)
+
+    @property
+    def least(self) -> int:
+        """How many hits it has, whatever the evidence.
+
+        Help, and what is asked about whoever asks it, are given better with what is known of that
+        person, in whatever words. A question about the world and nonsense need evidence.
+        """
+        query = self.request.query
+        is_own = persons.tells_of_speaker(query, asked(query))
+        return self.request.least if is_own or (self.is_for_help and not asks(query)) else 0
 
     @cached_property
     def is_for_several(self) -> bool:

@@ -43,6 +43,7 @@ class Request:
         limit: int,
         mirror: MirrorSearch | None = None,
         following: Sequence[str] = (),
+        least: int = 0,
     ) -> None:
         self.look = look
         self.query = query
@@ -51,6 +52,7 @@ class Request:
         self.limit = limit
         self.mirror = mirror  # where candidates come from, if not from the store
         self.following = following  # what was said before the query, the latest last
+        self.least = least  # hits that a question about its user has, whatever the evidence
         self.notes: list[str] = [*look.notes]
         self._speakers: dict[str, bool] = {}
 

@@ -120,6 +120,60 @@ def test_what_was_said_binds_before_anybody_sleeps(op: Operator, mem: Memory) ->
     assert told() == ["user is allergic to peanuts"]
 
 
+SAID = (
+    "Ok, it all lives on a Hetzner box, and the nightly dump goes to a bucket.",
+    "We moved, everything from the Hetzner box is on Fly.io now.",
+    "My knee hurts again, so no running for a while.",
+    "Please always keep your answers short.",
+)
+
+
+def said(mem: Memory) -> None:
+    for text in SAID:
+        mem.remember(text, speaker="user", session="s1", layer="episodic")
+
+
+def test_own_questions_are_answered_in_whatever_words(mem: Memory) -> None:
+    """C2: a task and a question about its user get what is nearest, though no word is shared; a
+    question about the world, nonsense and a text from outside get nothing by that."""
+    said(mem)
+    told = mem.context("suggest a workout for my legs").text
+    assert "knee" in told
+    for goal in ("Which enzyme breaks down lactose?", "explain quicksort", "qzx vlorp brindle"):
+        assert mem.context(goal).text == ""
+
+
+def test_nothing_from_outside_comes_without_evidence(mem: Memory) -> None:
+    """V8: of two texts alike, only the one that the user said is nearest to an own question."""
+    said(mem)
+    for text in FACTS.values():
+        mem.remember(text)
+    mem.remember("My knee hurts, so no running.", source="web:evil.example", layer="episodic")
+    made = mem.context("suggest a workout for my legs")
+    assert "My knee hurts again, so no running for a while." in texts(made)
+    assert {item.record.trust for item in made.reasons} == {Trust.AGENT}
+
+
+def test_what_was_found_comes_with_its_sequel(mem: Memory) -> None:
+    """C3: where the service ran, and then that it moved, which has no word of the question."""
+    said(mem)
+    contents = texts(mem.context("Where do we keep the nightly dump?"))
+    assert contents[:2] == list(SAID[:2])
+
+
+def test_an_instruction_applies_before_anybody_confirms_it(op: Operator, mem: Memory) -> None:
+    """C1: an instruction that sleep is sure of is in every context; once it is confirmed, once."""
+    said(mem)
+    assert "[always]" not in mem.context("explain quicksort").text
+    op.sleep()
+    (item,) = mem.context("explain quicksort").reasons
+    assert (item.section, item.why) == (Section.ALWAYS, "always: instruction, not confirmed")
+    (proposal,) = [one for one in op.proposals() if "short" in one.record.content]
+    op.confirm(proposal.record.id)
+    (item,) = mem.context("explain quicksort").reasons
+    assert (item.section, item.why) == (Section.ALWAYS, "always: instruction")
+
+
 def test_explicit_preferences_always_apply(mem: Memory) -> None:
     """C1: "I like a docstring on everything" is for the parser, too, before anybody confirms it."""
     mem.remember(DOCSTRING, kind="preference")

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from lamina.model import slots
+
 
 class Attribute(msgspec.Struct, frozen=True):
     """One property of a person."""
@@ -73,7 +75,7 @@ ALL = (
 )
 TABLE: Mapping[str, Attribute] = {attribute.name: attribute for attribute in ALL}
 FAVOURITE = "favourite:"
-HAS, DOES, INSTRUCTION = "has:", "does:", "instruction:"
+HAS, DOES, INSTRUCTION = "has:", "does:", slots.INSTRUCTION
 GAP = "…"  # where the value stands in a verb: `does:use … for carts`
 IRREGULAR = {"be": "is", "have": "has", "can": "can", "got": "got"}
 # Nouns that one has several of: another does not replace the first.

@@ -334,6 +334,17 @@ def facts_with(
     return list(rows(connection, query, (*attributes, *begin, user, user)))
 
 
+def active(connection: Connection, beginning: str, user: str | None) -> list[Row]:
+    """Read the rows of active facts whose attribute begins so, oldest first."""
+    after = beginning[:-1] + chr(ord(beginning[-1]) + 1)
+    query = (
+        f"{records.SELECT} WHERE layer = 'semantic' AND state = 'active' AND seq IN"
+        " (SELECT record FROM facets WHERE name = 'attribute' AND value >= ? AND value < ?)"
+        " AND (? IS NULL OR user IS NULL OR user = ?) ORDER BY seq"
+    )
+    return list(rows(connection, query, (beginning, after, user, user)))
+
+
 def about(connection: Connection, subject: str, attributes: Sequence[str]) -> list[Row]:
     """Read the rows of facts about one subject with some attributes, in any state, oldest first.
 
