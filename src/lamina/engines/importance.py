@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from lamina.engines.severity import Report
+    from lamina.text.screening import Marks, Screen, Words
 
 # All amounts are hundredths: whole numbers, so that a sum is the same in whatever order it is made.
 USUAL = 50  # a crumb, and any kind that the tables do not know
@@ -131,15 +132,27 @@ class Scored(NamedTuple):
     reasons: tuple[Reason, ...]
 
 
-def score(kind: str, content: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> float:
-    """Score the importance of a memory, 0 to 1, by the tables and by what it reports."""
+def score(
+    kind: str,
+    content: str,
+    tags: Sequence[str],
+    metadata: Mapping[str, Any],
+    *,
+    may_tell: bool = True,
+) -> float:
+    """Score the importance of a memory, 0 to 1, by the tables and by what it reports.
+
+    Without `may_tell`, none of its words tells anything.
+    """
+    is_silent = (not tags or OF_TAG.keys().isdisjoint(tags)) and (
+        not metadata or TOLD.isdisjoint(metadata)
+    )
+    # Where a longer text is cut, it may end with another word.
+    if is_silent and not may_tell and len(content) <= LOOKED_AT:
+        return BASE.get(kind, USUAL / 100)
     lowered = content[:LOOKED_AT].lower()
     words = lowered.split()
-    if (
-        _all_telling().isdisjoint(words)
-        and (not tags or OF_TAG.keys().isdisjoint(tags))
-        and (not metadata or TOLD.isdisjoint(metadata))
-    ):
+    if is_silent and _all_telling().isdisjoint(words):
         return BASE.get(kind, USUAL / 100)  # most memories give no sign
     report = _reader()(lowered)
     total = sum(amount for _, amount in _amounts(kind, words, tags, metadata))
@@ -161,6 +174,21 @@ def explain(kind: str, content: str, tags: Sequence[str], metadata: Mapping[str,
     if not 0 <= total <= 100:
         amounts.append(("limit", min(100, max(0, total)) - total))
     return Scored(_limited(total), tuple(Reason(name, amount / 100) for name, amount in amounts))
+
+
+def telling(screen: Screen) -> Marks:
+    """Mark the texts whose words may tell something; those of the others do not."""
+    return screen.with_words(_telling_words())
+
+
+@cache
+def _telling_words() -> Words:
+    """Collect what `_all_telling` does, without marks."""
+    from lamina.engines import severity
+    from lamina.text.screening import Words
+
+    listed = {words.split()[0] for cue in CUES for words in cue.listed_words()}
+    return Words(listed | severity.WORDS)
 
 
 @cache

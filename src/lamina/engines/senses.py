@@ -7,6 +7,7 @@ that only irregular ones are listed; a form that does not exist is never met.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from lamina.text.calendar_words import MONTHS, WEEKDAYS
@@ -309,8 +310,9 @@ MENDED = _all(
 
 def _longest(*tables: Iterable[str]) -> dict[str, int]:
     """Say how long the phrases are that begin with a word; most words begin none."""
-    longest: dict[str, int] = {}
-    for phrase in (phrase for table in tables for phrase in table):
+    longest = dict.fromkeys(chain(*tables), 1)
+    for phrase in [phrase for phrase in longest if " " in phrase]:
+        del longest[phrase]
         first = phrase.partition(" ")[0]
         longest[first] = max(longest.get(first, 0), 1 + phrase.count(" "))
     return longest

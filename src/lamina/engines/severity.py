@@ -37,11 +37,8 @@ def _telling(phrase: str) -> str:
 
 
 # A text without any of these reports nothing. With its mark, so that none need be cut off.
-TELLING = frozenset(
-    word + mark
-    for word in {_telling(form) if " " in form else form for form in senses.EVENTS}
-    for mark in ("", ".", ",", ":", ";", "!")
-)
+WORDS = frozenset(_telling(form) if " " in form else form for form in senses.EVENTS)
+TELLING = frozenset(word + mark for word in WORDS for mark in ("", ".", ",", ":", ";", "!"))
 
 
 class Report(NamedTuple):

@@ -48,14 +48,18 @@ class Importance:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
-    def score(self, fields: Fields) -> float:
-        """Judge a new memory; by the tables alone while the learned model cannot be read."""
+    def score(self, fields: Fields, *, may_tell: bool = True) -> float:
+        """Judge a new memory; by the tables alone while the learned model cannot be read.
+
+        Without `may_tell`, its words are known to tell the tables nothing.
+        """
         try:
-            return self.judge(fields)
+            model = self._model
         except OUTAGES:
             if self._scope.settings["failsafe"] == "off":
                 raise
-            return _by_tables(fields)
+            model = None
+        return _by_tables(fields, may_tell) if model is None else model.score(*_parts(fields))
 
     def judge(self, fields: Fields) -> float:
         """Judge a memory by what was learned, or else by the tables."""
@@ -166,9 +170,10 @@ class Importance:
         return [record_id for record_id, (number, _) in self.accesses().items() if number >= 1]
 
 
-def _by_tables(fields: Fields) -> float:
+def _by_tables(fields: Fields, may_tell: bool = True) -> float:
     kind, content = fields.get("kind", "crumb"), fields["content"]
-    return importance.score(kind, content, fields.get("tags", ()), fields.get("metadata", {}))
+    tags, metadata = fields.get("tags", ()), fields.get("metadata", {})
+    return importance.score(kind, content, tags, metadata, may_tell=may_tell)
 
 
 def _parts(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,8 @@ from lamina.model.record import Draft
 
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
+    from lamina.text.screening import Screen
 
-# Drafts that are worth looking at together; and worth it to load numpy for.
-MANY, VERY_MANY = 16, 2048
-AT_ONCE = 512  # of more at once, the numbers would leave the processor's cache
 OFF, WARN, REDACT = "off", "warn", "redact"
 WRITTEN = ("content", "metadata", "source", "evidence", "tags", "speaker", "session")
 CHOSEN = frozenset(("kind", "at"))  # values from a fixed set hold no secret
@@ -49,16 +47,13 @@ class Redaction:
         self._report(list(secrets.values()))
         return draft if self._mode == WARN else _replaced(draft, _without(fields, secrets))
 
-    def clean_all(self, drafts: list[Draft]) -> list[Draft]:
-        """Return many drafts as they may be stored: one look tells which need a closer one."""
+    def clean_all(self, drafts: list[Draft], screen: Screen) -> list[Draft]:
+        """Return many drafts, whose texts are on the screen, as they may be stored."""
         if self._mode == OFF:
             return drafts
-        if len(drafts) < (MANY if "numpy" in sys.modules else VERY_MANY):
-            return [self.clean(draft) for draft in drafts]
         cleaned = [*drafts]
-        for start in range(0, len(drafts), AT_ONCE):
-            for place in _suspects(drafts[start : start + AT_ONCE]):
-                cleaned[start + place] = self.clean(drafts[start + place])
+        for place in _suspects(drafts, screen):
+            cleaned[place] = self.clean(drafts[place])
         return cleaned
 
     def clean_turns(self, turns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -91,19 +86,19 @@ class Redaction:
         )
 
 
-def _suspects(drafts: Sequence[Draft]) -> list[int]:
+def _suspects(drafts: Sequence[Draft], screen: Screen) -> list[int]:
     """List the places of the drafts that may hold a secret."""
     detection = _detection()
-    from lamina.text.screening import Screen
     from lamina.text.secrets import suspects
 
-    marks = suspects.holding(Screen([draft.content for draft in drafts]))
+    marks = suspects.holding(screen)
     # The others repeat themselves from draft to draft, so each is looked at once.
     short = {tag for draft in drafts for tag in draft.tags}
     for column in ("source", "speaker", "session"):
         short.update({getattr(draft, column) for draft in drafts})
     short.discard(None)
-    named = {*detection.texts([draft.metadata for draft in drafts if draft.metadata])}
+    named = {name for draft in drafts for name in draft.metadata}
+    named.update(detection.texts(chain.from_iterable(draft.metadata.values() for draft in drafts)))
     telling = suspects.among(short, named)
     for place, draft in enumerate(drafts):
         if draft.evidence:

@@ -247,7 +247,17 @@ def tags(values: object) -> tuple[str, ...]:
         raise InvalidInput(f"tags {value} is not a list of texts; write [{value}]")
     if len(values) > MAX_TAGS:
         raise InvalidInput(f"{len(values)} tags are too many; {MAX_TAGS} are allowed")
-    return tuple(dict.fromkeys([tag(value) for value in in_order(values) if not is_blank(value)]))
+    given = tuple(in_order(values))
+    try:
+        return _tags(given)
+    except TypeError:  # an item that cannot be kept, such as a list: it is no text either
+        return _tags.__wrapped__(given)
+
+
+@functools.lru_cache(256)
+def _tags(given: tuple[Any, ...]) -> tuple[str, ...]:
+    """Check tags that came together, as most do again and again."""
+    return tuple(dict.fromkeys([tag(value) for value in given if not is_blank(value)]))
 
 
 def tags_to_find(values: Collection[str] | None, name: str) -> tuple[str, ...]:

@@ -20,12 +20,16 @@ LONGEST = 20_000  # characters; a longer text is always marked
 SIGNS = ':=<"`'
 GROUPS = (*ascii_lowercase, digits, " ", "-", SIGNS)
 KINDS = 32
-APART = "\x1f"
+OTHER, APART = ",", "\x1f"
 SPACE, BETWEEN = GROUPS.index(" ") + 1, KINDS - 1
+LONGEST_WORD = 8  # characters; the others of a word are not compared
 KIND = np.zeros(256, np.uint8)
 for _kind, _characters in enumerate(GROUPS, 1):
     KIND[list((_characters + _characters.upper()).encode())] = _kind
 KIND[ord(APART)] = BETWEEN
+TO_KIND = KIND.tobytes()
+IN_WORD = np.zeros(KINDS, np.bool_)
+IN_WORD[KIND[list(f"{ascii_lowercase}{digits}-".encode())]] = True
 
 
 def _are(characters: str) -> Marks:
@@ -35,7 +39,10 @@ def _are(characters: str) -> Marks:
 
 
 IS_SPACE = _are("".join(filter(str.isspace, map(chr, range(128)))))
-IS_CAPITAL, IS_SMALL, IS_CODE = _are(ascii_uppercase), _are(ascii_lowercase + digits), _are("+#")
+IS_SMALL = _are(ascii_lowercase + digits)
+
+
+WITHIN, FIRST = 1, 2  # where a part may stand: within a word, at its beginning
 
 
 class Parts:
@@ -46,22 +53,57 @@ class Parts:
 
     def __init__(self, parts: Iterable[str] = (), beginnings: Iterable[str] = ()) -> None:
         self.three = np.zeros(KINDS**3, np.bool_)
-        self.within, self.first = (np.zeros(KINDS**4, np.bool_) for _ in range(2))
-        self._put(parts, self.within)
-        self._put(beginnings, self.first)
+        self._four = np.zeros(KINDS**4, np.uint8)
+        self._put(parts, WITHIN | FIRST)
+        self._put(beginnings, FIRST)
 
-    def _put(self, parts: Iterable[str], four: Marks) -> None:
-        for part in parts:
-            if part.isascii():  # a text that is not ASCII is marked anyway
-                kinds = part[:4].encode().translate(KIND.tobytes())
-                code = 0
-                for kind in kinds:
-                    code = code * KINDS + kind
-                # A shorter part has whatever may follow it.
-                following = KINDS ** (4 - len(kinds))
-                first, end = code * following, (code + 1) * following
-                four[first:end] = True
-                self.three[first // KINDS : max(end // KINDS, first // KINDS + 1)] = True
+    def fit(self, four: NDArray[np.intp], is_first: Marks) -> Marks:
+        """Mark the fours of characters that a part begins with; not each is the first of a word."""
+        allowed = np.where(is_first, np.uint8(FIRST), np.uint8(WITHIN))
+        marks: Marks = self._four[four] & allowed > 0
+        return marks
+
+    def _put(self, parts: Iterable[str], where: int) -> None:
+        # A text that is not ASCII is marked anyway. Many parts begin alike.
+        known = {part[:4].lower() for part in parts if part.isascii()}
+        # A shorter part has whatever may follow it.
+        for first, last in zip(_codes(known, OTHER), _codes(known, APART), strict=True):
+            self._four[first : last + 1] |= where
+            self.three[first // KINDS : last // KINDS + 1] = True
+
+
+def _codes(parts: Iterable[str], following: str) -> list[int]:
+    """Make one number of the first four characters of each part, and of what follows in it."""
+    kinds = _kinds_of(parts, 4, following)
+    codes: list[int] = (kinds @ KINDS ** np.arange(4)[::-1]).tolist()
+    return codes
+
+
+def _kinds_of(parts: Iterable[str], length: int, following: str) -> NDArray[np.uint8]:
+    """List the kinds of the first characters of each part, and of what follows in a shorter one."""
+    joined = "".join([part[:length].ljust(length, following) for part in parts]).encode()
+    return np.frombuffer(joined.translate(TO_KIND), np.uint8).reshape(-1, length)
+
+
+class Words:
+    """Words that texts are looked through for; of each the first eight characters are compared."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        listed = [word for word in words if word.isascii()]
+        self.beginnings = Parts(beginnings=listed)
+        self._numbers = np.sort(_numbers(_kinds_of(listed, LONGEST_WORD, APART)))
+
+    def have(self, numbers: NDArray[np.uint64]) -> Marks:
+        """Mark the numbers of words that may be among these."""
+        places = np.searchsorted(self._numbers, numbers).clip(max=len(self._numbers) - 1)
+        marks: Marks = self._numbers[places] == numbers
+        return marks
+
+
+def _numbers(kinds: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Make a number of each row of kinds, up to the first that is in no word."""
+    ended = np.logical_or.accumulate(~IN_WORD[kinds], axis=1)
+    return np.where(ended, np.uint8(0), kinds).view(np.uint64).ravel()
 
 
 class Screen:
@@ -75,20 +117,29 @@ class Screen:
             read = ["" if skip else text for text, skip in zip(texts, self._always, strict=True)]
         else:
             read = [*texts]
-        joined = APART.join(["", *read, "", "", ""]).encode("ascii")
+        joined = APART.join(["", *read, *[""] * LONGEST_WORD]).encode("ascii")
         self._bytes = np.frombuffer(joined, np.uint8)
-        self._kinds = KIND[self._bytes]
+        self._kinds = np.frombuffer(joined.translate(TO_KIND), np.uint8)
         wide = self._kinds.astype(np.uint16)
-        self._codes = wide[:-3] << 10 | wide[1:-2] << 5 | wide[2:-1]
+        # Of the type that numpy would make of them each time they are looked up.
+        self._codes = (wide[:-3] << 10 | wide[1:-2] << 5 | wide[2:-1]).astype(np.intp)
         self._lengths = np.fromiter(map(len, read), np.int64, len(read))
         self._starts = np.cumsum(self._lengths + 1) - self._lengths
 
     def holding(self, parts: Parts) -> Marks:
         """Mark the texts that may hold one of the parts, in whatever case."""
-        places = np.flatnonzero(parts.three[self._codes])
-        four = self._codes[places].astype(np.uint32) << 5 | self._kinds[places + 3]
-        is_first = ~_is_letter(self._kinds[places - 1])
-        return self._marks(places[parts.within[four] | parts.first[four] & is_first])
+        return self._marks(self._places(parts))
+
+    def with_words(self, words: Words) -> Marks:
+        """Mark the texts that may hold one of the words, in whatever case."""
+        places = self._places(words.beginnings)
+        kinds = self._kinds[places[:, None] + np.arange(LONGEST_WORD)]
+        return self._marks(places[words.have(_numbers(kinds))])
+
+    def _places(self, parts: Parts) -> NDArray[np.int64]:
+        places = np.flatnonzero(parts.three.take(self._codes))
+        four = self._codes[places] << 5 | self._kinds[places + 3]
+        return places[parts.fit(four, ~_is_letter(self._kinds[places - 1]))]
 
     def with_long_words(self, length: int) -> Marks:
         """Mark the texts with so many characters in a row that are no space."""
@@ -113,7 +164,7 @@ class Screen:
 
     def with_capitals(self) -> Marks:
         """Mark the texts with a capital behind the first character."""
-        places = np.flatnonzero(IS_CAPITAL[self._bytes])
+        places = self._capitals()
         return self._marks(places[self._kinds[places - 1] != BETWEEN])
 
     def with_sign(self, sign: str) -> Marks:
@@ -122,16 +173,22 @@ class Screen:
 
     def with_names_in_code(self) -> Marks:
         """Mark the texts with a capital within a word, or a sign of a language such as C++."""
-        is_hump = IS_CAPITAL[self._bytes[1:]] & IS_SMALL[self._bytes[:-1]]
-        return self._marks(np.flatnonzero(is_hump | IS_CODE[self._bytes[1:]]))
+        capitals = self._capitals()
+        humps = capitals[IS_SMALL[self._bytes[capitals - 1]]]
+        signs = np.flatnonzero((self._bytes == ord("+")) | (self._bytes == ord("#")))
+        return self._marks(np.concatenate((humps, signs)))
 
     def word_counts(self) -> NDArray[np.int64]:
         """Count what stands between spaces of any kind, in the texts that are not always marked."""
-        is_space = IS_SPACE[self._bytes]
-        begun = np.concatenate(([0], np.cumsum(is_space[:-1] & ~is_space[1:])))
-        before = self._starts - 1
-        counts: NDArray[np.int64] = begun[before + self._lengths] - begun[before]
+        low = np.flatnonzero(self._bytes <= ord(" "))
+        spaces = low[IS_SPACE[self._bytes[low]]]
+        before_words = spaces[:-1][np.diff(spaces) > 1]
+        first, end = self._starts - 1, self._starts - 1 + self._lengths
+        counts: NDArray[np.int64] = np.subtract(*np.searchsorted(before_words, (end, first)))
         return counts
+
+    def _capitals(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self._bytes - np.uint8(ord("A")) < len(ascii_uppercase))
 
     def _marks(self, places: NDArray[np.int64]) -> Marks:
         marks = self._always.copy()

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lamina.engines import importance
+from lamina.engines import importance, severity
 from lamina.engines.importance import Reason
 from lamina.model import rules
 from lamina.model.record import score_of
+from lamina.text.screening import Screen
 from tests.cases import every
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "importance.md").read_text("utf-8")
@@ -241,6 +242,21 @@ def test_only_the_beginning_is_looked_at() -> None:
     than a line."""
     assert importance.score("crumb", f"{'tea ' * 50}critical", (), {}) == 0.75
     assert importance.score("crumb", f"{'tea ' * 100}critical", (), {}) == 0.5
+
+
+TOLD = sorted({form for cue in importance.CUES for form in cue.listed_words()} | severity.WORDS)
+TEXTS = st.lists(st.sampled_from([*TOLD[::7], "tea", "at", "Ana", "x"]), max_size=6)
+
+
+@given(st.lists(TEXTS.map(" ".join), min_size=1), st.sampled_from(["{}", "{}.", "x{}", "{}!"]))
+@example(["tea " * 59 + "hist"], "{}ory")
+def test_one_look_at_many_texts_passes_nothing_over(texts: list[str], form: str) -> None:
+    """L8: what one look at many texts does not mark is scored as by a closer look."""
+    written = [form.format(text.title()) for text in texts]
+    marks = importance.telling(Screen(written)).tolist()
+    for text, may_tell in zip(written, marks, strict=True):
+        score = importance.score("crumb", text, (), {}, may_tell=may_tell)
+        assert score == importance.score("crumb", text, (), {})
 
 
 def test_what_is_cut_off_is_a_reason() -> None:

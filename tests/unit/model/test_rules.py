@@ -303,6 +303,14 @@ def test_tags_are_normal_after_once(values: list[str]) -> None:
     assert all(tag == tag.strip() == tag.lower() for tag in once)
 
 
+@pytest.mark.parametrize("item", [["tea"], {}, 1, None])
+def test_a_tag_of_another_type_is_refused_each_time(item: object) -> None:
+    """R8: what is no text is no tag, whether or not it can be compared."""
+    for _ in range(2):
+        with pytest.raises(InvalidInput, match="not a text"):
+            rules.tags(["tea", item])
+
+
 def test_tags_keep_their_order() -> None:
     """R8: stripped, lower-cased, deduplicated in order."""
     assert rules.tags([" B ", "a", "b", "A", "project:Tea"]) == ("b", "a", "project:tea")

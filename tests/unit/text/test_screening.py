@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.text import cues, dates, words
-from lamina.text.screening import LONGEST, Parts, Screen
+from lamina.text.screening import LONGEST, Parts, Screen, Words
 from lamina.text.secrets import detection, phrases, seeds, suspects
 from tests.unit.text.secret_samples import SHAPED
 
@@ -51,6 +51,24 @@ def test_a_text_that_holds_a_part_is_marked(texts: list[str], parts: list[str]) 
     marks = Screen(texts).holding(Parts(lowered))
     for text, is_marked in zip(texts, marks, strict=True):
         assert is_marked or not any(part in text.lower() for part in lowered)
+
+
+WORDS = st.text("abC1-'é", min_size=1, max_size=10)
+
+
+@given(st.lists(st.text("abAC 1-'.,é\n\x1f", max_size=30), min_size=1), st.lists(WORDS, min_size=1))
+def test_a_text_that_holds_a_word_is_marked(texts: list[str], listed: list[str]) -> None:
+    """A text that holds a word, in any case and before any mark, is marked."""
+    lowered = {word.lower() for word in listed}
+    marks = Screen(texts).with_words(Words(lowered))
+    for text, is_marked in zip(texts, marks, strict=True):
+        assert is_marked or lowered.isdisjoint(word.rstrip(".,") for word in text.lower().split())
+
+
+def test_a_text_with_words_that_begin_alike_is_not_marked() -> None:
+    """Words are compared beyond the characters by which they are found, and up to their end."""
+    texts = ["we crash", "crashes are rare", "a crashing bore", "crisis", "a car crash, again"]
+    assert Screen(texts).with_words(Words(["crash"])).tolist() == [True, False, False, False, True]
 
 
 def test_a_plain_text_is_not_marked() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
@@ -321,9 +322,7 @@ class Catalogue(Turns):
         """
         columns = [np.zeros(BLOCK, kind) for kind in COLUMNS.values()]
         positions = np.array([row[0] - first for row in block], np.int64)
-        # Without rows there are no values, and the columns stay zero.
-        all_values = zip(*values_of_all(block, screen), strict=True)
-        for column, values in zip(columns, all_values, strict=False):
+        for column, values in zip(columns, values_of_all(block, screen), strict=True):
             column[positions] = values
         return sealed(b"".join(column.tobytes() for column in columns))
 
@@ -340,9 +339,8 @@ class Catalogue(Turns):
             return True
         compared = np.array([number not in fresh for number in range(first, first + BLOCK)])
         positions = [row[0] - first for row in block]
-        expected = list(zip(*map(_fields, block), strict=True)) or [()] * FIELDS
         start = 0
-        for kind, values in zip([*COLUMNS.values()][:FIELDS], expected, strict=True):
+        for kind, values in zip([*COLUMNS.values()][:FIELDS], _fields(block), strict=True):
             column = np.zeros(BLOCK, kind)
             column[positions] = values
             actual = np.frombuffer(packed, kind, BLOCK, start)
@@ -480,14 +478,12 @@ def days_of_all(block: Sequence[Sequence[Any]], screen: Screen) -> Days:
     return [day for row in found for day in days_of(row)]
 
 
-def values_of_all(block: Sequence[Sequence[Any]], screen: Screen) -> list[tuple[Any, ...]]:
-    """Convert many rows as `values_of` does; the words of all texts are looked for at once."""
+def values_of_all(block: Sequence[Sequence[Any]], screen: Screen) -> list[Sequence[Any]]:
+    """Convert many rows to columns; the words of all texts are looked for at once."""
     texts, speakers = [row[CONTENT] for row in block], [row[SPEAKER] for row in block]
-    lengths, signs = words.lengths(texts, screen), cues.of_all(texts, speakers, screen)
-    return [
-        (*_fields(row), length + _tag_count(row[TAGS]), sign)
-        for row, length, sign in zip(block, lengths, signs, strict=True)
-    ]
+    tags = [_tag_count(row[TAGS]) for row in block]
+    lengths = [*map(operator.add, words.lengths(texts, screen), tags)]
+    return [*_fields(block), lengths, cues.of_all(texts, speakers, screen)]
 
 
 def values_of(row: Sequence[Any], analysed: str | None = None) -> tuple[Any, ...]:
@@ -496,28 +492,35 @@ def values_of(row: Sequence[Any], analysed: str | None = None) -> tuple[Any, ...
     if analysed is None:
         analysed = words.analyse(content)
     length = len(analysed.split()) + _tag_count(row[TAGS])
-    return (*_fields(row), length, cues.of(content, row[SPEAKER]))
+    return (*(value for (value,) in _fields([row])), length, cues.of(content, row[SPEAKER]))
 
 
 def _tag_count(tags: str) -> int:
     return tags.count(",") + 1 if tags != "[]" else 0
 
 
-def _fields(row: Sequence[Any]) -> tuple[Any, ...]:
-    """Convert a row to the values of the columns that do not depend on the words of its text."""
-    _, state, layer, kind, user, session, speaker, run_id, occurred, created, *rest = row
-    valid_from, valid_to, importance, _, _, trust = rest
+def _fields(block: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
+    """Convert rows to the columns that do not depend on the words of a text."""
+    _, states, layers, kinds, users, sessions, speakers, runs, occurred, created, *rest = (
+        zip(*block, strict=True) if block else [()] * len(READ)
+    )
+    valid_from, valid_to, importance, _, _, trusts = rest
     # Two users may give their sessions the same name.
-    conversation = None if session is None else f"{user or ''}\0{session}"
-    if valid_from is None:
-        valid_from = occurred
-    if valid_to is None:
-        valid_to = -EVER if state == State.SUPERSEDED else EVER
-    return (
-        STATES[state], LAYERS[layer], mark(kind) & 0xFFFFFFFF, mark(user), mark(conversation),
-        _speaker(speaker), mark(run_id), occurred, created, valid_from, valid_to,
-        importance, TRUSTS[trust],
-    )  # fmt: skip
+    conversations = [
+        None if session is None else f"{user or ''}\0{session}"
+        for user, session in zip(users, sessions, strict=True)
+    ]
+    began = [at if time is None else time for time, at in zip(valid_from, occurred, strict=True)]
+    ended = [
+        (-EVER if state == State.SUPERSEDED else EVER) if time is None else time
+        for time, state in zip(valid_to, states, strict=True)
+    ]
+    return [
+        [STATES[state] for state in states], [LAYERS[layer] for layer in layers],
+        [mark(kind) & 0xFFFFFFFF for kind in kinds], [*map(mark, users)],
+        [*map(mark, conversations)], [*map(_speaker, speakers)], [*map(mark, runs)],
+        occurred, created, began, ended, importance, [TRUSTS[trust] for trust in trusts],
+    ]  # fmt: skip
 
 
 def _is_in(column: NDArray[Any], values: Sequence[int]) -> Mask:

@@ -75,11 +75,12 @@ def embedded(
         if space.seen != batch.seen:
             return False
         numbers = [number for number, _ in batch.records]
-        existing = _existing(connection, numbers)  # some may have left meanwhile
-        kept = [position for position, number in enumerate(numbers) if number in existing]
-        stored = [numbers[position] for position in kept]
-        coded = None if tokens is None else [tokens[position] for position in kept]
-        vectors.put(connection, space, stored, computed[kept], numbers[-1], coded)
+        existing = _existing(connection, numbers)
+        if len(existing) < len(numbers):  # some have left meanwhile
+            kept = [position for position, number in enumerate(numbers) if number in existing]
+            numbers, computed = [numbers[position] for position in kept], computed[kept]
+            tokens = None if tokens is None else [tokens[position] for position in kept]
+        vectors.put(connection, space, numbers, computed, batch.records[-1][0], tokens)
     return True
 
 

@@ -106,10 +106,10 @@ def put(
     From now on the space has seen all records up to `seen`.
     """
     packed, size = vectors.tobytes(), vectors.shape[1] * HALF.itemsize
-    stored = [
+    stored = (
         (space.number, number, Half(packed[place * size : (place + 1) * size]))
         for place, number in enumerate(numbers)
-    ]
+    )
     connection.executemany(PUT.format("vectors", "vector"), stored)
     if tokens is not None:
         coded = zip(numbers, tokens, strict=True)
