@@ -124,13 +124,15 @@ def around(
     values = {word: _values(request, matches, word, rows) for word, rows in telling.items()}
     for word in shares.keys() & values.keys():
         values[word] *= np.float32(shares[word])
-    spread = [word for word in telling if matches.numbers[word] <= SPREAD]
+    # Where no record has a neighbour, nothing can be handed on.
+    reach = SPREAD if request.look.catalogue.has_neighbours else 0
+    spread = [word for word in telling if matches.numbers[word] <= reach]
     reached = _spread(
         request, [telling[word] for word in spread], [values[word] for word in spread]
     )
     best = np.zeros_like(matches.score)
     for word, rows in telling.items():
-        if matches.numbers[word] > SPREAD:
+        if matches.numbers[word] > reach:
             matches.score[rows] += values[word]
             continue
         touched, worth, _ = reached.of(reached.word == spread.index(word))

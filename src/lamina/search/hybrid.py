@@ -293,16 +293,20 @@ class Likeness:
     def __init__(self, request: Request, view: Similarity, rows: Rows) -> None:
         self.view = view
         catalogue = request.look.catalogue
+        if not catalogue.has_neighbours:
+            (self.own,), self.near = view.exact(rows), np.zeros(len(rows))
+            return
         sides = [
             np.where(request.allowed[near[rows]], near[rows], 0)
             for near in (catalogue.before, catalogue.after)
         ]
         self.own, *near = view.exact(rows, *sides)
         speakers = catalogue["speaker"]
-        self.before, self.after = (
+        before, after = (
             cosine * bm25.passing(speakers[side], speakers[rows])
             for cosine, side in zip(near, sides, strict=True)
         )
+        self.near: Column = np.maximum(before, after)
 
     @property
     def is_of_words(self) -> bool:
@@ -310,13 +314,12 @@ class Likeness:
 
     def best(self) -> Column:
         """Take a row's own cosine, or some of the better neighbour's."""
-        return _share(np.maximum(self.own, NEAR_MEANING * np.maximum(self.before, self.after)))
+        return _share(np.maximum(self.own, NEAR_MEANING * self.near))
 
     def above_chance(self, weights: Weights) -> Column:
         """Tell how far a row and its better neighbour are above what chance reaches."""
-        near = np.maximum(self.before, self.after)
         steps = self.view.scale.steps
-        return steps * (weights.model * self.own + weights.near * near)
+        return steps * (weights.model * self.own + weights.near * self.near)
 
 
 def _share(cosine: Column) -> Column:

@@ -24,6 +24,7 @@ from lamina.errors import Corrupt
 from lamina.model.clock import EPOCH, from_micros, to_micros
 from lamina.model.record import Layer, State, Trust
 from lamina.store.engine.sql import Connection, numbers, rows
+from lamina.store.index.distinct import distinct
 from lamina.store.tables import events, meta
 from lamina.store.tables.blocks import BLOCK, SEAL, opened, sealed
 from lamina.store.tables.records import EVER, MADE_BY_SLEEP, OF_OTHERS, SHARED, Filter, marks
@@ -59,6 +60,7 @@ LAYERS = {layer.value: number for number, layer in enumerate(Layer, 1)}
 # The most trusted has the lowest number.
 TRUSTS = {trust.value: number for number, trust in enumerate(Trust, 1)}
 FIRST_DAY = EPOCH.date()
+NOBODY: NDArray[np.int64] = np.zeros(0, np.int64)
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -113,11 +115,19 @@ class Turns(ABC):
     def has_stale(self) -> bool:
         """False when all records are active: then none has come after another."""
 
+    @property
+    def has_neighbours(self) -> bool:
+        """False when no record is a turn of a conversation with others."""
+        return len(self.once("neighbours", None, lambda: np.flatnonzero(self.before)[:1])) > 0
+
     def spoken_by(self, name: str) -> Rows:
         """List the rows of a speaker, by the word that a question would use."""
-        return self.once(
-            "speaker", name, lambda: np.flatnonzero(self["speaker"] == np.uint64(mark(name)))
-        )
+        speaker = np.uint64(mark(name))
+        known = self.once("speakers", None, lambda: distinct(self["speaker"]))
+        place = known.searchsorted(speaker)
+        if place == len(known) or known[place] != speaker:  # as most words of questions
+            return NOBODY
+        return self.once("speaker", name, lambda: np.flatnonzero(self["speaker"] == speaker))
 
     def showing(self, sign: int) -> Rows:
         """List the rows that show a sign."""
