@@ -43,19 +43,19 @@ class Drafting:
                 raise of_item(error, index) from None
         if len(checked) < (MANY if "numpy" in sys.modules else VERY_MANY):
             return [self._redaction.clean(self._scored(fields)) for fields in checked]
-        made: list[Draft] = []
-        for start in range(0, len(checked), AT_ONCE):
-            made += self._drafts_at_once(checked[start : start + AT_ONCE])
-        return made
+        return self._drafts_at_once(checked)
 
     def _drafts_at_once(self, checked: Sequence[dict[str, Any]]) -> list[Draft]:
         """Make drafts of checked fields: one look tells which texts need a closer one."""
         from lamina.text.screening import Screen
 
-        screen = Screen([fields["content"] for fields in checked])
-        telling = importance.telling(screen).tolist()
-        drafts = [*map(self._scored, checked, telling)]
-        return self._redaction.clean_all(drafts, screen)
+        telling: list[bool] = []
+        suspect: list[bool] = []
+        for start in range(0, len(checked), AT_ONCE):
+            screen = Screen([fields["content"] for fields in checked[start : start + AT_ONCE]])
+            telling += importance.telling(screen).tolist()
+            suspect += self._redaction.suspects(screen)
+        return self._redaction.clean_all([*map(self._scored, checked, telling)], suspect)
 
     def _scored(self, fields: dict[str, Any], may_tell: bool = True) -> Draft:
         if "importance" not in fields:

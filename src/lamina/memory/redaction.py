@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -47,14 +47,25 @@ class Redaction:
         self._report(list(secrets.values()))
         return draft if self._mode == WARN else _replaced(draft, _without(fields, secrets))
 
-    def clean_all(self, drafts: list[Draft], screen: Screen) -> list[Draft]:
-        """Return many drafts, whose texts are on the screen, as they may be stored."""
+    def suspects(self, screen: Screen) -> list[bool]:
+        """Mark the texts that may hold a secret."""
+        if self._mode == OFF:
+            return []
+        _detection()
+        from lamina.text.secrets import suspects
+
+        marks: list[bool] = suspects.holding(screen).tolist()
+        return marks
+
+    def clean_all(self, drafts: list[Draft], suspect: Sequence[bool]) -> list[Draft]:
+        """Return many drafts, of which some have suspect texts, as they may be stored."""
         if self._mode == OFF:
             return drafts
-        cleaned = [*drafts]
-        for place in _suspects(drafts, screen):
-            cleaned[place] = self.clean(drafts[place])
-        return cleaned
+        telling = _telling(drafts)
+        return [
+            self.clean(draft) if is_suspect or _is_told(draft, telling) else draft
+            for draft, is_suspect in zip(drafts, suspect, strict=True)
+        ]
 
     def clean_turns(self, turns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Clean a conversation that is kept as it was: a secret in one turn is one in all."""
@@ -86,28 +97,25 @@ class Redaction:
         )
 
 
-def _suspects(drafts: Sequence[Draft], screen: Screen) -> list[int]:
-    """List the places of the drafts that may hold a secret."""
-    detection = _detection()
+def _telling(drafts: Sequence[Draft]) -> set[str]:
+    """Collect what is short and tells of a secret; it repeats itself, so each is looked at once."""
     from lamina.text.secrets import suspects
 
-    marks = suspects.holding(screen)
-    # The others repeat themselves from draft to draft, so each is looked at once.
     short = {tag for draft in drafts for tag in draft.tags}
     for column in ("source", "speaker", "session"):
         short.update({getattr(draft, column) for draft in drafts})
     short.discard(None)
     named = {name for draft in drafts for name in draft.metadata}
-    named.update(detection.texts(chain.from_iterable(draft.metadata.values() for draft in drafts)))
-    telling = suspects.among(short, named)
-    for place, draft in enumerate(drafts):
-        if draft.evidence:
-            marks[place] = True
-        elif telling:
-            written = (draft.tags, draft.source, draft.speaker, draft.session, draft.metadata)
-            marks[place] |= not telling.isdisjoint(detection.texts(written))
-    found: list[int] = marks.nonzero()[0].tolist()
-    return found
+    values = chain.from_iterable(draft.metadata.values() for draft in drafts)
+    return suspects.among(short, named.union(_detection().texts(values)))
+
+
+def _is_told(draft: Draft, telling: Set[str]) -> bool:
+    """Tell whether a draft has evidence, or something short that tells of a secret."""
+    if draft.evidence:
+        return True
+    written = (draft.tags, draft.source, draft.speaker, draft.session, draft.metadata)
+    return bool(telling) and not telling.isdisjoint(_detection().texts(written))
 
 
 def _detection() -> ModuleType:

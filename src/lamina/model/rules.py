@@ -207,9 +207,9 @@ def content(value: object, limit: int = MAX_CONTENT_BYTES) -> str:
         value = fence.unfenced(value).strip()
         if not value:
             raise Refused("this is what memory_context gave; it is remembered already")
-    # A plain line of ASCII, which is most of what agents say, needs no closer look.
-    is_plain = value.isascii() and value.isprintable() and not value.isspace()
-    if is_plain and 0 < len(value) <= limit:
+    # ASCII that begins with ink, as most of what agents say, needs no closer look.
+    is_plain = value.isascii() and "!" <= value[:1] <= "~" and "\0" not in value
+    if is_plain and len(value) <= limit:
         return str.__str__(value)
     if len(value) * 4 > limit and (size := len(value.encode(errors="replace"))) > limit:
         allowed = f"{limit:,} (setting content.max_bytes)"

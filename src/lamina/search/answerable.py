@@ -7,16 +7,15 @@ And it weighs words by fixed weights, since a store about one topic makes its ow
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from lamina.search import content
-from lamina.search.bm25 import Matches, held
 from lamina.search.question import Question
 from lamina.search.request import Column
-from lamina.store.index.catalogue import Mask, Rows
+from lamina.store.index.catalogue import Mask
 
 # What a candidate has for itself: the share of the topic that it holds, how much that is, the days
 # that are meant, and the whole topic. A long text holds more words by chance.
@@ -52,14 +51,19 @@ class Evidence:
     """The reasons why candidates could be answers to a question."""
 
     def __init__(
-        self, question: Question, words: Matches, rows: Rows, lengths: Column, cosine: Column
+        self,
+        question: Question,
+        held: Mapping[str, Mask],
+        shared: Mask,
+        lengths: Column,
+        cosine: Column,
     ) -> None:
         self._question = question
-        self._shared = words.score[rows] > 0
+        self._shared = shared
         self._cosine = cosine
-        self._alike: Column = np.full(len(rows), ALIKE)
+        self._alike: Column = np.full(len(shared), ALIKE)
         self._known = NAMED if question.names else 0.0
-        self._held, self._is_whole = _held(question.topic, words, rows)
+        self._held, self._is_whole = _held(question.topic, held, len(shared))
         self._is_whole &= question.content >= TELLING
         self._weight: Column = (
             cosine
@@ -112,15 +116,15 @@ class Evidence:
         return related
 
 
-def _held(topic: Sequence[str], words: Matches, rows: Rows) -> tuple[Column, Mask]:
+def _held(topic: Sequence[str], held: Mapping[str, Mask], number: int) -> tuple[Column, Mask]:
     """Compute how much of the topic each row itself holds, and whether that is all of it."""
-    mass = np.zeros(len(rows))
-    is_whole = np.full(len(rows), bool(topic))
+    mass = np.zeros(number)
+    is_whole = np.full(number, bool(topic))
     for word in topic:
-        if word not in words.holders:
+        if word not in held:
             is_whole[:] = False
             continue
-        has_word = held(words.holders[word], rows)
+        has_word = held[word]
         mass += content.weight(word) * has_word
         is_whole &= has_word
     return mass, is_whole

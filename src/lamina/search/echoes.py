@@ -12,12 +12,12 @@ when
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamina.model.record import Record, Trust
-from lamina.search.bm25 import Matches, held
 from lamina.search.question import Question
 from lamina.search.request import Column, Request
 from lamina.search.segments import GREETING, HELPERS, WORDS
@@ -59,15 +59,21 @@ UNMARKED = bounded(
 
 
 def of(
-    request: Request, question: Question, matches: Matches, rows: Rows, score: Column, cost: float
+    request: Request,
+    question: Question,
+    held: Mapping[str, Mask],
+    rows: Rows,
+    score: Column,
+    cost: float,
 ) -> Column:
     """Return 1 for each row that is an echo of the question, else 0.
 
-    `score` is what each row has without that, and `cost` is what an echo loses.
+    `held` marks the rows that hold each word, `score` is what each row has without being an echo,
+    and `cost` is what an echo loses.
     """
     catalogue, query = request.look.catalogue, request.query
     asks: Mask = catalogue["signs"][rows] & cues.ASKS > 0
-    shared = _count_shared(question, matches, rows)
+    shared = _count_shared(held, len(rows))
     number = len(question.words)
     is_short = catalogue["length"][rows] <= len(words.analyse(query).split())
     is_echo: Mask = asks & (shared == number) & is_short
@@ -89,12 +95,11 @@ def of(
             return is_echo.astype(np.float64)
 
 
-def _count_shared(question: Question, matches: Matches, rows: Rows) -> NDArray[np.int64]:
+def _count_shared(held: Mapping[str, Mask], number: int) -> NDArray[np.int64]:
     """Count the words of the question that each row holds."""
-    shared = np.zeros(len(rows), np.int64)
-    for word in question.words:
-        if word in matches.holders:
-            shared += held(matches.holders[word], rows)
+    shared = np.zeros(number, np.int64)
+    for has_word in held.values():
+        shared += has_word
     return shared
 
 

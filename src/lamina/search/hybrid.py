@@ -218,6 +218,13 @@ class Candidates:
         return BESIDE_MODEL if is_beside_model else ALONE
 
     @cached_property
+    def held(self) -> dict[str, Mask]:
+        """Which rows hold each word of the question, for words that any visible record holds."""
+        holders = self.words.holders
+        known = (word for word in self.question.words if word in holders)
+        return {word: bm25.held(holders[word], self.rows) for word in known}
+
+    @cached_property
     def who(self) -> Column:
         """Whether each row is of a speaker whom the question names."""
         return _who(self.question.request, self.question, self.rows)
@@ -229,7 +236,8 @@ class Candidates:
         catalogue = question.request.look.catalogue
         lengths = catalogue["length"][rows].astype(np.float64)
         signs = catalogue["signs"][rows]
-        evidence = Evidence(question, self.words, rows, lengths, self.cosine)
+        shared = self.words.score[rows] > 0
+        evidence = Evidence(question, self.held, shared, lengths, self.cosine)
         if question.is_of_user and _shows(signs, cues.USER).any():
             evidence.add_user()
         if not question.is_of_both:
@@ -262,7 +270,7 @@ class Candidates:
             return self.evidence.confidence([self._crowd(self.judged, request.rows, request.total)])
         if is_echo is None:
             relevance = self.words.score[rows].astype(np.float64)
-            is_echo = echoes.of(request, self.question, self.words, rows, relevance, -ECHO) > 0
+            is_echo = echoes.of(request, self.question, self.held, rows, relevance, -ECHO) > 0
         outside = request.is_outside(rows)
         return self.evidence.confidence(
             [
@@ -294,7 +302,8 @@ class Likeness:
         self.view = view
         catalogue = request.look.catalogue
         if not catalogue.has_neighbours:
-            (self.own,), self.near = view.exact(rows), np.zeros(len(rows))
+            (self.own,) = view.exact(rows)
+            self.near: Column = np.zeros(len(rows))
             return
         sides = [
             np.where(request.allowed[near[rows]], near[rows], 0)
@@ -306,7 +315,7 @@ class Likeness:
             cosine * bm25.passing(speakers[side], speakers[rows])
             for cosine, side in zip(near, sides, strict=True)
         )
-        self.near: Column = np.maximum(before, after)
+        self.near = np.maximum(before, after)
 
     @property
     def is_of_words(self) -> bool:
@@ -428,7 +437,7 @@ def _parts(found: Candidates) -> dict[str, Column]:
             score = _total(parts, rows)
             parts["late"] = weights.late * _late(request, view, view.matches, rows, score)
     score = _total(parts, rows)
-    parts["echo"] = ECHO * echoes.of(request, question, words, rows, score, -ECHO)
+    parts["echo"] = ECHO * echoes.of(request, question, found.held, rows, score, -ECHO)
     return parts
 
 

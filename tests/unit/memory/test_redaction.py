@@ -341,8 +341,15 @@ def test_many_memories_are_cleaned_as_each_by_itself(desk: Desk) -> None:
         {"content": "grüße an Åse, das Passwort ist geheim123", "metadata": {"n": 1.5, "x": None}},
         {"content": "s k - " + " ".join("a1b2c3d4e5f6g7h8i9j0k1l2")},
     ]
+    urgent: list[dict[str, Any]] = [
+        {"content": "Critical: the boiler has failed, and all data are lost"},
+        {"content": "a note", "tags": ["urgent"]},
+        {"content": "a note", "metadata": {"status": "failed"}},
+        {"content": f"{'tea ' * 80}at home"},
+        {"content": "grüße, das ist urgent", "importance": 0.9},
+    ]
     plain = [{"content": f"we met at the old harbour, {n}", "tags": ["tea"]} for n in range(40)]
-    items = [*plain[:20], *telling, *plain[20:]]
+    items = [*plain[:20], *telling, *urgent, *plain[20:]]
     importlib.import_module("numpy")  # where it is loaded, they are looked at together
     memory = desk.agent(settings=REDACT)
     many = memory.remember_many(items)
@@ -352,6 +359,7 @@ def test_many_memories_are_cleaned_as_each_by_itself(desk: Desk) -> None:
         return record.content, record.tags, record.metadata, record.session, record.source
 
     assert list(map(said, many)) == list(map(said, single))
+    assert [one.importance for one in many] == [one.importance for one in single]
     assert PASSWORD not in str(many)
     assert TOKEN.lower() not in str(many).lower()
     assert sum("redacted" in str(said(record)) for record in many) == len(telling) - 1

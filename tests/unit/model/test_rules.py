@@ -241,6 +241,7 @@ def test_an_unknown_kind_lists_the_known(kind: object) -> None:
         "\x07\x1b",
         "_\0",
         "a\0",
+        "a line\nand a NUL\0",
         "\ud800",
         "a\udfff",
         None,
@@ -258,7 +259,22 @@ def test_content_must_be_visible_and_storable(value: object) -> None:
 
 @every(
     "value",
-    ["a", "_", ".", "1", "é", "e\u0301", "猫", "😀", "\u200ba", "\u3164a", "€", "👩‍👧", "\n.\n"],
+    [
+        "a",
+        "_",
+        ".",
+        "1",
+        "é",
+        "e\u0301",
+        "猫",
+        "😀",
+        "\u200ba",
+        "\u3164a",
+        "€",
+        "👩‍👧",
+        "\n.\n",
+        "a\x07",
+    ],
 )
 def test_one_visible_character_is_enough(value: str) -> None:
     """R8: content is kept as it is once a reader sees something."""

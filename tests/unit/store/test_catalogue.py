@@ -3,6 +3,7 @@ answers the same."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -361,6 +362,37 @@ def test_turns_know_their_neighbours(desk: Desk) -> None:
         }
         assert not any(catalogue.before[[*alone]])
         assert not any(catalogue.after[[*alone]])
+
+
+def test_what_no_record_has_is_known_at_once(desk: Desk) -> None:
+    """Q6: whether there are neighbours, and who speaks, is as the columns say, after each change."""
+    mem = desk.agent()
+    mem.remember("tea", session="s", speaker="Ana")
+    assert not known(mem).has_neighbours
+    assert known(mem).spoken_by("ana").tolist() == [1]
+    assert known(mem).spoken_by("ben").tolist() == []
+    mem.remember("milk", session="s", speaker="Ben")
+    assert known(mem).has_neighbours
+    assert known(mem).spoken_by("ben").tolist() == [2]
+
+
+def test_a_filter_passes_what_each_of_its_parts_passes(desk: Desk) -> None:
+    """Q6: tags, metadata and speakers narrow what layers, states and times let through."""
+    mem = desk.agent()
+    mem.remember_many(items(300))
+    parts: list[dict[str, Any]] = [
+        {"tags": ("a", "b")},
+        {"all_tags": ("a", "c")},
+        {"metadata": (("x", "tea"),)},
+        {"speaker": "Ana"},
+        {"since": START - timedelta(hours=400)},
+        {"states": (State.ACTIVE,)},
+    ]
+    with mem._scope.store.index.snapshot() as look:
+        for one, other in itertools.combinations(parts, 2):
+            both = look.allowed(Filter(**one)) & look.allowed(Filter(**other))
+            assert (look.allowed(Filter(**one, **other)) == both).all()
+            assert both.any()
 
 
 def test_a_block_has_one_size() -> None:

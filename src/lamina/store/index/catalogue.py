@@ -35,7 +35,8 @@ from lamina.text.screening import Screen
 MANY = 20_000
 # With more that have left than this part of all, joining all anew is faster.
 PART = 100
-KEPT = 8  # filters whose result is kept
+# Filters whose results are kept: so many, and more where all of them take little room.
+KEPT, ROOM = 8, 1 << 20
 DERIVED = 32  # and other arrays that follow from the columns
 COLUMNS = {
     "state": "u1", "layer": "u1", "kind": "u4", "user": "u8", "session": "u8", "speaker": "u8",
@@ -263,12 +264,24 @@ class Catalogue(Turns):
             return self._pass(wanted, connection)
         passed = self._passed.get(wanted)
         if passed is None:
-            if len(self._passed) >= KEPT:
+            if len(self._passed) >= max(KEPT, ROOM // self.size):
                 self._passed.clear()
             passed = self._passed[wanted] = self._pass(wanted, connection)
         return passed
 
     def _pass(self, wanted: Filter, connection: Connection) -> Mask:
+        """Apply a filter: to the columns, and then to the few rows that an index finds."""
+        narrow = [*wanted.indexed()]
+        if not narrow:
+            return self._pass_columns(wanted, connection)
+        passed = self.allowed(wanted.unindexed(), connection)
+        for query, parameters in narrow:
+            rows = self.selected(connection, query, parameters)
+            wider, passed = passed, np.zeros(self.size, np.bool_)
+            passed[rows] = wider[rows]
+        return passed
+
+    def _pass_columns(self, wanted: Filter, connection: Connection) -> Mask:
         """Apply a filter to the columns. Names are hashes here, so SQL checks the hits again."""
         layer, state = self["layer"], self["state"]
         passed: Mask = state > 0
@@ -293,8 +306,6 @@ class Catalogue(Turns):
             passed &= (self["valid_from"] <= moment) & (self["valid_to"] > moment)
         if wanted.session is not None:
             passed &= self._in_session(connection, wanted.session)
-        for query, parameters in wanted.indexed():
-            passed &= self._are_in(connection, query, parameters)
         if wanted.beside is not None:
             passed &= ~self._are_in(connection, OF_OTHERS, (wanted.beside,))
         if wanted.as_said:

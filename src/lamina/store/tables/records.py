@@ -291,6 +291,12 @@ class Filter(msgspec.Struct, frozen=True):
         if self.source is not None:
             yield "SELECT seq AS record FROM records WHERE source = ?", (self.source,)
 
+    def unindexed(self) -> Filter:
+        """Return what is left without the parts that `indexed` yields."""
+        return structs.replace(
+            self, tags=(), all_tags=(), metadata=(), project=None, speaker=None, source=None
+        )
+
 
 def has_made(connection: Connection) -> bool:
     """Tell whether sleep has made any record."""
