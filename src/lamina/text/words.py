@@ -5,6 +5,7 @@ What belongs here works on any text, of any language. How a text stands in a mes
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -221,6 +222,7 @@ def _fold(text: str) -> str:
     return normal("NFKC", bare).translate(SPELLING)
 
 
+@functools.lru_cache(4096)
 def first_name(name: str | None) -> str | None:
     """Return the word by which a question would call a speaker, if there is one."""
     words = [word for word in asked(name or "") if word not in TITLES]
