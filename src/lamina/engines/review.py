@@ -207,6 +207,12 @@ def barred(rejected: Record, active: Iterable[Record]) -> list[bytes]:
     return [one for one in rejection.fingerprints(rejected) if one not in known]
 
 
+def fingerprints(records: Iterable[Record]) -> list[bytes]:
+    """List the fingerprints of all values that some records state."""
+    every = (one for record in records for one in rejection.fingerprints(record))
+    return list(dict.fromkeys(every))
+
+
 class Rejected:
     """Rejected records, the oldest first, indexed by slot and by word to find similar ones fast."""
 
