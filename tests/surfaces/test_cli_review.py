@@ -68,7 +68,7 @@ def test_compact_proposes_only_with_its_flag(call: Call) -> None:
     assert (group["outcome"], set(group["sources"])) == ("proposed", set(facts))
     assert call("review", "confirm", group["proposal"]).code == 0
     assert [state(call, one) for one in facts] == ["superseded", "superseded"]
-    assert "nothing to put together" in call("semantic", "compact").out
+    assert "nothing to merge" in call("semantic", "compact").out
 
 
 def test_dedup_proposes_only_with_its_flag(call: Call) -> None:

@@ -270,7 +270,7 @@ def test_an_import_of_nothing_fails(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "strange.jsonl"
     path.write_text('{"foo": 1}\n', "utf-8")
     outcome = call("import", str(path))
-    assert (outcome.code, "nothing was taken" in outcome.err, "mem0" in outcome.err) == (
+    assert (outcome.code, "nothing was imported" in outcome.err, "mem0" in outcome.err) == (
         1,
         True,
         True,

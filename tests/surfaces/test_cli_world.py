@@ -60,7 +60,7 @@ def test_an_empty_world(call: Call) -> None:
     """H1: with nothing to show, it says so."""
     assert call("world", "list").out.strip() == "no tools or integrations"
     assert call("world", "list", "--json").json == []
-    assert call("world", "sync").out.strip() == "all in step"
+    assert call("world", "sync").out.strip() == "files and records agree"
 
 
 def test_show_prints_what_was_given(filled: Call) -> None:

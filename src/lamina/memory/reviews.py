@@ -188,7 +188,7 @@ class Reviews(Part):
         return moved
 
     def revocable(self, source: str) -> tuple[list[Record], int]:
-        """List what `revoke` would put up for review, and count what is archived of it."""
+        """List what `revoke` would put under review, and count the archived records."""
         rules.label(source, "source")
         self._check_operator("revoke")
         return lineage.revocable(self._store, source, self._scope.user)
@@ -306,7 +306,7 @@ class Reviews(Part):
     def undo(self, event: int, reason: str | None = None) -> list[Record]:
         """Take back what an event did, if nothing has happened to its records since.
 
-        What it kept out may come again.
+        A value that it kept out is allowed again.
         """
         with self._change("undo", reason, {"undoes": rules.event_number(event)}) as transaction:
             found = transaction.event(event)

@@ -24,7 +24,7 @@ class Sharing(Part):
     """Give other agents something to read, within a scope."""
 
     def end_all_but(self, kept: Collection[Grant], reason: str) -> None:
-        """End open grants except some: a restored backup may grant what was ended since."""
+        """End open grants except some: a backup may contain grants that were ended since."""
         staying = rules.several(kept, "kept")
         for grant in self.given(include_ended=False):
             if grant not in staying:
