@@ -238,7 +238,7 @@ def test_what_cannot_be_undone_says_what_can(call: Call) -> None:
     assert call("undo", "2").out.startswith(f"undid event 2: {made}")
     again = call("undo", "2")
     assert (again.code, "event 2 was undone already" in again.err) == (1, True)
-    assert "do again what event 2 did" in call("undo", "3").err
+    assert "repeat what event 2 did" in call("undo", "3").err
     assert f"`lamina forget {made}`" in call("undo", "1").err
     assert call("forget", made).code == 0
 

@@ -51,7 +51,7 @@ class Failsafe:
         if done is None:
             raise StoreUnavailable(
                 "another process is replaying the fail-safe;"
-                " `lamina failsafe status` tells what waits"
+                " `lamina failsafe status` shows what waits"
             )
         return done.to_dict()
 

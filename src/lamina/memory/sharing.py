@@ -146,7 +146,7 @@ class Sharing(Part):
             raise InvalidInput("working memory is seen within its run only; it cannot be granted")
         if record.state is State.TOMBSTONED:
             raise Refused(
-                f"the record {record_id} is tombstoned; what was put aside cannot be granted"
+                f"the record {record_id} is tombstoned; a withdrawn record cannot be granted"
             )
 
     def _check_operator(self, verb: str) -> None:

@@ -102,7 +102,9 @@ class WorldModel(Part):
         self._check_operator()
         seen = self.edited().edits if edits is None else rules.several(edits, "edits")
         if not all(isinstance(edit, FileEdit) for edit in seen):
-            raise InvalidInput(f"edits {shown(edits)} is not a list of what `edited` gave")
+            raise InvalidInput(
+                f"edits {shown(edits)} is not a list of edits as `edited` returns it"
+            )
         with self._edit("sync", {edit.stamp for edit in seen if not edit.is_deleted_file}) as edit:
             pass
         return {

@@ -54,7 +54,7 @@ def world_list(invocation: Invocation) -> None:
         click.echo("no tools or integrations")
     edits, problems = memory.world.edited()
     for edit in edits:
-        click.echo(f"not taken in: {_sentence(edit)}; `lamina world sync` shows it")
+        click.echo(f"not applied: {_sentence(edit)}; `lamina world sync` shows it")
     _show_problems([problem.to_dict() for problem in problems])
     _show_waiting(invocation)
 
@@ -154,7 +154,7 @@ def world_sync(invocation: Invocation, dry_run: bool, yes: bool) -> int:
         output.show_json(report)
     else:
         for name in report["taken"]:
-            click.echo(f"taken in: {reveal(name)}")
+            click.echo(f"applied: {reveal(name)}")
         for name in report["written"]:
             click.echo(f"written: {reveal(name)}")
         _show_problems(report["problems"])
@@ -225,7 +225,7 @@ def _show_kept(invocation: Invocation, stored: list[Record]) -> None:
         output.show_json(entries[0] if len(entries) == 1 else entries)
         return
     for record in stored:
-        click.echo(f"kept {_kind(record)} {_name(record)}  {record.id}")
+        click.echo(f"stored {_kind(record)} {_name(record)}  {record.id}")
     _show_waiting(invocation)
 
 
