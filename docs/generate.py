@@ -227,7 +227,8 @@ def hook_events() -> Iterator[str]:
     yield "|---|---|"
     for field in msgspec.structs.fields(Switches):
         if field.name != "problems":
-            variable = f"{switches.PREFIXES[0]}{field.name.upper()}"
+            named = f"{switches.PREFIXES[0]}{field.name.upper()}"
+            variable = switches.PROJECT if field.name == "project" else named
             yield f"| `{variable}` | `{str(field.default).lower()}` |"
 
 
