@@ -158,7 +158,7 @@ class Reviews(Part):
         with self._change(rejections.LIFT, rules.reason(reason)) as transaction:
             row = self._row(transaction, record_id)
             if not transaction.guard.lift(record_id):
-                raise Refused(f"nothing that the record {record_id} says is kept out")
+                raise Refused(f"no value of the record {record_id} is kept out")
             return transaction.update(row)
 
     def revoke(self, source: str, reason: str) -> list[Record]:
@@ -188,7 +188,7 @@ class Reviews(Part):
         return moved
 
     def revocable(self, source: str) -> tuple[list[Record], int]:
-        """List what `revoke` would put up for review, and count what is archived of it."""
+        """List what `revoke` would put under review, and count the archived records."""
         rules.label(source, "source")
         self._check_operator("revoke")
         return lineage.revocable(self._store, source, self._scope.user)
@@ -306,7 +306,7 @@ class Reviews(Part):
     def undo(self, event: int, reason: str | None = None) -> list[Record]:
         """Take back what an event did, if nothing has happened to its records since.
 
-        What it kept out may come again.
+        A value that it kept out is allowed again.
         """
         with self._change("undo", reason, {"undoes": rules.event_number(event)}) as transaction:
             found = transaction.event(event)
@@ -400,8 +400,8 @@ def _check_takes_back(
     if event.action == "undo":
         undone = event.details.get("undoes")
         raise Refused(
-            f"event {number} took event {undone} back, which cannot be undone; do again what event"
-            f" {undone} did"
+            f"event {number} is the undo of event {undone}, which cannot be undone; repeat what"
+            f" event {undone} did"
         )
     if event.action not in review.UNDONE:
         if made and len(made) == len(event.changes):
@@ -413,7 +413,7 @@ def _check_takes_back(
         return
     if any(settled < number for settled in last.values()):
         raise Conflict(
-            f"event {number} was undone already; to have it again, do again what it did:"
+            f"event {number} was undone already; to restore its effect, repeat its action:"
             f" {event.action}"
         )
     for record, since in later.items():
