@@ -19,7 +19,7 @@ class LaminaError(Exception):
 
 
 class InvalidInput(LaminaError):
-    """The input is not valid; the message names the value and what would be. Nothing was stored."""
+    """The input is not valid; the message says what would be valid. Nothing was stored."""
 
     code = "invalid_input"
 
@@ -68,7 +68,7 @@ class StoreUnavailable(LaminaError):
 
 
 class EmbedderFailed(StoreUnavailable):
-    """An embedder is missing, broken or unreachable; search goes on without it."""
+    """An embedder is missing, broken or unreachable; search continues without it."""
 
     code = "embedder_failed"
 
@@ -80,7 +80,7 @@ class ModelFailed(StoreUnavailable):
 
 
 class Corrupt(LaminaError):
-    """The file is damaged, altered, or no Lamina store. It is left alone; see `lamina restore`."""
+    """The file is damaged, altered or not a Lamina store. It is unchanged; see `lamina restore`."""
 
     code = "corrupt"
 

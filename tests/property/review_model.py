@@ -173,7 +173,7 @@ class Model:
         ):
             raise Refused("it is stale")
         if fact.evidence and all(self.is_gone(other) for other in fact.evidence):
-            raise Refused("what it rests on is gone")
+            raise Refused("its evidence is gone")
         return {one: fact.moved(ACTIVE), **{other: Stand(SUPERSEDED, one) for other in replaced}}
 
     def is_gone(self, one: str) -> bool:

@@ -147,7 +147,7 @@ def weaknesses(name: str, version: str, ask: Ask) -> tuple[tuple[str, ...], str]
         if told is None or newest != version:
             return (
                 (),
-                f"the index tells of {newest} alone" if newest else "the index does not know it",
+                f"the index lists only {newest}" if newest else "the index does not know it",
             )
     if "vulnerabilities" not in told:
         return (), "the index tells nothing of weaknesses"

@@ -167,7 +167,7 @@ def test_an_import_does_not_bring_it_back(desk: Desk, tmp_path: Path) -> None:
     report = operator.import_(lines)
     assert (report["taken"], [one["message"] for one in report["rejected"]]) == (
         1,
-        ["what this says was erased here; an import does not bring it back"],
+        ["this text was erased here; an import does not bring it back"],
     )
     with pytest.raises(lamina.Conflict, match="erased"):
         operator.remember("something else", key="call-1")

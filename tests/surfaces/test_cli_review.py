@@ -68,7 +68,7 @@ def test_compact_proposes_only_with_its_flag(call: Call) -> None:
     assert (group["outcome"], set(group["sources"])) == ("proposed", set(facts))
     assert call("review", "confirm", group["proposal"]).code == 0
     assert [state(call, one) for one in facts] == ["superseded", "superseded"]
-    assert "nothing to put together" in call("semantic", "compact").out
+    assert "nothing to merge" in call("semantic", "compact").out
 
 
 def test_dedup_proposes_only_with_its_flag(call: Call) -> None:
@@ -155,7 +155,7 @@ def test_a_long_queue_comes_in_parts(call: Call) -> None:
     assert call("review", "list", "--json", "--limit", "2", "--after", ids[0]).json == listed[1:3]
     call("review", "confirm", ids[1])
     gone = call("review", "list", "--after", ids[1])
-    assert (gone.code, "does not wait any more" in gone.err) == (3, True)
+    assert (gone.code, "no longer waits" in gone.err) == (3, True)
 
 
 def test_several_are_decided_after_a_look(call: Call) -> None:

@@ -238,7 +238,7 @@ def test_what_cannot_be_undone_says_what_can(call: Call) -> None:
     assert call("undo", "2").out.startswith(f"undid event 2: {made}")
     again = call("undo", "2")
     assert (again.code, "event 2 was undone already" in again.err) == (1, True)
-    assert "do again what event 2 did" in call("undo", "3").err
+    assert "repeat what event 2 did" in call("undo", "3").err
     assert f"`lamina forget {made}`" in call("undo", "1").err
     assert call("forget", made).code == 0
 
@@ -270,7 +270,7 @@ def test_an_import_of_nothing_fails(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "strange.jsonl"
     path.write_text('{"foo": 1}\n', "utf-8")
     outcome = call("import", str(path))
-    assert (outcome.code, "nothing was taken" in outcome.err, "mem0" in outcome.err) == (
+    assert (outcome.code, "nothing was imported" in outcome.err, "mem0" in outcome.err) == (
         1,
         True,
         True,

@@ -60,7 +60,7 @@ def test_an_empty_world(call: Call) -> None:
     """H1: with nothing to show, it says so."""
     assert call("world", "list").out.strip() == "no tools or integrations"
     assert call("world", "list", "--json").json == []
-    assert call("world", "sync").out.strip() == "all in step"
+    assert call("world", "sync").out.strip() == "files and records agree"
 
 
 def test_show_prints_what_was_given(filled: Call) -> None:
@@ -160,7 +160,7 @@ def test_sync_takes_edits_in(filled: Call, tmp_path: Path) -> None:
     assert "integration mail was added in integrations/mail.json" in filled("world", "list").out
     rehearsed = filled("world", "sync", "--dry-run", "--json").json
     assert [one["after"] for one in rehearsed["changes"]] == [{"host": "localhost"}]
-    assert "taken in: integration mail" in filled("world", "sync", "--yes").out
+    assert "applied: integration mail" in filled("world", "sync", "--yes").out
     (place / "broken.json").write_text('{\n"a": }')
     told = filled("world", "sync")
     assert told.code == 1

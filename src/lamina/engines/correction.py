@@ -122,7 +122,7 @@ def _stated(fact: Fact, text: str) -> tuple[str, str, bool] | None:
     if whole:
         other = f"{whole[0].subject}'s {whole[0].attribute}"
         raise InvalidInput(
-            f"{shown(text)} is about {other}, and no correction of {_expected(fact)};"
+            f"{shown(text)} is about {other}, so it does not correct {_expected(fact)};"
             " to say something else, remember it"
         )
     return None

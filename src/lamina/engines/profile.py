@@ -146,6 +146,18 @@ def instruction_key(attribute: str) -> str:
     return f"{INSTRUCTIONS}.{topic.replace(' ', '_')}"
 
 
+def orders_the_same(proposal: Record, fact: Record) -> bool:
+    """Tell if a proposal for the profile is about the instruction that a fact says."""
+    attribute = str(fact.metadata.get("attribute", ""))
+    if not attribute.startswith(slots.INSTRUCTION) or proposal.user != fact.user:
+        return False
+    key = words.normalise(str(proposal.metadata.get("profile_key")))
+    value = words.normalise(str(fact.metadata.get("value")))
+    told = {words.normalise(line) for line in texts_of(proposal.metadata.get("value"))}
+    # The key of somebody whom the profile is not about begins with their name.
+    return value in told and f".{key}".endswith(f".{words.normalise(instruction_key(attribute))}")
+
+
 def is_standing(record: Record) -> bool:
     """Tell if a record of the profile is a standing instruction."""
     return field_of(str(record.metadata.get("profile_key")))[0] == INSTRUCTIONS

@@ -109,7 +109,7 @@ def check_pending(record: Record) -> None:
     if record.state is not State.CONSTRAINED:
         raise Refused(
             f"the record {record.id} is {record.state.value};"
-            " only what is constrained waits for a decision"
+            " only constrained records wait for a decision"
         )
 
 
@@ -126,8 +126,8 @@ def check_no_request(record: Record) -> None:
     asked = to_forget(record)
     if asked is not None:
         raise Refused(
-            f"it asks to forget {asked}: `lamina forget {asked}` hides that,"
-            f" `lamina erase {asked}` removes it for good,"
+            f"it asks to forget {asked}: `lamina forget {asked}` hides it,"
+            f" `lamina erase {asked}` removes it permanently,"
             f" `lamina review reject {record.id} --reason …` declines"
         )
 
@@ -135,7 +135,7 @@ def check_no_request(record: Record) -> None:
 def check_active(record: Record, verb: str) -> None:
     if record.state is not State.ACTIVE:
         raise Refused(
-            f"the record {record.id} is {record.state.value}; only what is active can be {verb}"
+            f"the record {record.id} is {record.state.value}; only active records can be {verb}"
         )
 
 
@@ -171,7 +171,7 @@ def check_grounded(record: Record, grounds: Mapping[str, State | None]) -> None:
         one, state = next(iter(grounds.items()))
         gone = "erased" if state is None else GONE.get(state, state.value)
         raise Conflict(
-            f"what it rests on is gone: {one} is {gone}; propose it again with other evidence,"
+            f"its evidence is gone: {one} is {gone}; propose it again with other evidence,"
             f" or reject it",
             record=one,
         )
@@ -187,7 +187,7 @@ def check_undoable(event: Event, last_events: Mapping[str, int], role: Role) -> 
     """Return the changes of an event, or raise if one of its records has changed since."""
     if event.action not in UNDONE:
         known = ", ".join(UNDONE)
-        raise Refused(f"event {event.seq} is {event.action!r}; what can be undone is {known}")
+        raise Refused(f"event {event.seq} is {event.action!r}; only these can be undone: {known}")
     for change in event.changes:
         if last_events.get(change.record) != event.seq:
             problem = f"{change.record} has changed since event {event.seq}; undo that first"
@@ -205,6 +205,12 @@ def barred(rejected: Record, active: Iterable[Record]) -> list[bytes]:
     held = (record for record in active if record.state is State.ACTIVE)
     known = {fingerprint for record in held for fingerprint in rejection.fingerprints(record)}
     return [one for one in rejection.fingerprints(rejected) if one not in known]
+
+
+def fingerprints(records: Iterable[Record]) -> list[bytes]:
+    """List the fingerprints of all values that some records state."""
+    every = (one for record in records for one in rejection.fingerprints(record))
+    return list(dict.fromkeys(every))
 
 
 class Rejected:

@@ -121,7 +121,7 @@ def decoded(raw: bytes) -> Line:
     raw = raw.rstrip(b"\n")
     body, ending = raw[:-ENDING] + b"}", raw[-ENDING:]
     if not raw.startswith(b"{") or not ending.startswith(CHECKSUM):
-        raise ValueError("it is torn, or no line of the fail-safe")
+        raise ValueError("it is torn, or not a line of the fail-safe")
     if ending != CHECKSUM + hashlib.sha256(body).hexdigest().encode() + b'"}':
         raise ValueError("its checksum is wrong: it was edited or damaged")
     try:

@@ -70,7 +70,7 @@ def record_entry(line: Fields) -> Entry:
     state = rules.one_of(State, fields.get("state", State.ACTIVE), "state")
     if state is not State.ACTIVE:
         raise Refused(
-            f"this record is {state}; only active ones are taken from lines,"
+            f"this record is {state}; only active ones are read from lines;"
             " an export holds all of them"
         )
     item = pick(fields, *OWN_TAKEN) | importance(fields)

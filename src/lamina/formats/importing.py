@@ -98,7 +98,7 @@ class Arrivals:
         """Import a line; return the errors of its entries."""
         try:
             if line.value is None:
-                raise InvalidInput(line.problem or "this is no line")
+                raise InvalidInput(line.problem or "this is not a line")
             entries = self._entries_of(line.value)
         except ENTRY_ERRORS as error:
             return [error]
@@ -211,7 +211,7 @@ class Arrivals:
 
     def _check(self, draft: Draft) -> None:
         if self._transaction.guard.is_erased(draft.user, draft.content, draft.key):
-            raise Refused("what this says was erased here; an import does not bring it back")
+            raise Refused("this text was erased here; an import does not bring it back")
         self._transaction.guard.refuse_rejected(draft)
 
     def _draft_of(self, entry: Entry, key: str) -> Draft:
@@ -315,7 +315,7 @@ class Arrivals:
         for record in gone:
             _check_replaceable(record, draft)
         if draft.state is not State.ACTIVE:
-            raise Refused(f"this is {draft.state}, so that it replaces nothing")
+            raise Refused(f"this is {draft.state}, so it replaces nothing")
         self._check(draft)
         self.flush()
         rows = {record.id: row for record in gone if (row := self._row(record.id)) is not None}
@@ -393,9 +393,7 @@ def _check_replaceable(record: Record, draft: Draft) -> None:
             " nothing takes its place"
         )
     if record.user != draft.user:
-        raise Refused(
-            f"the record {record.id} is another user's, so that this does not take its place"
-        )
+        raise Refused(f"the record {record.id} is another user's, so this does not replace it")
     is_believed = record.layer in BELIEVED or draft.layer in BELIEVED
     if draft.trust is Trust.EXTERNAL and (is_believed or record.trust is not Trust.EXTERNAL):
         raise Refused(

@@ -107,7 +107,7 @@ def _items(scanner: Scanner) -> Iterator[Line]:
         if scanner.peek() != b"]":
             scanner.take(b",")
             if scanner.peek() == b"]":
-                raise scanner.error("a comma stands before the end of a list")
+                raise scanner.error("there is a comma before the end of a list")
     scanner.take(b"]")
 
 

@@ -130,7 +130,7 @@ def _text(raw: bytes) -> str:
     if b"\0" in raw:
         wide = " (is the file UTF-16? UTF-8 is needed)" if raw.startswith(WIDE_BOMS) else ""
         raise InvalidInput(
-            f"a NUL byte stands at column {raw.index(0) + 1}: this is not text{wide}"
+            f"there is a NUL byte at column {raw.index(0) + 1}: this is not text{wide}"
         )
     try:
         return raw.decode("utf-8")
@@ -161,7 +161,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise InvalidInput(f"the name {shown(twice)} stands twice in one object")
+        raise InvalidInput(f"the name {shown(twice)} occurs twice in one object")
     return value
 
 

@@ -126,7 +126,7 @@ class Merger:
         guard = transaction.guard
         if record.id not in certified and not guard.is_erased(record.user, record.content):
             return False
-        self._refuse(record.id, "what this says was erased here; an import does not bring it back")
+        self._refuse(record.id, "this text was erased here; an import does not bring it back")
         return True
 
     def _meet_all(
@@ -154,7 +154,7 @@ class Merger:
             metadata = {**theirs.metadata, **ours.metadata}
             if ours.content != theirs.content:
                 raise Conflict(
-                    f"the record {ours.id} is here with another text, which no merge changes"
+                    f"the record {ours.id} is here with another text, which a merge does not change"
                 )
             if (evidence, metadata) == (ours.evidence, ours.metadata):
                 return

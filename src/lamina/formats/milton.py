@@ -100,7 +100,7 @@ def payload_of(line: Fields) -> tuple[str, dict[str, Any]]:
     inline = entries.unplaced(line, ("record_type", *WRAPPERS))
     payload = _payload(line)
     if twice := sorted(inline.keys() & payload.keys()):
-        raise InvalidInput(f"{twice[0]} stands beside the payload and in it")
+        raise InvalidInput(f"{twice[0]} is both beside the payload and in it")
     names = (*PAYLOADS[record_type], *(BESIDE if record_type == ITEM else ("seq",)))
     return record_type, entries.checked({**payload, **inline}, names, f"a {record_type}")
 

@@ -44,7 +44,7 @@ def _shared(fields: Fields) -> dict[str, Any]:
 def _of_keys(told: Fields, origin: str, more: Fields) -> list[Entry]:
     patch = {name: value for name, value in told.items() if value not in EMPTY}
     if not patch:
-        raise InvalidInput("this profile says nothing")
+        raise InvalidInput("this profile is empty")
     return [_entry(key, value, origin, more) for key, value in profile.patch_items(patch)]
 
 

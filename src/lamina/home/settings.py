@@ -47,7 +47,7 @@ SETTINGS = (
     Setting(
         "agent",
         "default",
-        "whose memory is meant where neither --agent nor LAMINA_AGENT says it",
+        "the agent if neither --agent nor LAMINA_AGENT names one",
     ),
     Setting(
         "audit.reads",
@@ -76,13 +76,13 @@ SETTINGS = (
     Setting(
         "hooks.capture",
         "prompts",
-        "what hooks keep: prompts, or all (replies too, and of tools what matters later)",
+        "what hooks store: prompts, or all (also replies and notes about tools)",
         ("prompts", "all"),
     ),
     Setting(
         "kinds.extra",
         (),
-        "kinds of memory beside the built-in ones, separated by commas in the environment",
+        "additional kinds of memory, separated by commas in the environment",
         pattern="[a-z][a-z0-9_-]{0,63}",
         otherwise="not a kind: a lower-case letter, then up to 63 lower-case letters, digits,"
         " _ and -",
@@ -90,14 +90,14 @@ SETTINGS = (
     Setting(
         "maintenance",
         "auto",
-        "whether commands that write, servers and hooks also start the jobs that are due, in the"
-        " background: auto, or off",
+        "whether commands that write, servers and hooks start due jobs in the background: auto, "
+        "or off",
         ("auto", "off"),
     ),
     Setting(
         "mcp.elicitation",
         (),
-        "clients of MCP that may put a proposal before their user to decide: `form NAME`, in a"
+        "MCP clients that may ask their user to decide on a proposal: `form NAME`, in a"
         " dialog of the client, or `url NAME`, on a page of this machine; over HTTP the name of the"
         " token",
         pattern=r"(?:form|url) [!-~](?:[ -~]{0,98}[!-~])?",
@@ -107,7 +107,7 @@ SETTINGS = (
     Setting(
         "mcp.elicitation_seconds",
         120,
-        "how long such a proposal waits for an answer before the call of the tool returns",
+        "how long such a proposal waits for an answer before the tool call returns",
         bounds=(1, 3600),
     ),
     Setting(
@@ -121,7 +121,7 @@ SETTINGS = (
     Setting(
         "mirrors.jsonl",
         "off",
-        "live JSONL files in the form of Sky or of Milton",
+        "live JSONL files in the format of Sky or Milton",
         ("off", "sky", "milton"),
     ),
     Setting(
@@ -139,8 +139,8 @@ SETTINGS = (
     Setting(
         "mirrors.weaviate_required",
         False,
-        "whether a memory goes to the fail-safe unless that server takes it; with the preset"
-        " milton it does by default",
+        "whether a memory goes to the fail-safe unless that server accepts it; on by default with"
+        " milton",
     ),
     Setting(
         "preset",
@@ -151,7 +151,7 @@ SETTINGS = (
     Setting(
         "promotion.episodes",
         False,
-        "whether a run that promotes leaves an episodic record about it",
+        "whether a promotion run leaves an episodic record",
     ),
     Setting(
         "recall.boosts",
@@ -161,8 +161,8 @@ SETTINGS = (
     Setting(
         "recall.embedders",
         ("wordllama",),
-        "what makes vectors of texts: none, wordllama, minilm, e5, bge-zh,"
-        " sentence-transformers:MODEL, openai:MODEL; two are fused",
+        "the embedders that compute vectors: none, wordllama, minilm, e5, bge-zh,"
+        " sentence-transformers:MODEL, openai:MODEL; two are combined",
         pattern="none|wordllama|minilm|e5|bge-zh|(sentence-transformers|openai):\\S{1,200}",
         otherwise="neither none, wordllama, minilm, e5, bge-zh, sentence-transformers:MODEL"
         " nor openai:MODEL",
@@ -170,7 +170,7 @@ SETTINGS = (
     Setting(
         "recall.endpoint",
         "http://localhost:11434/v1",
-        "where the embedder openai:MODEL is asked; Ollama by default",
+        "the address of the embedder openai:MODEL; Ollama by default",
     ),
     Setting(
         "recall.key_variable", "", "the environment variable that holds the key of that endpoint"
@@ -184,19 +184,19 @@ SETTINGS = (
     Setting(
         "recall.via",
         "store",
-        "where a search takes its candidates from: the store itself, or a mirror that is on",
+        "where a search takes its candidates from: the store itself, or an enabled mirror",
         ("store", "chroma", "weaviate"),
     ),
     Setting(
         "recall.wait_ms",
         2000,
-        "how long a search waits for a sentence model; then it goes on without that model",
+        "how long a search waits for a sentence model before it continues without it",
         bounds=(0, 600_000),
     ),
     Setting(
         "review.expire_days",
         90,
-        "after how many days a proposal that nobody decides lapses; 0 never",
+        "after how many days a proposal without a decision lapses; 0 for never",
         bounds=(0, 36_500),
     ),
     Setting(
@@ -209,14 +209,14 @@ SETTINGS = (
     Setting(
         "secrets.capture",
         "warn",
-        "what happens to keys, tokens and passwords in new memories: warn (they are kept and"
-        " reported), redact, or off",
+        "what happens to keys, tokens and passwords in new memories: warn (they are stored and "
+        "reported), redact, or off",
         ("warn", "redact", "off"),
     ),
     Setting(
         "sleep.endpoint",
         "http://localhost:11434/v1",
-        "where the model that reads conversations is asked; Ollama by default",
+        "the address of the model that reads conversations; Ollama by default",
     ),
     Setting(
         "sleep.key_variable", "", "the environment variable that holds the key of that endpoint"
@@ -229,13 +229,13 @@ SETTINGS = (
     Setting(
         "sleep.price_in",
         0.0,
-        "what a million tokens that are sent to that model cost, in your currency; 0: unknown",
+        "the price of a million tokens sent to that model, in your currency; 0: unknown",
         bounds=(0, 1_000_000),
     ),
     Setting(
         "sleep.price_out",
         0.0,
-        "what a million tokens that it answers with cost",
+        "the price of a million tokens in its answers",
         bounds=(0, 1_000_000),
     ),
     Setting(
@@ -247,17 +247,20 @@ SETTINGS = (
     Setting(
         "sleep.token_budget",
         200_000,
-        "how many tokens that model may use in a night",
+        "how many tokens that model may use in a sleep run",
         bounds=(0, 1_000_000_000),
     ),
     Setting(
         "sleep.likely",
         50,
-        "how sure a claim must be to be proposed, if not sure enough for a fact, in per cent",
+        "the confidence that a claim needs to be proposed, in per cent",
         bounds=PER_CENT,
     ),
     Setting(
-        "sleep.sure", 65, "how sure a claim must be to become a fact, in per cent", bounds=PER_CENT
+        "sleep.sure",
+        65,
+        "the confidence that a claim needs to become a fact, in per cent",
+        bounds=PER_CENT,
     ),
     Setting(
         "store.busy_timeout_ms",
@@ -268,13 +271,13 @@ SETTINGS = (
     Setting(
         "store.checkpoint_pages",
         2000,
-        "pages in the write-ahead log before it is folded back",
+        "pages in the write-ahead log before it is merged into the database",
         bounds=(1, 1 << 20),
     ),
     Setting(
         "store.placements",
         (),
-        "where agents are that are not at store.url: `pattern address`, or `pattern file`",
+        "the places of agents that are not at store.url: `pattern address`, or `pattern file`",
         pattern=r"[\w.*?-]{1,100} {1,9}(?:file|postgres(?:ql)?://\S+)",
         otherwise="not a pattern for names of agents, a space, and an address or `file`",
     ),
@@ -287,13 +290,13 @@ SETTINGS = (
     Setting(
         "store.retry_ms",
         1000,
-        "how long a store that could not be written is left alone",
+        "how long to wait before writing again to a store that failed",
         bounds=(0, 3_600_000),
     ),
     Setting(
         "store.search_above",
         100_000,
-        "the number of memories above which PostgreSQL itself finds what could answer",
+        "the number of memories above which PostgreSQL finds the candidates of a search",
         bounds=(0, 1 << 40),
     ),
     Setting(
@@ -305,7 +308,7 @@ SETTINGS = (
     Setting(
         "store.timeout_ms",
         1000,
-        "how long PostgreSQL may be silent before it is taken for dead",
+        "how long PostgreSQL may be silent before it counts as unavailable",
         bounds=(100, 600_000),
     ),
     Setting(
@@ -322,8 +325,7 @@ SETTINGS = (
     Setting(
         "user",
         "",
-        "whose memories the program, hooks and tools mean where neither --user nor LAMINA_USER says"
-        " it; empty: everybody's",
+        "the user if neither --user nor LAMINA_USER names one; empty: everybody",
     ),
 )
 TABLE: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}

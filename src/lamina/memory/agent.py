@@ -62,8 +62,8 @@ class Memory(Handle):
     ) -> Record:
         """Store one memory; it is durable when this returns.
 
-        The same key again returns the same record. While the store cannot be written, the
-        fail-safe takes the memory, and the record says so: `stored_in`.
+        The same key again returns the same record. While the store cannot be written, the memory
+        goes to the fail-safe, and `stored_in` of the record says so.
         """
         item: dict[str, Any] = {
             "content": content,
@@ -121,11 +121,11 @@ class Memory(Handle):
     def remember_tool_use(
         self, use: Mapping[str, Any], session: str | None = None, project: str | None = None
     ) -> builtins.list[Record]:
-        """Keep what matters later of one use of a tool; mostly that is nothing.
+        """Store what matters later about one use of a tool, which is mostly nothing.
 
         `use` may have `tool`, `command`, `path`, `before` and `after` (the texts of an edit),
-        `output`, `failed` and `is_new`. Kept are commands that fail and what fixes them, commits,
-        results of tests and new files, without secrets. What an output says is `external`.
+        `output`, `failed` and `is_new`. It stores failed commands and their fixes, commits, results
+        of tests and new files, without secrets. Quoted output is `external`.
         """
         return self._parts.sessions.note(use, session, project)
 
@@ -135,7 +135,7 @@ class Memory(Handle):
         return self._parts.importance.explain(structs.asdict(draft))
 
     def learn(self) -> dict[str, Any]:
-        """Learn from decisions and reads what is important; later memories are judged by it."""
+        """Learn from decisions and reads how important later memories are."""
         return self._parts.importance.learn()
 
     def run(self, task: str, project: str | None = None) -> Run:
@@ -175,8 +175,8 @@ class Memory(Handle):
     ) -> builtins.list[Record]:
         """List records, newest first; in all states when `states` is None.
 
-        Working memory is listed only when its layer is named. `session` is one conversation,
-        `project` what belongs to a project, `speaker` who said it.
+        Working memory is listed only if its layer is named. `session` selects one conversation,
+        `project` one project, `speaker` one person.
         """
         return self._parts.read.list(
             layers, states, kinds, tags, since, until, limit, session, project, speaker, source
@@ -207,9 +207,9 @@ class Memory(Handle):
         """Find the best matches with the parts of their scores, or nothing at all.
 
         `limit` is an upper bound. `tags` matches any of them, `all_tags` every one. `as_of` asks
-        what was true at a time, `known_at` what the store knew then. `session` is one
-        conversation, `project` what belongs to a project. `following` are the texts before a query
-        that may need them, the latest last: "and what should I pack for him?".
+        what was true at a time, `known_at` what the store knew then. `session` selects one
+        conversation, `project` one project. `following` are the texts before a query that may
+        need them, the latest last: "and what should I pack for him?".
         """
         return self._parts.read.search(
             query,
@@ -234,11 +234,11 @@ class Memory(Handle):
         )
 
     def query_relevant(self, text: str, limit: int = 10, recency_bias: float = 0.35) -> Hits:
-        """Rank by shared words, recency and importance, in the formula of the Milton document."""
+        """Rank by shared words, recency and importance, by the formula of the Milton document."""
         return self._parts.read.query_relevant(text, limit, recency_bias)
 
     def recall_similar(self, query: str, top_k: int = 5) -> Hits:
-        """Find what is nearest in meaning, in the long-term layers."""
+        """Find the memories that are nearest in meaning, in the long-term layers."""
         return self._parts.read.recall_similar(query, top_k)
 
     def query_recent(
@@ -254,9 +254,9 @@ class Memory(Handle):
     def memory_context(
         self, goal: str, limits: Mapping[str, int] | None = None, max_chars: int = 2000
     ) -> Context:
-        """Collect what is known for a task, for a model to read: bounded, fenced and labelled.
+        """Collect memories about a task, for a model to read: bounded, fenced and labelled.
 
-        It is data and permits nothing.
+        It is data, and grants no permission.
         """
         return self._parts.read.memory_context(goal, limits, max_chars)
 
@@ -269,22 +269,22 @@ class Memory(Handle):
         tokens: int | None = None,
         most: int | None = None,
     ) -> Context:
-        """Build what is put before the next prompt: fenced, within `budget` characters or `tokens`.
+        """Build the context for the next prompt: fenced, within `budget` characters or `tokens`.
 
         First what always applies: instructions and the profile. Then what is known about the
-        prompt, then what was said about it, `most` memories of these. What `session` was given
-        before is left out. It is data and permits nothing.
+        prompt, then what was said about it, `most` memories of these. Memories that `session` was
+        given before are left out. It is data, and grants no permission.
         """
         return self._parts.read.context(goal, budget, session, project, tokens, most)
 
     def compacted(self, session: str) -> None:
-        """Note that a session's model has lost what it read: contexts may tell it again."""
+        """Note that a session's context was compacted: memories may be given to it again."""
         self._parts.context.compacted(session)
 
     def contents(self, record_ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of some records by their ids.
 
-        This is for display, and counts as no sign that the records were wanted.
+        This is for display, and does not count as use of the records.
         """
         return self._parts.inspect.contents(record_ids)
 
@@ -303,24 +303,24 @@ class Memory(Handle):
     def search_archive(
         self, query: str = "", limit: int = 100, since: Times = None, until: Times = None
     ) -> builtins.list[Record]:
-        """Find archived records that hold a text, as `grep -i` would, newest first.
+        """Find archived records that contain a text, as `grep -i` would, newest first.
 
         `archived` of each record names its file and line.
         """
         return self._parts.inspect.search_archive(query, limit, since, until)
 
     def pending(self) -> builtins.list[dict[str, Any]]:
-        """List what waits for a person, oldest first.
+        """List everything that waits for a person, oldest first.
 
-        These are requests, escalations, reviews, and what is due.
+        These are requests, escalations, reviews, and due memories.
         """
         return self._parts.inspect.pending()
 
     def recap(self, project: str | None = None, session: str | None = None) -> Recap | None:
-        """Sum up a session, or the last one of a project, or the last that was in none.
+        """Sum up a session, or the last one of a project, or the last one without a project.
 
         It says in at most 600 characters what was asked, decided, broken, fixed and left open.
-        None if there was none.
+        None if there is no session.
         """
         return self._parts.sessions.recap(project, session)
 
@@ -333,7 +333,7 @@ class Memory(Handle):
     ) -> builtins.list[Fact]:
         """List the facts about a subject, or about everyone; or those that held at a time.
 
-        `project` are those that belong to a project.
+        `project` selects those of a project.
         """
         return self._parts.facts.current(subject, attribute, as_of, project)
 
@@ -344,14 +344,14 @@ class Memory(Handle):
     # Profile, projects and proposals
 
     def user_profile(self, project: str | None = None) -> UserProfile:
-        """Return what is known about the user; without a user, about nobody in particular.
+        """Return the profile of the user, or the profile without a user.
 
-        With a project, without the instructions that are for other projects alone.
+        With a project, instructions for other projects are left out.
         """
         return self._parts.profiles.user_profile(project)
 
     def projects(self) -> builtins.list[ProjectMemory]:
-        """Say where each project stands, by name."""
+        """Return the status of each project, by name."""
         return self._parts.profiles.projects()
 
     def upsert_user_profile(
@@ -361,7 +361,7 @@ class Memory(Handle):
         *,
         replace: bool = False,
     ) -> UserProfile:
-        """Set keys of the profile, each with its evidence; lists grow unless you say `replace`.
+        """Set keys of the profile, each with its evidence; lists grow unless you pass `replace`.
 
         An operator's handle sets them at once; on other handles they wait as proposals.
         """
@@ -378,7 +378,7 @@ class Memory(Handle):
         return record
 
     def propose_correction(self, record_id: str, text: str, reason: str) -> Record:
-        """Propose that a record says something else; an operator confirms or rejects that.
+        """Propose another text for a record; an operator confirms or rejects it.
 
         For a fact, `text` is a whole sentence or the bare value; for the profile, the value.
         """
@@ -395,17 +395,17 @@ class Memory(Handle):
         return request
 
     def feedback(self, record_id: str, verdict: str) -> Record:
-        """Say of a memory that it was `helpful`, is `wrong` or `outdated`.
+        """Report that a memory was `helpful`, or is `wrong` or `outdated`.
 
-        What is helpful counts as used, and is returned. What is wrong or outdated waits for a
-        person, as a request to forget it, which is returned. Nothing is forgotten by itself.
+        A helpful memory counts as used, and is returned. For the others, a request to forget them
+        waits for a person, and is returned. Nothing is forgotten automatically.
         """
         return self._parts.feedback.give(record_id, verdict)
 
     def proposals(self, limit: int | None = None, after: str | None = None) -> Queue:
-        """List what waits for a decision, with what a person needs to make it.
+        """List the waiting proposals, with everything that a person needs to decide.
 
-        Those with most effect come first. `limit` bounds the list, and `after` begins behind
+        Those with most effect come first. `limit` is the maximum number, and `after` starts after
         this record of the queue. The list says how many wait in all (`total`) and how many come
         after it (`left`).
         """
@@ -428,7 +428,7 @@ class Memory(Handle):
     # Upkeep
 
     def run_once(self) -> dict[str, Any]:
-        """Promote what deserves it, expire what is past, rotate what is too much.
+        """Promote important memories, expire old ones, and archive the surplus.
 
         The outcome is also written to `status/`.
         """
@@ -440,7 +440,7 @@ class Memory(Handle):
         return self._parts.lifecycle.moved
 
     def plan_promotion(self) -> builtins.list[Decision]:
-        """Say what `run_once` would do with each short-term memory, and by which rule."""
+        """List what `run_once` would do with each short-term memory, and by which rule."""
         return self._parts.lifecycle.planned()
 
     def compress_short_to_long(
@@ -462,11 +462,11 @@ class Memory(Handle):
         stop: Callable[[], bool] | None = None,
         model: str | None = None,
     ) -> dict[str, Any]:
-        """Turn what was said into facts, preferences, summaries and workflows.
+        """Turn conversations into facts, preferences, summaries and workflows.
 
-        With `dry_run` only plan it. `stop` is asked between texts; once it returns True, the
-        night ends and the next one goes on from there. A dry run with the name of a `model`, or
-        "" for that of the settings, says which facts it finds, which the rules, and which both.
+        With `dry_run` only plan it. `stop` is asked between texts; once it returns True, the run
+        ends, and the next one continues there. A dry run with the name of a `model`, or "" for that
+        of the settings, says which facts it finds, which the rules, and which both.
         """
         return self._parts.sleep.run(dry_run, progress, stop, model)
 
@@ -478,7 +478,7 @@ class Memory(Handle):
         return self._parts.derived.batch()
 
     def index(self, progress: Progress | None = None) -> int:
-        """Index now instead of behind the next writes; return how many vectors were missing.
+        """Index now instead of in the background; return how many vectors were missing.
 
         Vectors of embedders that the settings no longer name are dropped, once those that they
         name are complete.
@@ -486,11 +486,11 @@ class Memory(Handle):
         return self._parts.derived.index(progress)
 
     def orchestrator(self) -> Orchestrator:
-        """Return what runs the jobs of `schedule.yaml`, with the authority of this handle."""
+        """Return an object that runs the jobs of `schedule.yaml`, with this handle's authority."""
         return self._parts.jobs.orchestrator()
 
     def jobs(self) -> builtins.list[Outlook]:
-        """Say of each job when it ran last, what came of it, and when it is due."""
+        """List when each job ran last, its outcome, and when it is due."""
         return self._parts.jobs.outlook()
 
     # Mirrors
@@ -502,26 +502,26 @@ class Memory(Handle):
     def rebuild_mirrors(
         self, names: Sequence[str] | None = None, progress: Progress | None = None
     ) -> dict[str, Any]:
-        """Rebuild some mirrors, or all that are on, and report on each."""
+        """Rebuild some mirrors, or all enabled ones, and report on each."""
         return self._parts.derived.rebuild_mirrors(names, progress)
 
     def verify_mirrors(
         self, names: Sequence[str] | None = None, progress: Progress | None = None
     ) -> dict[str, Verified]:
-        """Compare every entry of some mirrors, or of all that are on, with the store.
+        """Compare every entry of some mirrors, or of all enabled ones, with the store.
 
         The report counts what is missing, outdated or unknown.
         """
         return self._parts.derived.verify_mirrors(names, progress)
 
     def mirrors(self) -> builtins.list[MirrorStatus]:
-        """List the mirrors that are on: where each is, and how many events it is behind."""
+        """List the enabled mirrors: where each is, and how many events it is behind."""
         return self._parts.derived.statuses()
 
     # Sharing, the world model, and the state of the handle
 
     def shared(self, agent: str) -> Guest:
-        """Open what another agent shares with this one; NotFound when it is nothing.
+        """Open the memories that another agent shares with this one; NotFound if there are none.
 
         It is closed with this handle.
         """
@@ -542,7 +542,7 @@ class Memory(Handle):
         return self._parts.world
 
     def status(self) -> dict[str, Any]:
-        """Report what is in the store, how its jobs stand, and what needs attention.
+        """Report the contents of the store, the state of its jobs, and problems.
 
         Only a handle without a user sees the whole store.
         """
@@ -559,15 +559,15 @@ class Memory(Handle):
         return self._scope.resilient.outage
 
     def failsafe_status(self) -> dict[str, Any]:
-        """Count what waits in the fail-safe."""
+        """Count the memories that wait in the fail-safe."""
         return self._parts.failsafe.status()
 
     def replay_failsafe(self, progress: Progress | None = None) -> dict[str, Any]:
-        """Bring what waits in the fail-safe into the store, once and in order, and report."""
+        """Store the memories that wait in the fail-safe, once and in order, and report."""
         return self._parts.failsafe.replay(progress)
 
     def catch_up(self) -> None:
-        """Replay the fail-safe if that is possible now; else `status()` says why not."""
+        """Replay the fail-safe if that is possible now; otherwise `status()` says why not."""
         self._parts.failsafe.catch_up()
 
     @property

@@ -95,7 +95,7 @@ class Browsing:
         source: str | None = None,
         sort: str = "newest",
     ) -> Browsed:
-        """List records in an order, and count the values by which they can be narrowed.
+        """List records in an order, and count the values by which they can be filtered.
 
         At most the newest 5,000 that match are sorted and counted.
         """
@@ -126,7 +126,7 @@ class Browsing:
         ]
 
     def moves(self, since: Times, limit: int = MOST) -> list[Move]:
-        """List what the newest changes moved since a time, newest first; of the whole store."""
+        """List the newest moves between layers and states since a time, in the whole store."""
         self._scope.check_whole("moves")
         start = clocks.to_micros(clocks.moment(since, "since"))
         with self._scope.store.read() as db:
@@ -183,7 +183,7 @@ class Browsing:
         return [item for item in items if item["id"] in wanted]
 
     def learned_from(self, record_ids: Sequence[str]) -> dict[str, list[Learned]]:
-        """List by record what rests on it, but for the episodes that turns are parts of."""
+        """List the records that rest on each record, except the episodes that contain turns."""
         ids = _ids(record_ids)
         with self._scope.store.read() as db:
             pairs = lineage.resting_on_any(db, ids, self._scope.user)
@@ -198,7 +198,7 @@ class Browsing:
         return learned
 
     def replacements(self, record_ids: Sequence[str]) -> dict[str, Record]:
-        """Map superseded records to what stands in their place now."""
+        """Map superseded records to the records that replace them now."""
         later = self._latest([*self._found(_ids(record_ids)).values()])
         self._scope.audit("replacements", tuple(record.id for record in later.values()))
         return later

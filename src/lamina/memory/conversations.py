@@ -72,7 +72,7 @@ def checked(turns: object, session: str, participants: Sequence[str] | None) -> 
         raise InvalidInput("a conversation needs at least one turn")
     said = tuple(turn for turn in map(_unfenced, given) if turn is not None)
     if not said:
-        raise Refused("these turns are what memory_context gave; they are remembered already")
+        raise Refused("these turns are recalled context; they are remembered already")
     if participants is None:
         names = [turn["speaker"] for turn in said if turn.get("speaker") is not None]
     elif isinstance(participants, (list, tuple)):

@@ -128,7 +128,7 @@ class Derived:
     def rebuild_mirrors(
         self, names: Sequence[str] | None, progress: Progress | None
     ) -> dict[str, Any]:
-        """Rebuild some mirrors, or all that are on, and report on each."""
+        """Rebuild some mirrors, or all enabled ones, and report on each."""
         self._scope.check_whole("making mirrors anew")
         rules.progress(progress)
         return self.mirrors.rebuild(rules.several(names, "names"), progress)
@@ -136,7 +136,7 @@ class Derived:
     def verify_mirrors(
         self, names: Sequence[str] | None, progress: Progress | None
     ) -> dict[str, Verified]:
-        """Compare every entry of some mirrors, or of all that are on, with the store."""
+        """Compare every entry of some mirrors, or of all enabled ones, with the store."""
         self._scope.check_whole("comparing mirrors")
         rules.progress(progress)
         return self.mirrors.verify(rules.several(names, "names"), progress)

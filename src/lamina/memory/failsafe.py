@@ -41,7 +41,7 @@ class Failsafe:
         self._rests_until = 0.0
 
     def status(self) -> dict[str, Any]:
-        """Count what waits in the fail-safe."""
+        """Count the memories that wait in the fail-safe."""
         return self._spool.status()
 
     def replay(self, progress: Progress | None = None) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class Failsafe:
         if done is None:
             raise StoreUnavailable(
                 "another process is replaying the fail-safe;"
-                " `lamina failsafe status` tells what waits"
+                " `lamina failsafe status` shows what waits"
             )
         return done.to_dict()
 

@@ -43,7 +43,7 @@ class Handle:
             raise AttributeError(reason, name=name, obj=self)
 
     def close(self) -> None:
-        """Write what is buffered, index and mirror what has piled up, and close every file."""
+        """Write buffered data, finish indexing and mirroring, and close every file."""
         with ExitStack() as last_first:  # each is closed whatever becomes of the others
             last_first.callback(self._scope.close)
             if self._parts.made("derived"):

@@ -123,7 +123,7 @@ class Importance:
             return msgspec.json.decode(body, type=Model)
         except msgspec.DecodeError as error:
             raise Corrupt(
-                f"what was learned is damaged: {error}; run `lamina importance learn`"
+                f"the model of importance is damaged: {error}; run `lamina importance learn`"
             ) from None
 
     def _examples(self) -> Iterator[Example]:

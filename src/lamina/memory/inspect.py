@@ -31,7 +31,7 @@ class Inspect:
     def contents(self, record_ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of some records by their ids.
 
-        This is for display, and counts as no sign that the records were wanted.
+        This is for display, and does not count as use of the records.
         """
         ids = [
             record_id
@@ -71,7 +71,7 @@ class Inspect:
     def search_archive(
         self, query: str = "", limit: int = 100, since: Times = None, until: Times = None
     ) -> list[Record]:
-        """Find archived records that hold a text, as `grep -i` would, newest first.
+        """Find archived records that contain a text, as `grep -i` would, newest first.
 
         `archived` of each record names its file and line.
         """
@@ -87,9 +87,9 @@ class Inspect:
         return records
 
     def pending(self) -> list[dict[str, Any]]:
-        """List what waits for a person, oldest first.
+        """List everything that waits for a person, oldest first.
 
-        These are requests, escalations, reviews, and what is due.
+        These are requests, escalations, reviews, and due memories.
         """
         from lamina.store.index.catalogue import day_number  # it needs numpy
 

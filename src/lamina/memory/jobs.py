@@ -308,7 +308,7 @@ class Jobs:
         return orchestrator
 
     def outlook(self) -> list[Outlook]:
-        """Say of each job when it ran last, what came of it, and when it is due."""
+        """List when each job ran last, its outcome, and when it is due."""
         return self.orchestrator().outlook()
 
     def _consolidate(self, stop: Callable[[], bool]) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class Lifecycle:
         return report
 
     def planned(self) -> list[Decision]:
-        """Say what `run_once` would do with each short-term memory, and by which rule."""
+        """List what `run_once` would do with each short-term memory, and by which rule."""
         decisions = self.plan(self.retention.current())
         self._scope.audit("plan_promotion", ())
         return decisions

@@ -36,21 +36,22 @@ class Operator(Memory):
     ) -> Record:
         """Activate a proposal, and supersede what it replaces.
 
-        If that has changed meanwhile, nothing happens. `content` is the text to confirm in its
-        place: a whole text, the value of a profile entry, or for a fact a sentence or its value.
+        If the replaced record has changed meanwhile, nothing happens. `content` is the text to
+        confirm in its place: a whole text, the value of a profile entry, or for a fact a sentence
+        or its value.
         """
         return self._decided(self._parts.reviews.confirm(record_id, reason, content))
 
     def reject(self, record_id: str, reason: str | None = None) -> Record:
-        """Put a proposal aside or take an active fact back, and keep its value out."""
+        """Reject a proposal or withdraw an active fact, and keep its value out."""
         return self._decided(self._parts.reviews.reject(record_id, reason))
 
     def lift(self, record_id: str, reason: str) -> Record:
-        """Let in again the value of a rejected proposal, or of a fact that was taken back."""
+        """Allow the value of a rejected proposal, or of a withdrawn fact, again."""
         return self._parts.reviews.lift(record_id, reason)
 
     def revoke(self, source: str, reason: str) -> list[Record]:
-        """Put all that came from a source, or was derived from that, up for review again.
+        """Put everything from a source, and everything derived from it, under review again.
 
         `undo` takes it back.
         """
@@ -59,13 +60,13 @@ class Operator(Memory):
         return records
 
     def revocable(self, source: str) -> tuple[list[Record], int]:
-        """List what `revoke` would put up for review, and count what is archived of it."""
+        """List what `revoke` would put under review, and count the archived records."""
         records, archived = self._parts.reviews.revocable(source)
         self._scope.audit("revocable", tuple(record.id for record in records))
         return records, archived
 
     def rollback(self, record_id: str, reason: str | None = None) -> Record:
-        """Take an active record back, and restore what it superseded; hide an event."""
+        """Withdraw an active record, and restore what it superseded; hide an event."""
         return self._decided(self._parts.reviews.rollback(record_id, reason))
 
     def correct(self, record_id: str, text: str, reason: str) -> Record:
@@ -80,10 +81,10 @@ class Operator(Memory):
         return self._decided(self._parts.reviews.forget(record_id, reason))
 
     def undo(self, event_id: int, reason: str | None = None) -> list[Record]:
-        """Take back a decision that nothing has followed.
+        """Undo a decision if its records have not changed since.
 
-        That is a confirmation, rejection, rollback, revocation, forgetting or correction. What it
-        kept out may come again.
+        That is a confirmation, rejection, rollback, revocation, forgetting or correction. A value
+        that it kept out is allowed again.
         """
         records = self._parts.reviews.undo(event_id, reason)
         self._parts.derived.decided(records)
@@ -109,7 +110,7 @@ class Operator(Memory):
         return self._parts.audit.reads(limit)
 
     def audit_refusals(self, limit: int = 50) -> list[Refusal]:
-        """List who tried what without the authority to, newest first; a flood is counted."""
+        """List calls that were refused for lack of authority, newest first; a flood is counted."""
         return self._parts.audit.refusals(limit)
 
     def audit_head(self) -> dict[str, Any]:
@@ -135,7 +136,7 @@ class Operator(Memory):
         source: str | None = None,
         project: str | None = None,
     ) -> dict[str, Any]:
-        """Say what `erase` would take, what rests on that, and which copies would go."""
+        """List what `erase` would remove, what rests on it, and which copies would be removed."""
         return self._parts.erasures.erasable(record_ids, session, user, source, project)
 
     def erase(
@@ -148,9 +149,9 @@ class Operator(Memory):
         reason: str | None = None,
         keep_backups: bool = False,
     ) -> Certificate:
-        """Erase records for good, with what was made of them.
+        """Erase records permanently, with everything derived from them.
 
-        They are gone from every table, file and copy in the home.
+        They are removed from every table, file and copy in the home.
         """
         erasures = self._parts.erasures
         return erasures.erase(record_ids, session, user, source, project, reason, keep_backups)
@@ -207,20 +208,20 @@ class Operator(Memory):
     ) -> Grant:
         """Let another agent read a layer, a tag or one record of this one.
 
-        On a user's handle, it may read only what is that user's.
+        On a user's handle, it may read only that user's memories.
         """
         return self._parts.sharing.grant(agent, layer, tag, record, expires, reason)
 
     def revoke_grant(self, number: int, reason: str | None = None) -> Grant:
-        """End a grant: from now on nothing is read by it."""
+        """End a grant: it gives no more access."""
         return self._parts.sharing.end(number, reason)
 
     def grants(self, include_ended: bool = False) -> list[Grant]:
-        """List what other agents may read now; with `include_ended` also what they once might."""
+        """List what other agents may read now; with `include_ended` also ended grants."""
         return self._parts.sharing.given(include_ended)
 
     def end_grants_but(self, kept: Sequence[Grant], reason: str) -> None:
-        """End open grants except some: a restored backup may grant what was ended since."""
+        """End open grants except some: a backup may contain grants that were ended since."""
         self._parts.sharing.end_all_but(kept, reason)
 
     # The whole store
@@ -228,7 +229,7 @@ class Operator(Memory):
     def reindex(self, progress: Progress | None = None) -> None:
         """Rebuild everything that is derived: words, tags, links, facets, vectors, blocks, days.
 
-        What was learned about importance is learned anew.
+        The model of importance is learned again.
         """
         self._scope.check_whole("reindex")
         rules.progress(progress)
@@ -259,8 +260,8 @@ class Operator(Memory):
     ) -> Path:
         """Write every record, in every state, with its events, as JSON for other programs.
 
-        With `states` or a `session` only the records that match, without events: such a file can
-        be merged, but restores no store.
+        With `states` or a `session` only the records that match, without events: such a file can be
+        merged, but cannot restore a store.
         """
         return self._parts.exchange.export(path, public, force, progress, states, session)
 
@@ -274,7 +275,7 @@ class Operator(Memory):
         states: Collection[str] | None = None,
         session: str | None = None,
     ) -> dict[str, Any]:
-        """Write what another program's format can hold, or a document for people.
+        """Export to another program's format, or to a document for people.
 
         The report names what the format cannot hold. `states` and `session` choose some records.
         """
@@ -290,12 +291,12 @@ class Operator(Memory):
         on_conflict: str = "skip",
         dry_run: bool = False,
     ) -> dict[str, Any]:
-        """Take in a file. Without `trust` its records are `external`, and it grants nothing.
+        """Import a file. Without `trust` its records are `external`, and it grants nothing.
 
         With `trust` an export of Lamina restores an empty store of its agent, with grants and
-        history. Files of other programs are known by what they hold, or by `format`.
-        `on_conflict` says what happens to what is here already: `skip`, `merge` or `replace`. A
-        dry run reports what would happen.
+        history. Files of other programs are recognised by their content, or by `format`.
+        `on_conflict` says what happens to memories that are here already: `skip`, `merge` or
+        `replace`. A dry run reports what would happen.
         """
         return self._parts.exchange.import_(path, trust, progress, format, on_conflict, dry_run)
 

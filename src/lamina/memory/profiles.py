@@ -73,7 +73,7 @@ class Profiles(Part):
         return profile_facts.conflicts(self._store, entries, self._scope.user)
 
     def projects(self) -> list[ProjectMemory]:
-        """Say where each project stands, by name."""
+        """Return the status of each project, by name."""
         chosen = profile.by_name(self._in_scope(self._projects(State.ACTIVE))).values()
         self._scope.audit("projects", tuple(record.id for record in chosen))
         return profile.project_memories(chosen)

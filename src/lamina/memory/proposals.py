@@ -99,7 +99,7 @@ class Proposals(Part):
             if earlier.state is State.CONSTRAINED:
                 return earlier
             raise Refused(
-                f"somebody has declined to forget {record.id}, in record {earlier.id}",
+                f"a request to forget {record.id} was declined, in record {earlier.id}",
                 rejected=earlier.id,
             )
 

@@ -78,8 +78,8 @@ class Read:
     ) -> builtins.list[Record]:
         """List records, newest first; in all states when `states` is None.
 
-        Working memory is listed only when its layer is named. `session` is one conversation,
-        `project` what belongs to a project, `speaker` who said it.
+        Working memory is listed only if its layer is named. `session` selects one conversation,
+        `project` one project, `speaker` one person.
         """
         named = {"session": session, "project": project, "speaker": speaker, "source": source}
         chosen = self._scope.filter(layers, states, kinds, tags, since, until, **named)
@@ -138,13 +138,13 @@ class Read:
         )
 
     def query_relevant(self, text: str, limit: int = 10, recency_bias: float = 0.35) -> Hits:
-        """Rank by shared words, recency and importance, in the formula of the Milton document."""
+        """Rank by shared words, recency and importance, by the formula of the Milton document."""
         bias = rules.number(recency_bias, "recency_bias")
         chosen = Filter(self._scope.user, states=(State.ACTIVE,))
         return self._found("query_relevant", text, limit, chosen, "overlap", bias=bias)
 
     def recall_similar(self, query: str, top_k: int = 5) -> Hits:
-        """Find what is nearest in meaning, in the long-term layers."""
+        """Find the memories that are nearest in meaning, in the long-term layers."""
         chosen = Filter(self._scope.user, LONG_TERM, (State.ACTIVE,))
         return self._found("recall_similar", query, top_k, chosen, "semantic")
 
@@ -163,9 +163,9 @@ class Read:
     def memory_context(
         self, goal: str, limits: Mapping[str, int] | None = None, max_chars: int = 2000
     ) -> Context:
-        """Collect what is known for a task, for a model to read: bounded, fenced and labelled.
+        """Collect memories about a task, for a model to read: bounded, fenced and labelled.
 
-        It is data and permits nothing.
+        It is data, and grants no permission.
         """
         return self._scope.parts.context.limited(goal, limits, max_chars)
 
@@ -178,7 +178,7 @@ class Read:
         tokens: int | None = None,
         most: int | None = None,
     ) -> Context:
-        """Build what is put before the next prompt: what always applies, is known, and was said."""
+        """Build the context for the next prompt: what always applies, is known, and was said."""
         return self._scope.parts.context.whole(goal, budget, session, project, tokens, most)
 
     def _found(

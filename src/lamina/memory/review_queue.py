@@ -19,7 +19,7 @@ from lamina.store.tables.records import COLUMN, Filter, Row
 from lamina.store.tables.rejections import RejectedValues
 from lamina.text import words
 
-GROUNDLESS = "what it rests on is gone: it was forgotten, superseded or erased"
+GROUNDLESS = "its evidence is gone: it was forgotten, superseded or erased"
 
 
 class Queue(list[Proposal]):
@@ -66,9 +66,7 @@ def _start(ranked: Sequence[Effect], after: str | None) -> int:
     for number, one in enumerate(ranked, 1):
         if one.record.id == after:
             return number
-    raise NotFound(
-        f"{words.shown(after)} does not wait any more; ask without `after` to begin again"
-    )
+    raise NotFound(f"{words.shown(after)} no longer waits; ask without `after` to start again")
 
 
 def _effects(

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
-from lamina.engines import correction, facts, review
+from lamina.engines import correction, facts, profile, review
 from lamina.engines.claims import attributes
 from lamina.engines.decision import Effect
 from lamina.engines.review import VersionedRecord
@@ -19,7 +19,7 @@ from lamina.model import rejection, rules, slots
 from lamina.model.clock import is_id
 from lamina.model.record import Draft, Event, Layer, Record, Role, State
 from lamina.store.core.transaction import Transaction
-from lamina.store.tables import lineage, rejections
+from lamina.store.tables import lineage, rejections, sleep
 from lamina.store.tables.grounds import grounds
 from lamina.store.tables.records import COLUMN, Filter, Row
 from lamina.text import words
@@ -97,8 +97,9 @@ class Reviews(Part):
     def reject(self, record_id: str, reason: str | None = None) -> Record:
         """Put a proposal aside and keep its value out, unless the value is active already.
 
-        A statement that was only stored as its evidence is hidden with it. A fact that is active
-        is taken back, as by a rollback.
+        A statement that was only stored as its evidence is hidden with it, and so is the fact of a
+        standing instruction: nobody is to follow it. A fact that is active is taken back, as by a
+        rollback.
         """
         self._scope.visible("reject", record_id)
         with self._change(rejections.REJECT, reason) as transaction:
@@ -111,11 +112,21 @@ class Reviews(Part):
             others = [self._store.record(one) for one in found if one is not None]
             if slots.slot(record) is not None:
                 others += [entry.record for entry in self._replaced(transaction, record)]
-            transaction.bar(record, review.barred(record, others))
+            orders = self._instructions(transaction, record)
+            said = [self._store.record(order) for order in orders]
+            transaction.bar(record, [*review.barred(record, others), *review.fingerprints(said)])
             rejected = transaction.update(row, state=State.TOMBSTONED)
-            for statement in self._statements(transaction, record):
-                transaction.update(statement, state=State.TOMBSTONED)
+            for hidden in (*self._statements(transaction, record), *orders):
+                transaction.update(hidden, state=State.TOMBSTONED)
             return rejected
+
+    def _instructions(self, transaction: Transaction, proposal: Record) -> list[Row]:
+        """Find the facts that say the standing instruction which a proposal is about."""
+        if proposal.layer is not Layer.PROFILE:
+            return []
+        reader = transaction.cursor.connection
+        found = sleep.active(reader, slots.INSTRUCTION, proposal.user)
+        return [row for row in found if profile.orders_the_same(proposal, self._store.record(row))]
 
     def _statements(self, transaction: Transaction, proposal: Record) -> list[Row]:
         """Find statements that were stored as evidence of a proposal and of nothing else."""
@@ -147,7 +158,7 @@ class Reviews(Part):
         with self._change(rejections.LIFT, rules.reason(reason)) as transaction:
             row = self._row(transaction, record_id)
             if not transaction.guard.lift(record_id):
-                raise Refused(f"nothing that the record {record_id} says is kept out")
+                raise Refused(f"no value of the record {record_id} is kept out")
             return transaction.update(row)
 
     def revoke(self, source: str, reason: str) -> list[Record]:
@@ -177,7 +188,7 @@ class Reviews(Part):
         return moved
 
     def revocable(self, source: str) -> tuple[list[Record], int]:
-        """List what `revoke` would put up for review, and count what is archived of it."""
+        """List what `revoke` would put under review, and count the archived records."""
         rules.label(source, "source")
         self._check_operator("revoke")
         return lineage.revocable(self._store, source, self._scope.user)
@@ -295,7 +306,7 @@ class Reviews(Part):
     def undo(self, event: int, reason: str | None = None) -> list[Record]:
         """Take back what an event did, if nothing has happened to its records since.
 
-        What it kept out may come again.
+        A value that it kept out is allowed again.
         """
         with self._change("undo", reason, {"undoes": rules.event_number(event)}) as transaction:
             found = transaction.event(event)
@@ -389,8 +400,8 @@ def _check_takes_back(
     if event.action == "undo":
         undone = event.details.get("undoes")
         raise Refused(
-            f"event {number} took event {undone} back, which cannot be undone; do again what event"
-            f" {undone} did"
+            f"event {number} is the undo of event {undone}, which cannot be undone; repeat what"
+            f" event {undone} did"
         )
     if event.action not in review.UNDONE:
         if made and len(made) == len(event.changes):
@@ -402,7 +413,7 @@ def _check_takes_back(
         return
     if any(settled < number for settled in last.values()):
         raise Conflict(
-            f"event {number} was undone already; to have it again, do again what it did:"
+            f"event {number} was undone already; to restore its effect, repeat its action:"
             f" {event.action}"
         )
     for record, since in later.items():

@@ -43,7 +43,7 @@ class Run:
         return f"<Run {self.id} {self.task!r}>"
 
     def note(self, content: str, **fields: Any) -> Record:
-        """Keep something for the length of this run."""
+        """Store a note for the length of this run."""
         self._check_open()
         if fields.get("key") is not None:  # a key means the same thing again within this run only
             fields["key"] = f"{self.id}/{rules.label(fields['key'], 'key')}"
@@ -65,7 +65,7 @@ class Run:
     def close(
         self, summary: str | None = None, failure: BaseException | str | None = None
     ) -> Record | None:
-        """End the run: set its notes aside, and keep its outcome as one episodic record."""
+        """End the run: hide its notes, and store its outcome as one episodic record."""
         self._check_open()
         if failure is not None and not isinstance(failure, (str, BaseException)):
             raise InvalidInput(f"failure {shown(failure)} is neither a text nor an exception")

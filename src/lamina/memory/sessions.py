@@ -46,7 +46,7 @@ class Sessions(Part):
         return self._scope.parts.remember.many([_item(one, name, project) for one in made])
 
     def recap(self, project: str | None, session: str | None) -> Recap | None:
-        """Sum up a session, or the last one of a project, or the last that was in none."""
+        """Sum up a session, or the last one of a project, or the last one without a project."""
         from lamina.search.context import noise  # what keeps notes does without vectors
 
         name = None if project is None else rules.label(project, "project")

@@ -24,7 +24,7 @@ class Sharing(Part):
     """Give other agents something to read, within a scope."""
 
     def end_all_but(self, kept: Collection[Grant], reason: str) -> None:
-        """End open grants except some: a restored backup may grant what was ended since."""
+        """End open grants except some: a backup may contain grants that were ended since."""
         staying = rules.several(kept, "kept")
         for grant in self.given(include_ended=False):
             if grant not in staying:
@@ -146,7 +146,7 @@ class Sharing(Part):
             raise InvalidInput("working memory is seen within its run only; it cannot be granted")
         if record.state is State.TOMBSTONED:
             raise Refused(
-                f"the record {record_id} is tombstoned; what was put aside cannot be granted"
+                f"the record {record_id} is tombstoned; a withdrawn record cannot be granted"
             )
 
     def _check_operator(self, verb: str) -> None:

@@ -112,7 +112,7 @@ class Statements(Part):
         stated = self._decided(transaction, trusted, claims[0], own=record.id)
         step = steps.retold(steps.restated(stated.step, stated.source))
         if step.effect not in BELIEVED:
-            raise Conflict(f"it would say nothing new: {step.why}; reject it, or leave it")
+            raise Conflict(f"it adds nothing new: {step.why}; reject it, or leave it")
         return stated._replace(step=step)
 
     def become(self, transaction: Transaction, row: Row, stated: Stated) -> None:

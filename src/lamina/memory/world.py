@@ -64,7 +64,7 @@ class WorldModel(Part):
             self._changed = _ignore
 
     def set_tool(self, definition: Given) -> Record:
-        """Set a tool; another definition of the same name is superseded, the same one stays."""
+        """Set a tool; it supersedes a different definition of the same name."""
         return self.set_tools([definition])[0]
 
     def set_tools(self, definitions: Sequence[Given]) -> list[Record]:
@@ -74,11 +74,11 @@ class WorldModel(Part):
         return self._set(TOOL, [tool(definition) for definition in definitions])
 
     def set_integration(self, name: str, config: Given) -> Record:
-        """Set the config of an integration; secrets are named by environment variable only."""
+        """Set the configuration of an integration; name secrets by environment variable only."""
         return self._set(INTEGRATION, [integration(name, config)])[0]
 
     def remove(self, kind: str, name: str) -> None:
-        """Hide a tool or an integration, and take it out of the files."""
+        """Hide a tool or an integration, and remove it from the files."""
         if kind not in [*HELD]:  # whatever was given, hashable or not
             raise InvalidInput(
                 f"unknown kind {shown(kind)}; known are {', '.join(HELD)}", known=[*HELD]
@@ -95,14 +95,16 @@ class WorldModel(Part):
         return edited(self._folder, held(current_records(self._store, self._user)))
 
     def sync(self, edits: Sequence[FileEdit] | None = None) -> dict[str, Any]:
-        """Take in edits, then bring the files into line; leave and report what is wrong.
+        """Apply edits, then bring the files into line; leave and report wrong entries.
 
-        With `edits`, take in only those that a person has looked at, and propose any newer ones.
+        With `edits`, apply only those that a person has seen, and propose any newer ones.
         """
         self._check_operator()
         seen = self.edited().edits if edits is None else rules.several(edits, "edits")
         if not all(isinstance(edit, FileEdit) for edit in seen):
-            raise InvalidInput(f"edits {shown(edits)} is not a list of what `edited` gave")
+            raise InvalidInput(
+                f"edits {shown(edits)} is not a list of edits as `edited` returns it"
+            )
         with self._edit("sync", {edit.stamp for edit in seen if not edit.is_deleted_file}) as edit:
             pass
         return {
@@ -118,7 +120,7 @@ class WorldModel(Part):
         return edit.files
 
     def follow(self) -> str | None:
-        """Write the files after a decision; return the problem, if that is not possible."""
+        """Write the files after a decision; return the problem if that fails."""
         try:
             self.write()
         except LaminaError as error:
@@ -135,7 +137,7 @@ class WorldModel(Part):
         return [dict(record.metadata[HELD[TOOL]]) for record in self.records(TOOL)]
 
     def integrations(self) -> dict[str, dict[str, Any]]:
-        """Return the configs of all integrations as they were given."""
+        """Return the configurations of all integrations as they were given."""
         found = self.records(INTEGRATION)
         return {
             record.metadata["name"]: dict(record.metadata[HELD[INTEGRATION]]) for record in found

@@ -53,7 +53,7 @@ class Breaker:
         """Raise while it is too early to ask again."""
         known = self._known()
         if known is not None and is_open(known, to_micros(self._clock())):
-            raise StoreUnavailable(f"{known.problem}; it is asked again in a moment")
+            raise StoreUnavailable(f"{known.problem}; it is tried again in a moment")
 
     def failed(self, problem: str) -> None:
         """Note that the server did not answer."""

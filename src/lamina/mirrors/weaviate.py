@@ -91,7 +91,7 @@ class WeaviateMirror:
         elif self._known is not None:
             saved = self._saved()
             if saved is None or saved.filling != self._known.filling:
-                raise Damaged(f"{self._server} was filled anew by somebody else")
+                raise Damaged(f"{self._server} was rebuilt by another process")
         put = [record for record in self._waiting.values() if record is not None]
         for records in _record_batches(put):
             self._server.put(self._objects(records))

@@ -206,7 +206,7 @@ def content(value: object, limit: int = MAX_CONTENT_BYTES) -> str:
     if fence.OPEN in value:
         value = fence.unfenced(value).strip()
         if not value:
-            raise Refused("this is what memory_context gave; it is remembered already")
+            raise Refused("this is recalled context; it is remembered already")
     # ASCII that begins with ink, as most of what agents say, needs no closer look.
     is_plain = value.isascii() and "!" <= value[:1] <= "~" and "\0" not in value
     if is_plain and len(value) <= limit:
@@ -307,7 +307,7 @@ def metadata(value: object) -> Mapping[str, Any]:
         size = f"{len(encoded):,} bytes"
         raise InvalidInput(f"metadata has {size}; the limit is {MAX_METADATA_BYTES:,}")
     if FENCE in encoded:
-        raise Refused("metadata holds what memory_context gave; it is remembered already")
+        raise Refused("metadata holds recalled context; it is remembered already")
     copy: Mapping[str, Any] = hashing.decode(encoded)
     return copy
 

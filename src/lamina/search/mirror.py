@@ -175,7 +175,7 @@ def _ids(named: object, limit: int) -> Iterator[str]:
             f"it answered with something other than a list of at most {limit:,} ids"
         )
     if not all(isinstance(id, str) and is_id(id) for id in named):
-        raise StoreUnavailable("it answered with something that is no id")
+        raise StoreUnavailable("it answered with something that is not an id")
     return iter(dict.fromkeys(named))
 
 

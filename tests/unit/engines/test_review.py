@@ -68,7 +68,7 @@ def test_only_what_waits_is_decided_and_only_what_is_active_is_changed(state: St
         if state is fit:
             check(one)
         else:
-            with pytest.raises(Refused, match=f"is {state.value}; only what is {fit.value}"):
+            with pytest.raises(Refused, match=f"is {state.value}; only {fit.value} records"):
                 check(one)
 
 
@@ -92,7 +92,7 @@ def test_a_request_to_forget_is_known(fields: dict[str, Any], asked: str | None)
     if asked is None:
         review.check_no_request(one)
     else:
-        with pytest.raises(Refused, match="`lamina forget X` hides that, `lamina erase X`"):
+        with pytest.raises(Refused, match="`lamina forget X` hides it, `lamina erase X`"):
             review.check_no_request(one)
 
 
@@ -135,7 +135,8 @@ def test_a_decision_can_be_undone_while_it_is_the_last(action: str) -> None:
 def test_what_cannot_be_undone_says_what_can() -> None:
     """V4, R3: other events are refused, and so is a move that is not legal for who asks."""
     with pytest.raises(
-        Refused, match=r"what can be undone is confirm, reject, rollback, forget, correct, revoke$"
+        Refused,
+        match=r"only these can be undone: confirm, reject, rollback, forget, correct, revoke$",
     ):
         review.check_undoable(event("remember"), {}, Role.OPERATOR)
     hidden = event("forget", a=(State.ACTIVE, State.TOMBSTONED))

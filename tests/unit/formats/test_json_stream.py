@@ -116,7 +116,7 @@ def test_any_bytes_are_read_or_an_error(shared: Path, data: bytes) -> None:
         ("", "a list or an object is needed, but the file ends"),
         ("5", "a list or an object is needed"),
         ('[{"a": 1} {"b": 2}]', ", is needed instead of '{'"),
-        ('[{"a": 1},]', "a comma stands before the end"),
+        ('[{"a": 1},]', "there is a comma before the end"),
         ("[,]", "a value is needed"),
         ("[] []", "something follows the end"),
         ('{"a" 1}', ": is needed instead of '1'"),
@@ -137,7 +137,7 @@ def test_what_is_wrong_is_said(path: Path, text: str, problem: str) -> None:
     ("element", "problem"),
     [
         ("5", "this is a number"),
-        ('{"a": 1, "a": 2}', "stands twice"),
+        ('{"a": 1, "a": 2}', "occurs twice"),
         ('{"a": 1e999}', "not a number that JSON can hold"),
         ('{"a": NaN}', "NaN"),
         ('{"a": ' + "9" * 5000 + "}", "not JSON that can be stored"),

@@ -154,7 +154,7 @@ def test_what_is_wrong_is_reported_and_kept(op: Operator, source: Path) -> None:
         (2, "not JSON"),
         (3, "no field 'mood'"),
         (4, "not UTF-8"),
-        (5, "this profile says nothing"),
+        (5, "this profile is empty"),
         (6, "the same as line 1"),
         (8, "the file ends in the middle"),
     ):

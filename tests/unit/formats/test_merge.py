@@ -166,7 +166,7 @@ def test_what_was_erased_is_named(twin: Operator, tmp_path: Path) -> None:
     twin.erase(twin.list(limit=1)[0].id)
     report = twin.import_(altered(tmp_path, 1, content="a secret of mine", id="0" * 26))
     assert [one["message"] for one in report["rejected"]] == [
-        "what this says was erased here; an import does not bring it back"
+        "this text was erased here; an import does not bring it back"
     ]
     assert report["taken"] == 0
 

@@ -117,7 +117,7 @@ def test_what_it_was_beside_a_memory() -> None:
         ({"record_type": "memory_item", "payload": "tea"}, "payload 'tea' is not an object"),
         (
             {"record_type": "memory_item", "payload": ITEM, "content": "tea"},
-            "content stands beside the payload and in it",
+            "content is both beside the payload and in it",
         ),
         (
             {"record_type": "memory_item", "payload": {**ITEM, "mood": 1}},
@@ -299,7 +299,7 @@ def test_our_own_lines_are_read_too() -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"state": "tombstoned"}, "this record is tombstoned; only active ones are taken"),
+        ({"state": "tombstoned"}, "this record is tombstoned; only active ones are read"),
         ({"state": "constrained"}, "this record is constrained"),
         ({"state": "asleep"}, "unknown state 'asleep'"),
         ({"layer": "working"}, "working memory"),

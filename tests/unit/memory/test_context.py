@@ -174,6 +174,32 @@ def test_an_instruction_applies_before_anybody_confirms_it(op: Operator, mem: Me
     assert (item.section, item.why) == (Section.ALWAYS, "always: instruction")
 
 
+def test_a_rejected_instruction_applies_no_more(op: Operator, mem: Memory) -> None:
+    """V6, S8: once it is rejected, neither context nor facts have it, also if it is said again;
+    undoing the decision brings it back, and so does lifting it and saying it once more."""
+
+    def standing() -> list[str]:
+        return [one.value for one in op.facts() if one.attribute.startswith("instruction:")]
+
+    def tell(said: str) -> None:
+        op.remember_conversation([{"speaker": "user", "text": said}], session="s")
+        op.sleep()
+
+    tell("Always answer in German, please.")
+    (proposal,) = op.proposals()
+    op.reject(proposal.record.id, reason="only that once")
+    assert (mem.context("explain quicksort").text, standing()) == ("", [])
+    tell("Please always answer in German.")
+    assert (mem.context("explain quicksort").text, standing(), op.proposals()) == ("", [], [])
+    op.undo(op.history(proposal.record.id)[-1].seq)
+    assert "answer in German" in mem.context("explain quicksort").text
+    op.reject(proposal.record.id, reason="no")
+    op.lift(proposal.record.id, reason="they do want it")
+    assert mem.context("explain quicksort").text == ""
+    tell("Always answer in German, I said.")
+    assert "answer in German" in mem.context("explain quicksort").text
+
+
 def test_explicit_preferences_always_apply(mem: Memory) -> None:
     """C1: "I like a docstring on everything" is for the parser, too, before anybody confirms it."""
     mem.remember(DOCSTRING, kind="preference")

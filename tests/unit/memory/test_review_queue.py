@@ -198,7 +198,7 @@ def test_the_queue_comes_in_parts(mem: Memory, op: Operator) -> None:
     assert (first.left, rest.before, rest.left) == (3, 2, 0)
     assert op.proposals(2, rest[-1].record.id) == []
     op.confirm(first[-1].record.id)
-    with pytest.raises(NotFound, match="does not wait any more"):
+    with pytest.raises(NotFound, match="no longer waits"):
         op.proposals(after=first[-1].record.id)
 
 

@@ -143,7 +143,7 @@ def test_only_facts_that_are_active_are_rejected_without_waiting(op: Operator) -
     """V5: any other active record does not wait for a decision."""
     plain = noted(op, "The build uses Bazel")
     before = size(op)
-    with pytest.raises(Refused, match="waits for a decision"):
+    with pytest.raises(Refused, match="wait for a decision"):
         op.reject(plain.id, "no")
     assert size(op) == before
 
@@ -252,7 +252,7 @@ def test_a_proposal_whose_ground_is_gone_is_not_confirmed(mem: Memory, op: Opera
         op.forget(fact.record)
     before = size(op)
     assert "gone" in str(op.proposals()[0].problem)
-    with pytest.raises(Conflict, match="what it rests on is gone"):
+    with pytest.raises(Conflict, match="its evidence is gone"):
         op.confirm(waiting.record.id)
     assert size(op) == before
     op.undo(last(op, "forget"))

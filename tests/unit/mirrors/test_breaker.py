@@ -67,7 +67,7 @@ def test_processes_share_it(tmp_path: Path) -> None:
     one, other = (Breaker(tmp_path / "outage", clock) for _ in range(2))
     one.failed("Weaviate does not answer")
     with pytest.raises(
-        StoreUnavailable, match="Weaviate does not answer; it is asked again in a moment"
+        StoreUnavailable, match="Weaviate does not answer; it is tried again in a moment"
     ):
         other.check()
     clock.jump(timedelta(seconds=0.5))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
 
 from lamina.engines.claims import Claim, imperatives, ordered, standing
 from lamina.engines.claims.attributes import INSTRUCTION
@@ -16,14 +18,41 @@ RULE = "instruction"
 LIKELY = 0.5  # what is less likely to stand is for once
 
 
+class Order(NamedTuple):
+    """What stands in a turn, and what it is about."""
+
+    start: int
+    end: int
+    place: int  # which sentence of the turn it is in
+    topic: str
+    sure: float
+
+
 def given(said: Said, clauses: Sequence[Clause], tags: Callable[[], Tags]) -> Iterator[Claim]:
     """Claim what a speaker wants from now on; the confidence is how likely it is to stand."""
-    for piece in pieces(clauses, tags()):
-        sure = standing.sure(piece, ordered.likely(tags(), piece))
+    for one in _joined(_standing(clauses, tags())):
+        span = one.start, one.end
+        yield said.claim(said.speaker, INSTRUCTION + one.topic, span, span, one.sure, RULE)
+
+
+def _standing(clauses: Sequence[Clause], tags: Tags) -> Iterator[Order]:
+    for piece in pieces(clauses, tags):
+        sure = standing.sure(piece, ordered.likely(tags, piece))
         if sure >= LIKELY and MASK not in piece.text:
-            attribute = INSTRUCTION + topic(piece.order, piece.project)
-            span = piece.start, piece.end
-            yield said.claim(said.speaker, attribute, span, span, sure, RULE)
+            name = topic(piece.order, piece.project)
+            yield Order(piece.start, piece.end, piece.place, name, sure)
+
+
+def _joined(orders: Iterable[Order]) -> Iterator[Order]:
+    """Join what one sentence says of one topic: "use uv, never pip" is a single instruction.
+
+    Apart, the second half would replace the first.
+    """
+    for _, alike in groupby(orders, key=lambda one: (one.place, one.topic)):
+        several = list(alike)
+        start, end = min(one.start for one in several), max(one.end for one in several)
+        surest = max(one.sure for one in several)
+        yield several[0]._replace(start=start, end=end, sure=surest)
 
 
 def pieces(clauses: Sequence[Clause], tags: Tags) -> list[Piece]:

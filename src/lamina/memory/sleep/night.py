@@ -38,7 +38,7 @@ Rejected = Callable[[Draft], str | None]
 
 
 class Sleep:
-    """Turn what was said into facts, preferences, summaries and workflows."""
+    """Turn conversations into facts, preferences, summaries and workflows."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope

@@ -20,7 +20,7 @@ def agents(invocation: Invocation) -> None:
         output.show_json([agent.to_dict() for agent in found])
         return
     if not found:
-        click.echo(f"no agents in {invocation.home.path} yet; the first memory makes one")
+        click.echo(f"no agents in {invocation.home.path} yet; the first memory creates one")
         return
     rows = []
     for agent in found:

@@ -35,9 +35,7 @@ def archive() -> None:
     help="the most to show, last archived first",
 )
 def archive_search(invocation: Invocation, text: str, limit: int, **span: Any) -> int:
-    """Find TEXT in what was archived, in any case: in contents, tags and metadata, as `grep -i`
-    would.
-    """
+    """Find TEXT in archived memories: in contents, tags and metadata, as `grep -i` would."""
     records = invocation.memory().search_archive(text, limit, **span)
     if invocation.json:
         output.show_json([record.to_dict() for record in records])
@@ -92,7 +90,7 @@ def archive_list(invocation: Invocation) -> None:
 @command("restore", "lamina archive restore 01k9zq5e7cxxxxxxxxxxxxxxxx", under=archive)
 @click.argument("record_ids", metavar="ID...", nargs=-1, required=True)
 def archive_restore(invocation: Invocation, record_ids: tuple[str, ...]) -> None:
-    """Bring the records ID... back into the store, with their ids and their histories."""
+    """Bring archived records back into the store, with their ids and histories."""
     operator = invocation.operator("archive restore")
     restored = operator.restore_archived(*map(invocation.full_id, record_ids))
     if invocation.json:

@@ -22,10 +22,10 @@ def audit() -> None:
 
 @command("log", "lamina audit log --reads --limit 20", under=audit, needs_known_agent=True)
 @click.option("--reads", is_flag=True, help="who looked at what, instead of who changed what")
-@click.option("--refused", is_flag=True, help="who tried what without the authority to")
+@click.option("--refused", is_flag=True, help="calls that were refused for lack of authority")
 @options.limit
 def audit_log(invocation: Invocation, reads: bool, refused: bool, limit: int) -> None:
-    """Show the trail, newest first. Of many refusals of one kind, most are only counted."""
+    """Show the trail, newest first. Repeated refusals of one kind are mostly only counted."""
     if reads and refused:
         raise click.UsageError("give --reads or --refused, not both")
     operator = invocation.operator("audit log")

@@ -18,8 +18,8 @@ PATH = click.Path(path_type=Path)
 @command("backup", "lamina backup /media/usb/lamina-monday", needs_known_agent=True)
 @click.argument("path", type=PATH, required=False)
 def backup(invocation: Invocation, path: Path | None) -> None:
-    """Copy the store as it is now, to the new folder PATH or into the home. Others may go on
-    writing.
+    """Copy the store as it is now, to the new folder PATH or into the home. Other processes may
+    continue to write.
     """
     target = invocation.operator("backup").backup(path)
     if invocation.json:
@@ -40,7 +40,7 @@ def restore(invocation: Invocation, path: Path | None, empty: bool, yes: bool) -
     """Replace the store with the backup in the folder PATH, even if the store is damaged;
     without PATH, list backups.
 
-    What is there now is kept: as a backup if it is sound, under damaged/ if it is not.
+    The current store is kept: as a backup if it is sound, otherwise under damaged/.
     """
     invocation.check_operator("restore")
     known = backups(invocation.home.agent_folder(invocation.agent))

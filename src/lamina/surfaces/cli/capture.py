@@ -13,7 +13,9 @@ from lamina.text.words import reveal
 
 
 @command("capture", "curl -sN ntfy.sh/my-topic/json | lamina --agent milton capture --source ntfy")
-@click.option("--source", type=click.Choice(["ntfy"]), required=True, help="whose lines are read")
+@click.option(
+    "--source", type=click.Choice(["ntfy"]), required=True, help="the program that writes the lines"
+)
 @click.option(
     "--trusted",
     is_flag=True,

@@ -24,7 +24,7 @@ def semantic() -> None:
     help="propose a summary for each group, to be confirmed in review",
 )
 def semantic_compact(invocation: Invocation, create_proposals: bool) -> None:
-    """Show which facts say the same or share a topic, and what could stand for them."""
+    """Show facts that say the same or share a topic, and what could replace them."""
     _show(invocation, invocation.memory().compact(create_proposals))
 
 
@@ -49,7 +49,7 @@ def _show(invocation: Invocation, groups: Sequence[dict[str, Any]]) -> None:
         output.show_json(groups)
         return
     if not groups:
-        click.echo("nothing to put together")
+        click.echo("nothing to merge")
         return
     rows = [
         (group["why"], len(group["sources"]), group["outcome"], group["content"])
@@ -62,6 +62,6 @@ def _show(invocation: Invocation, groups: Sequence[dict[str, Any]]) -> None:
             click.echo(f"  {group['why'].partition(' differ')[0]}, {step}")
     outcomes = {group["outcome"] for group in groups}
     if "possible" in outcomes:
-        click.echo("--create-proposals puts these before a person; nothing was changed")
+        click.echo("nothing was changed; --create-proposals adds these to the review queue")
     if "proposed" in outcomes:
         click.echo("see `lamina review`")

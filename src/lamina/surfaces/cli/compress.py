@@ -15,10 +15,10 @@ from lamina.text.words import counted, reveal
 @click.option(
     "--hours", type=float, default=48, show_default=True, help="only what is older than this"
 )
-@click.option("--dry-run", is_flag=True, help="only show what would become of each memory, and why")
+@click.option("--dry-run", is_flag=True, help="only show what would happen to each memory, and why")
 @options.lines_of_dry_run
 def compress(invocation: Invocation, hours: float, dry_run: bool, limit: int) -> None:
-    """Sum up old short-term memories in the profile and in projects, and archive those that are
+    """Sum up old short-term memories in the profile and in projects, and archive those that were
     summed up.
     """
     memory = invocation.memory()

@@ -18,9 +18,9 @@ from lamina.surfaces.cli.search import exit_code_of_nothing, nothing_found
 )
 @click.argument("goal")
 @click.option(
-    "--max-chars", type=int, default=2000, show_default=True, help="how long the text may be"
+    "--max-chars", type=int, default=2000, show_default=True, help="the maximum length of the text"
 )
-@click.option("--tokens", type=int, help="how many tokens it may have, instead of characters")
+@click.option("--tokens", type=int, help="the maximum number of tokens, instead of characters")
 @click.option("--session", help="leave out what this session was given before")
 @click.option(
     "--project",
@@ -39,7 +39,7 @@ def context(
     shared_by: str | None,
 ) -> int:
     """Print what a model should read before GOAL: what always applies, is known, and was said.
-    It is fenced as data. Exits with 4 for nothing.
+    It is fenced as data. Exits with 4 if there is nothing.
     """
     options.check_asked(goal, "GOAL")
     viewer = invocation.viewer(shared_by)

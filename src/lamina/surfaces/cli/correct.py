@@ -14,7 +14,7 @@ from lamina.text.words import one_line
 @click.argument("record_id", metavar="ID")
 @options.reason
 def rollback(invocation: Invocation, record_id: str, reason: str | None) -> None:
-    """Take the active record ID back, and restore what it had superseded."""
+    """Withdraw the active record ID, and restore the records that it had superseded."""
     operator = invocation.operator("rollback")
     changed = operator.rollback(invocation.full_id(record_id), reason)
     show_changed(invocation, "rolled back", changed)
@@ -27,7 +27,7 @@ def rollback(invocation: Invocation, record_id: str, reason: str | None) -> None
 @click.argument("text")
 @click.option("--reason", required=True, help="why")
 def correct(invocation: Invocation, record_id: str, text: str, reason: str) -> None:
-    """Supersede the record ID by one that says TEXT; for a fact, a sentence or the bare value."""
+    """Replace the record ID with one that says TEXT; for a fact, a sentence or the bare value."""
     operator = invocation.operator("correct")
     changed = operator.correct(invocation.full_id(record_id), text, reason)
     show_changed(invocation, "corrected, now", changed)
@@ -46,8 +46,8 @@ def forget(invocation: Invocation, record_id: str, reason: str | None) -> None:
 @click.argument("event", type=int)
 @options.reason
 def undo(invocation: Invocation, event: int, reason: str | None) -> None:
-    """Take back what EVENT of `lamina audit log` did: a confirmation, rollback, revocation,
-    forgetting or correction.
+    """Undo EVENT of `lamina audit log`: a confirmation, rejection, rollback, revocation, forgetting
+    or correction.
     """
     records = invocation.operator("undo").undo(event, reason)
     if invocation.json:

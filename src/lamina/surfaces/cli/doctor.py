@@ -36,4 +36,6 @@ def doctor(invocation: Invocation) -> int:
 def reindex(invocation: Invocation) -> None:
     """Rebuild the full-text index, when `doctor` asks for it."""
     invocation.operator("reindex").reindex()
-    output.show_json({"reindexed": True}) if invocation.json else click.echo("the index is new")
+    output.show_json({"reindexed": True}) if invocation.json else click.echo(
+        "the index was rebuilt"
+    )

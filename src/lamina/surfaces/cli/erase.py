@@ -21,7 +21,7 @@ SHOWN = 20  # lines of a preview
 @click.argument("record_ids", metavar="[ID]...", nargs=-1)
 @click.option("--session", help="everything of a conversation")
 @click.option("--user", help="everything about a person")
-@click.option("--source", help="everything that came from there, as `lamina inspect` shows it")
+@click.option("--source", help="everything from this source, as `lamina inspect` shows it")
 @click.option("--project", help="everything of a project")
 @click.option("--reason", help="why (do not quote what is being erased)")
 @click.option("--keep-backups", is_flag=True, help="leave the backups in the home as they are")
@@ -130,7 +130,7 @@ def _show(one: Certificate) -> None:
     }
     output.pairs([(name, value) for name, value in fields.items() if value])
     if not one.looked_for:
-        click.echo("its words are too common to look for; only its ids were looked for")
+        click.echo("its words are too common to search for; only its ids were searched for")
     elif one.is_complete:
         beside = " beside what is kept" if one.kept else ""
         click.echo(f"nothing of it was found in this home afterwards{beside}")

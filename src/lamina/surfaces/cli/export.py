@@ -26,7 +26,7 @@ from lamina.text.words import counted
 @click.option(
     "--public",
     is_flag=True,
-    help="only what may be shown to others: active, nothing about people",
+    help="only memories that may be shown to others: active, nothing about people",
 )
 @options.state_option("only this state; may be repeated")
 @options.session

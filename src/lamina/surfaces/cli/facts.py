@@ -24,7 +24,7 @@ NARROWEST, WIDEST = 10, 60  # columns of the bars of a timeline
 
 @command("facts", "lamina facts Ana --as-of 2026-05-01", needs_known_agent=True)
 @click.argument("subject", required=False)
-@click.option("--attribute", help="only this, such as lives_in")
+@click.option("--attribute", help="only this attribute, such as lives_in")
 @options.project
 @options.as_of
 def facts(

@@ -19,12 +19,14 @@ OUTCOMES = {
 
 @click.group()
 def failsafe() -> None:
-    """Memories that were taken while the store could not be written."""
+    """Memories that were accepted while the store could not be written."""
 
 
 @command("status", "lamina failsafe status", under=failsafe)
 def failsafe_status(invocation: Invocation) -> None:
-    """Show what waits for the store, and what could not be used. Nothing is replayed."""
+    """Show the memories that wait for the store, and lines that could not be used. Nothing is
+    replayed.
+    """
     report = invocation.spool().status()
     if invocation.json:
         output.show_json(report)
@@ -56,7 +58,7 @@ def _show_unusable(report: dict[str, Any]) -> None:
 
 @command("replay", "lamina failsafe replay", under=failsafe)
 def failsafe_replay(invocation: Invocation) -> None:
-    """Store what waits, each memory once and in its order. Every command that opens the store
+    """Store the waiting memories, each once and in order. Every command that opens the store
     does the same.
     """
     with output.progress("replaying") as advance:

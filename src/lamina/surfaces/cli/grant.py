@@ -29,9 +29,7 @@ from lamina.text.words import one_line
 )
 @options.reason
 def grant(invocation: Invocation, grantee: str, record: str | None, **terms: Any) -> None:
-    """Let AGENT read a layer, a tag or one record of this agent's memory: the active ones, and
-    no more than read.
-    """
+    """Let AGENT read the active memories of a layer or tag, or one record. It cannot write."""
     operator = invocation.operator("grant")
     record = invocation.full_id(record) if record else record
     made = operator.grant(grantee, record=record, **terms)

@@ -41,8 +41,8 @@ def hook(
     """Serve one EVENT of a coding agent: JSON in, JSON out, in time, and always with exit code 0.
 
     EVENT is session-start, user-prompt, tool-use, stop, subagent-start, subagent-stop, pre-compact,
-    post-compact, notification or session-end; without one, the field hook_event_name says which
-    it is. `lamina status` reports what went wrong.
+    post-compact, notification or session-end; without EVENT, the field hook_event_name names it.
+    `lamina status` reports errors.
     """
     if _is_program():  # threads of numpy's are started at once, spin, and have nothing to do here
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

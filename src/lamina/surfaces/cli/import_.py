@@ -39,7 +39,7 @@ SELDOM = {
     "--on-conflict",
     type=click.Choice([policy.value for policy in Policy]),
     default="skip",
-    help="what happens to what is here already",
+    help="what happens to memories that are here already",
 )
 @click.option("--dry-run", is_flag=True, help="change nothing, and report what would happen")
 def import_(
@@ -50,14 +50,14 @@ def import_(
     on_conflict: str,
     dry_run: bool,
 ) -> int:
-    """Take in an export of Lamina, or a file of Sky, Milton, Skylattice, Sentinel, mem0 or the
+    """Import an export of Lamina, or a file of Sky, Milton, Skylattice, Sentinel, mem0 or the
     MCP memory server.
 
-    Without --trust nothing of a file has authority: its records are external, and what would be
-    believed waits for review. With --trust an export of Lamina restores an empty store as it was.
-    What is not a memory is reported with its line and kept in a .rejected file beside the source.
-    What is here already is skipped, extended by what the file adds (merge), or replaced by what the
-    file says (replace). Exits with 1 if everything was rejected.
+    Without --trust a file has no authority: its records are external, and those that would become
+    facts wait for review. With --trust an export of Lamina restores an empty store as it was.
+    Lines that are not memories are reported and kept in a .rejected file beside the source.
+    Memories that are here already are skipped, extended with data of the file (merge), or replaced
+    by those of the file (replace). Exits with 1 if everything was rejected.
     """
     operator = invocation.operator("import")
     with output.progress("importing") as advance:
@@ -72,7 +72,7 @@ def import_(
         if in_vain:
             known = f"; perhaps it is none of the known forms ({', '.join(registry.NAMES)})"
             hint = known if report["mode"] == "lines" else ""
-            click.echo(f"nothing was taken: all of {path} was rejected{hint}", err=True)
+            click.echo(f"nothing was imported: all of {path} was rejected{hint}", err=True)
         if waiting := report["pending"]:
             verb = "waits" if waiting == 1 else "wait"
             click.echo(f"{waiting} {verb} for review (state constrained)")

@@ -52,9 +52,7 @@ def _show(scored: Scored) -> None:
 
 @command("learn", "lamina importance learn", under=importance)
 def importance_learn(invocation: Invocation) -> None:
-    """Learn from what was confirmed, rejected, pruned, restored and read; later memories are
-    judged by it.
-    """
+    """Learn the importance of later memories from decisions, restores and reads."""
     report = invocation.memory().learn()
     if invocation.json:
         output.show_json(report)

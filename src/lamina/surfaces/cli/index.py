@@ -13,16 +13,16 @@ from lamina.surfaces.cli.invocation import Invocation, command
 
 @command("index", "lamina index", needs_known_agent=True)
 def index(invocation: Invocation) -> None:
-    """Make the vectors that are still missing, such as after an import or for another embedder.
+    """Compute missing vectors, for example after an import or a change of embedder.
 
-    Vectors of embedders that the settings no longer name are removed then.
+    Vectors of embedders that the settings no longer name are then removed.
     """
     with output.progress("embedding") as advance:
         number = invocation.memory().index(advance)
     if invocation.json:
         output.show_json({"embedded": number})
     else:
-        click.echo(f"{number:,} vector{'' if number == 1 else 's'} made; the index is complete")
+        click.echo(f"{number:,} vector{'' if number == 1 else 's'} computed; the index is complete")
 
 
 @click.group()
@@ -32,7 +32,7 @@ def model() -> None:
 
 @command("list", "lamina model list", under=model)
 def model_list(invocation: Invocation) -> None:
-    """List the known models, and which are here."""
+    """List the known models, and which are installed."""
     from lamina.embedders import models
 
     known = models.listed(invocation.home.path / MODELS)
@@ -57,7 +57,7 @@ def model_list(invocation: Invocation) -> None:
     help="A file, folder or archive that has the model, instead of a download.",
 )
 def model_pull(invocation: Invocation, name: str, given: Path | None) -> None:
-    """Fetch the weights of the model NAME, check them, and make them ready."""
+    """Download the weights of the model NAME, check them, and prepare them."""
     from lamina.embedders import models
 
     with output.progress("fetching") as advance:

@@ -25,7 +25,7 @@ def init(invocation: Invocation, jobs: bool | None) -> None:
     """Set up the agent, its user, and whether jobs run automatically.
 
     The answers become the defaults of all commands, in config.toml of the home. In a script, with
-    --json and in CI it never asks: give --agent, --user and --no-jobs, or take the defaults.
+    --json and in CI it never asks: pass --agent, --user and --no-jobs, or use the defaults.
     """
     invocation.check_operator("init")
     options = click.get_current_context().find_root().params

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DEFAULT_AGENT = "default"
 SETTINGS = "settings"  # the record of what an install sets in our own config.toml
 in_project = click.option(
-    "--project", is_flag=True, help="for everybody in the project of this folder, not for you alone"
+    "--project", is_flag=True, help="for everybody in the project of this folder, not only for you"
 )
 unasked = click.option("--yes", is_flag=True, help="do not ask")
 
@@ -34,7 +34,7 @@ unasked = click.option("--yes", is_flag=True, help="do not ask")
 @click.argument("agent", required=False)
 @in_project
 @unasked
-@click.option("--list", "listed", is_flag=True, help="show the coding agents that are here")
+@click.option("--list", "listed", is_flag=True, help="list the coding agents on this machine")
 def install(
     invocation: Invocation, agent: str | None, project: bool, yes: bool, listed: bool
 ) -> int:
@@ -170,7 +170,7 @@ def _advise(invocation: Invocation, note: str, has_mcp: bool) -> None:
         )
     if note:
         click.echo(note)
-    click.echo("begin a new session there; `lamina doctor` says whether hooks and tools are called")
+    click.echo("start a new session there; `lamina doctor` says whether hooks and tools are called")
 
 
 def _list(invocation: Invocation) -> int:

@@ -28,7 +28,7 @@ def key_status(invocation: Invocation) -> None:
 
 @command("set", "lamina key set", under=key)
 def key_set(invocation: Invocation) -> None:
-    """Set or change the key: asked for in a terminal, else the first line of standard input."""
+    """Set or change the key: typed in a terminal, or the first line of standard input."""
     invocation.check_operator("key set")
     operator_key.change(invocation.home.path, _new_key())
     click.echo("operators of this home need this key from now on", err=invocation.json)

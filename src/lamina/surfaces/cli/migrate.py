@@ -22,11 +22,11 @@ from lamina.surfaces.cli.invocation import Invocation, command
     "--all-agents", is_flag=True, help="Move the memories of all agents that this home has."
 )
 def migrate(invocation: Invocation, to: str, all_agents: bool) -> None:
-    """Move memories to PostgreSQL, or back into files. What was moved is compared row by row
-    before it is used.
+    """Move memories to PostgreSQL, or back into files. All rows are compared before the new place
+    is used.
 
-    Nobody can write meanwhile. If it is interrupted, run it again: it goes on where it was, and
-    leaves out agents that are there already.
+    Nobody can write meanwhile. If it is interrupted, run it again: it continues where it stopped,
+    and skips agents that have moved.
     """
     agents = sorted(invocation.home.agents()) if all_agents else [invocation.agent]
     moved: list[dict[str, Any]] = []

@@ -118,7 +118,7 @@ lines_of_dry_run = click.option(
 yes = click.option("--yes", is_flag=True, help="do not ask")
 reason = click.option("--reason", help="why")
 shared_by = click.option(
-    "--shared-by", metavar="AGENT", help="what this agent shares, instead of one's own"
+    "--shared-by", metavar="AGENT", help="use the memories that AGENT shares, instead of your own"
 )
 
 

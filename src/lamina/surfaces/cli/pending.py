@@ -10,7 +10,7 @@ from lamina.surfaces.cli.invocation import Invocation, command
 
 @command("pending", "lamina pending", needs_known_agent=True)
 def pending(invocation: Invocation) -> None:
-    """List what waits for a person: requests, escalations, reviews, and what is due."""
+    """List everything that waits for a person: requests, escalations, reviews, due memories."""
     items = invocation.memory().pending()
     if invocation.json:
         output.show_json(items)

@@ -54,7 +54,7 @@ def profile_propose(
 
 @click.group()
 def project() -> None:
-    """Where projects stand."""
+    """The status of projects."""
 
 
 @command("show", "lamina project show garden", under=project, needs_known_agent=True)

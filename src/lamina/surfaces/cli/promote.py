@@ -25,14 +25,12 @@ STYLES = {
 
 @command("promote", "lamina promote --dry-run")
 @click.argument("record_id", metavar="[ID]", required=False)
-@click.option(
-    "--dry-run", is_flag=True, help="only show what would be done with each memory, and why"
-)
+@click.option("--dry-run", is_flag=True, help="only show what would happen to each memory, and why")
 @options.lines_of_dry_run
 def promote(invocation: Invocation, record_id: str | None, dry_run: bool, limit: int) -> None:
-    """Promote short-term memories that deserve it; archive what has expired or no longer fits.
+    """Promote important short-term memories; archive expired ones and the surplus.
 
-    With ID promote that one, whatever its importance.
+    With ID, promote that memory, whatever its importance.
     """
     if record_id is not None:
         _promote_one(invocation, record_id, dry_run)

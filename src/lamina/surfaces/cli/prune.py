@@ -22,7 +22,7 @@ SHOWN = 20  # lines of a preview
     help="only what happened at least this many days ago",
 )
 @click.option(
-    "--below", type=float, metavar="IMPORTANCE", help="only what is less important, 0 to 1"
+    "--below", type=float, metavar="IMPORTANCE", help="only memories below this importance, 0 to 1"
 )
 @options.tags
 @options.states

@@ -14,7 +14,7 @@ from lamina.surfaces.cli.invocation import EXIT_NOTHING, Invocation, command
 
 
 @command("recap", "lamina recap --project importer", needs_known_agent=True)
-@click.option("--project", help="of this project (default: that of the folder you are in)")
+@click.option("--project", help="of this project (default: that of the current folder)")
 @click.option("--session", help="this session instead of the last one")
 @click.option("--fenced", is_flag=True, help="fenced for a model to read, as hooks print it")
 def recap(invocation: Invocation, project: str | None, session: str | None, fenced: bool) -> int:

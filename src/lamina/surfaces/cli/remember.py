@@ -109,6 +109,6 @@ def show_stored(invocation: Invocation, stored: Record) -> None:
     if memory.settings["secrets.capture"] == "redact":
         kept, hint = "was redacted", ""
     else:
-        kept, hint = "is in it", f"; `lamina erase {stored.id}` removes it for good"
+        kept, hint = "is in it", f"; `lamina erase {stored.id}` removes it permanently"
     kinds = ", ".join(memory.secrets)
     output.attention(f"what looks like a secret {kept}: {kinds}{hint}", err=True)

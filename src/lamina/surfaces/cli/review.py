@@ -78,15 +78,13 @@ def _browse(invocation: Invocation, port: int) -> None:
 @click.option(
     "--after",
     metavar="ID",
-    help="only what comes after this one, such as the last one of the list before",
+    help="only proposals after this one, such as the last one of the previous list",
 )
-@options.state_option("constrained, which is what all of them are")
+@options.state_option("constrained, as all proposals are")
 def review_list(
     invocation: Invocation, limit: int | None, after: str | None, states: tuple[str, ...]
 ) -> None:
-    """List what waits for a decision: what it says, how old it is, who vouches for it, and what
-    it would replace.
-    """
+    """List waiting proposals, with their age, source, trust, and what they would replace."""
     if others := [state for state in states if state != State.CONSTRAINED]:
         raise click.UsageError(
             f"only constrained records wait for review; `lamina list --state {others[0]}` lists"
@@ -136,7 +134,7 @@ def _age(now: datetime, then: datetime) -> str:
 
 @command("confirm", "lamina review confirm 01k9zq5e7cxxxxxxxxxxxxxxxx", under=review)
 @click.argument("record_ids", metavar="ID...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="all that can be confirmed")
+@click.option("--all", "everything", is_flag=True, help="all proposals that can be confirmed")
 @options.reason
 @yes_to_several
 def review_confirm(
@@ -158,7 +156,7 @@ def review_confirm(
     "reject", 'lamina review reject 01k9zq5e7cxxxxxxxxxxxxxxxx --reason "not so"', under=review
 )
 @click.argument("record_ids", metavar="ID...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="everything that waits")
+@click.option("--all", "everything", is_flag=True, help="all waiting proposals")
 @click.option("--reason", help="why; in a terminal it is asked for")
 @yes_to_several
 def review_reject(
@@ -248,6 +246,6 @@ def _outcome(verb: str, record_id: str, decide: Callable[[str], Record]) -> dict
 @click.argument("record_id", metavar="ID")
 @click.option("--reason", required=True, help="why")
 def review_lift(invocation: Invocation, record_id: str, reason: str) -> None:
-    """Let in again what the rejected proposal or fact ID says; it can be proposed anew."""
+    """Allow the value of the rejected proposal or fact ID again, so that it can be proposed."""
     operator = invocation.operator("review lift")
     show_changed(invocation, "lifted", operator.lift(invocation.full_id(record_id), reason))

@@ -24,7 +24,7 @@ WIDTH = 200  # characters of what came of a job
 
 
 @command("run", "lamina run")
-@click.option("--once", is_flag=True, help="run what is due now, and end")
+@click.option("--once", is_flag=True, help="run the due jobs, and exit")
 def run(invocation: Invocation, once: bool) -> int:
     """Run the jobs of schedule.yaml until stopped: promotion, archiving, embedding and the others.
 

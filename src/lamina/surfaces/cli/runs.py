@@ -42,12 +42,12 @@ def runs_list(invocation: Invocation) -> None:
     under=runs,
 )
 @click.argument("run_id", metavar="ID")
-@click.option("--summary", help="what came of it; kept as an episodic memory")
+@click.option("--summary", help="its result, stored as an episodic memory")
 @click.option("--failed", help="why it failed")
 def runs_close(
     invocation: Invocation, run_id: str, summary: str | None, failed: str | None
 ) -> None:
-    """Close the run ID: its notes are set aside, and its ending is kept."""
+    """Close the run ID: its notes are hidden, and its result is kept."""
     open_runs = {run.id: run for run in invocation.memory().runs()}
     whole_id = invocation.full_id(run_id)
     if whole_id not in open_runs:

@@ -48,7 +48,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "runs": "list and close runs that were left open",
         "erase": "erase memories permanently, with every copy",
         "erasures": "list erasures, and show their certificates",
-        "failsafe": "show and replay what waits in the fail-safe",
+        "failsafe": "show and replay memories in the fail-safe",
         "index": "compute missing vectors",
         "reindex": "rebuild the full-text index",
     },

@@ -33,7 +33,7 @@ PORT = 8765
     "remote",
     multiple=True,
     metavar="NAME",
-    help="accept other machines, which call this one NAME",
+    help="accept requests from other machines, which call this one NAME",
 )
 @click.option(
     "--all-agents", is_flag=True, help="let a signed-in browser switch between the agents here"

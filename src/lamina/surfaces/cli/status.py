@@ -24,7 +24,7 @@ ATTEMPTS = 5  # kinds of violations, the most frequent ones
 
 @command("status", "lamina status", needs_known_agent=True)
 def status(invocation: Invocation) -> int:
-    """Show what is in the store, where its bytes are, and what needs attention.
+    """Show the contents of the store, its size, and what needs attention.
     Exits with 1 if it cannot be read.
     """
     memory = invocation.memory()

@@ -36,7 +36,7 @@ def world() -> None:
 def world_list(invocation: Invocation) -> None:
     """List tools and integrations, with the environment variables that they name.
 
-    Below them is what was changed in the files and not taken in, and what waits for a decision.
+    Changes in the files that were not applied, and waiting proposals, follow below.
     """
     memory = invocation.memory()
     entries = memory.world.records()
@@ -54,7 +54,7 @@ def world_list(invocation: Invocation) -> None:
         click.echo("no tools or integrations")
     edits, problems = memory.world.edited()
     for edit in edits:
-        click.echo(f"not taken in: {_sentence(edit)}; `lamina world sync` shows it")
+        click.echo(f"not applied: {_sentence(edit)}; `lamina world sync` shows it")
     _show_problems([problem.to_dict() for problem in problems])
     _show_waiting(invocation)
 
@@ -90,10 +90,9 @@ def world_tool() -> None:
 @command("add", "lamina world tool add search_flights.json", under=world_tool)
 @click.argument("source", metavar="FILE", type=SOURCE)
 def world_tool_add(invocation: Invocation, source: Path) -> None:
-    """Keep the tool definition in FILE, or each of a list; with - it is read from standard input.
+    """Store the tool definition in FILE, or each of a list; - reads standard input.
 
-    A tool of the same name is superseded. What was changed in the files meanwhile is proposed,
-    not taken in.
+    A tool of the same name is superseded. Changes in the files meanwhile are proposed, not applied.
     """
     model = invocation.operator("world tool add").world
     definitions = _read(source)
@@ -111,7 +110,7 @@ def world_integration() -> None:
 @click.argument("name")
 @click.argument("source", metavar="FILE", type=SOURCE)
 def world_integration_set(invocation: Invocation, name: str, source: Path) -> None:
-    """Keep the config in FILE for the integration NAME; with - it is read from standard input.
+    """Store the configuration in FILE for the integration NAME; - reads standard input.
 
     Secrets are refused: write "${NAME}" with the name of an environment variable in their place.
     """
@@ -123,7 +122,7 @@ def world_integration_set(invocation: Invocation, name: str, source: Path) -> No
 @click.argument("name")
 @click.option("--integration", is_flag=True, help="an integration instead of a tool")
 def world_remove(invocation: Invocation, name: str, integration: bool) -> None:
-    """Hide the tool NAME, and take it out of the files."""
+    """Hide the tool NAME, and remove it from the files."""
     kind = INTEGRATION if integration else TOOL
     invocation.operator("world remove").world.remove(kind, name)
     if invocation.json:
@@ -134,10 +133,10 @@ def world_remove(invocation: Invocation, name: str, integration: bool) -> None:
 
 
 @command("sync", "lamina world sync --dry-run", under=world)
-@click.option("--dry-run", is_flag=True, help="only show what was changed in the files")
+@click.option("--dry-run", is_flag=True, help="only show the changes in the files")
 @options.yes
 def world_sync(invocation: Invocation, dry_run: bool, yes: bool) -> int:
-    """Show what was changed in the files, apply it, then rewrite the files.
+    """Show the changes in the files, apply them, then rewrite the files.
 
     Exits with 1 when a file could not be applied. A deleted file comes back.
     """
@@ -155,12 +154,12 @@ def world_sync(invocation: Invocation, dry_run: bool, yes: bool) -> int:
         output.show_json(report)
     else:
         for name in report["taken"]:
-            click.echo(f"taken in: {reveal(name)}")
+            click.echo(f"applied: {reveal(name)}")
         for name in report["written"]:
             click.echo(f"written: {reveal(name)}")
         _show_problems(report["problems"])
         if not any(report.values()):
-            click.echo("all in step")
+            click.echo("files and records agree")
         _show_waiting(invocation)
     return EXIT_FAILED if report["problems"] else 0
 
@@ -226,7 +225,7 @@ def _show_kept(invocation: Invocation, stored: list[Record]) -> None:
         output.show_json(entries[0] if len(entries) == 1 else entries)
         return
     for record in stored:
-        click.echo(f"kept {_kind(record)} {_name(record)}  {record.id}")
+        click.echo(f"stored {_kind(record)} {_name(record)}  {record.id}")
     _show_waiting(invocation)
 
 

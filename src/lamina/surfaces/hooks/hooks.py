@@ -48,7 +48,7 @@ class Hooks:
             self._note_problem("settings", problem)
 
     def before_message(self, message: str, session: str | None = None) -> str:
-        """Recall what matters for a message, for the model to read with it; "" if nothing does."""
+        """Recall memories for a message, for the model to read with it; "" if there are none."""
         return self._context(
             "before_message", lambda: context.before(self._memory, message, session, self.switches)
         )
@@ -56,7 +56,7 @@ class Hooks:
     def after_message(
         self, message: str | None, reply: str | None = None, session: str | None = None
     ) -> list[Record]:
-        """Keep the user's message, and the reply if that is wanted; return what is kept by now."""
+        """Store the user's message, and the reply if enabled; return what is stored by now."""
         wanted = reply if self.switches.store_responses or self._captures_all() else None
         kept = self._do(
             "after_message",
@@ -69,9 +69,9 @@ class Hooks:
         return kept or []
 
     def after_tool(self, use: Mapping[str, Any], session: str | None = None) -> list[Record]:
-        """Keep what matters later of a tool's use, with `hooks.capture = "all"`.
+        """Store what matters later about a tool's use, with `hooks.capture = "all"`.
 
-        `use` is what `remember_tool_use` takes. Returned is what is kept by now.
+        `use` is what `remember_tool_use` takes. It returns what is stored by now.
         """
         if not self._captures_all():
             return []
@@ -80,7 +80,7 @@ class Hooks:
         return kept or []
 
     def on_spawn(self, task: str) -> str:
-        """Recall what matters for the task of an agent that is about to begin."""
+        """Recall memories for the task of an agent that is about to start."""
         return self._context(
             "on_spawn", lambda: context.before(self._memory, task, None, self.switches)
         )
@@ -92,7 +92,7 @@ class Hooks:
         )
 
     def close(self) -> None:
-        """Wait until all is kept that was to be kept. The handle stays open for its owner."""
+        """Wait until everything is stored. The handle stays open for its owner."""
         self._pool.shutdown(wait=True)
 
     def __enter__(self) -> Self:

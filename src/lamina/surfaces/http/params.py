@@ -29,8 +29,8 @@ Time = Annotated[
     BeforeValidator(day),
     Field(description="a day, or a time with its zone", examples=["2026-05-01"]),
 ]
-Limit = Annotated[int, Field(ge=1, le=MOST_ON_A_PAGE, description="how many on a page at most")]
-Cursor = Annotated[str | None, Field(max_length=400, description="`next` of the page before")]
+Limit = Annotated[int, Field(ge=1, le=MOST_ON_A_PAGE, description="the maximum number on a page")]
+Cursor = Annotated[str | None, Field(max_length=400, description="`next` of the previous page")]
 Names = Annotated[list[str], Field(max_length=50)]
 Session = Annotated[str | None, Field(description="only of this conversation")]
 Project = Annotated[str | None, Field(description="only of this project", examples=["importer"])]
@@ -108,7 +108,7 @@ class SearchParameters(StateParameters):
     query: Annotated[
         str, Field(description="what to look for", examples=["when does the user want reports"])
     ]
-    limit: Annotated[int, Field(ge=1, le=MOST_HITS, description="how many hits at most")] = 10
+    limit: Annotated[int, Field(ge=1, le=MOST_HITS, description="the maximum number of hits")] = 10
     layer: Annotated[list[Layer], Field(max_length=50, description="only of these layers")] = []
     kind: Annotated[Names, Field(description="only of these kinds")] = []
     tag: Annotated[Names, Field(description="with any of these tags")] = []
@@ -154,7 +154,7 @@ class ContextParameters(Parameters):
     goal: Annotated[
         str, Field(description="the task at hand", examples=["prepare the weekly report"])
     ]
-    max_chars: Annotated[int, Field(description="how long the text may be")] = 2000
+    max_chars: Annotated[int, Field(description="the maximum length of the text")] = 2000
 
 
 class ArchiveParameters(Parameters):

@@ -83,7 +83,7 @@ async def get_history(
 async def get_lineage(
     caller: CurrentCaller, record_id: str, _: Annotated[params.NoParameters, Query()]
 ) -> Response:
-    """Show what a record rests on, what it replaced and what replaced it, as a graph."""
+    """Show the evidence of a record, what it replaced and what replaced it, as a graph."""
     return await caller.json(lambda memory: lineage.graph(memory, _id(record_id)))
 
 
@@ -104,7 +104,7 @@ async def search(
 async def get_context(
     caller: CurrentCaller, options: Annotated[params.ContextParameters, Query()]
 ) -> Response:
-    """Gather what is known for a task, fenced as data for a model to read."""
+    """Collect memories about a task, fenced as data for a model to read."""
 
     def answer(memory: Memory) -> dict[str, Any]:
         context = memory.context(options.goal, room(options.max_chars))
@@ -117,7 +117,7 @@ async def get_context(
 async def search_archive(
     caller: CurrentCaller, options: Annotated[params.ArchiveParameters, Query()]
 ) -> Response:
-    """Find archived records that hold a text, the newest first."""
+    """Find archived records that contain a text, the newest first."""
     bounds = {"since": options.since, "until": options.until}
 
     def answer(memory: Memory) -> dict[str, Any]:
@@ -169,7 +169,7 @@ async def get_profile(
 async def list_projects(
     caller: CurrentCaller, options: Annotated[params.PageParameters, Query()]
 ) -> Response:
-    """List where the projects stand, by name."""
+    """List the status of the projects, by name."""
     return await caller.json(
         lambda memory: paging.of_items(
             memory.projects(), lambda project: project.project_name, options.cursor, options.limit
@@ -182,8 +182,7 @@ async def list_projects(
     tags=["review"],
     responses=answers(examples.page(examples.PROPOSAL)),
     description=(
-        "List what waits for a person's decision, those with most effect first;"
-        " it is made with `lamina review`."
+        "List the waiting proposals, those with most effect first; decide with `lamina review`."
     ),
 )
 async def list_proposals(
@@ -212,7 +211,7 @@ async def list_pending(
 
 @router.get("/status", tags=["health"], responses=answers(examples.STATUS))
 async def get_status(caller: CurrentCaller, _: Annotated[params.NoParameters, Query()]) -> Response:
-    """Show what is in the store, and what needs attention."""
+    """Show the contents of the store, and problems."""
     return await caller.json(lambda memory: memory.status())
 
 

@@ -125,7 +125,7 @@ def decision(
     choice, reason = given.pop(DECISION, None), given.pop(REASON, None)
     is_text = reason is None or (isinstance(reason, str) and len(reason) <= LONGEST_REASON)
     if given or not is_text or choice not in (LEAVE, asked.agree, asked.refuse):
-        raise ValueError("the form was filled in a way that it does not allow")
+        raise ValueError("the answer does not match the form")
     if choice == LEAVE:
         return None
     why = (reason or "").strip() or None

@@ -115,6 +115,20 @@ def test_two_instructions_in_one_sentence_are_two(told: str, wanted: list[str]) 
 
 
 @every(
+    ("told", "wanted"),
+    [
+        ("From now on use uv, never pip.", "use uv, never pip"),
+        ("Always answer in German, never in English.", "Always answer in German, never in English"),
+        ("Use pytest for tests and never unittest.", "Use pytest for tests and never unittest"),
+    ],
+)
+def test_two_halves_about_one_topic_are_one_instruction(told: str, wanted: str) -> None:
+    """S8: what is to be used and what is not say the same thing; neither half replaces the other."""
+    (found,) = instructions(told)
+    assert found.value == wanted
+
+
+@every(
     "told",
     ["Call me Sam.", "please call me Sam", "Use uv instead of pip.", "use fetch rather than axios"],
 )
