@@ -85,9 +85,9 @@ class Affirmed:
         last = self._last.get((claim.subject, claim.attribute))
         if last and (not claim.value or not (is_end or attributes.of(claim.attribute).many)):
             self._over.add(id(last))
-        ended = claim.value if is_end else claim.replaces or ""
-        for known in self.sharing(claim.subject, ended):
-            if known.attribute == claim.attribute:
+        stems = values.stems(claim.value if is_end else claim.replaces or "")
+        for known in self._sharing(claim.subject, stems):
+            if known.attribute == claim.attribute and stems <= values.stems(known.value):
                 self._over.add(id(known))
 
     def _holding(self, claims: Sequence[Claim]) -> list[Claim]:
@@ -124,10 +124,13 @@ class Affirmed:
 
     def holding(self, subject: str, stems: frozenset[str]) -> Iterator[Claim]:
         """List what was said of a person with all of some stems, the latest first."""
-        for stem in sorted(stems)[:1]:
-            for claim in reversed(self._holding(self._by_stem.get((subject, stem), []))):
-                if stems <= values.stems(claim.value):
-                    yield claim
+        for claim in reversed(self._holding(self._sharing(subject, stems))):
+            if stems <= values.stems(claim.value):
+                yield claim
+
+    def _sharing(self, subject: str, stems: frozenset[str]) -> Sequence[Claim]:
+        """List the latest that was said of a person with the first of some stems."""
+        return self._by_stem.get((subject, min(stems)), ())[-MOST:] if stems else ()
 
 
 def is_denied(said: Said, clause: Clause, before: Clause | None) -> bool:

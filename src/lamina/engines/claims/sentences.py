@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from lamina.engines.claims.spoken import ENGLISH
 from lamina.text import fence
 from lamina.text.patterns import bounded
 
@@ -135,14 +134,6 @@ SARCASM = re.compile(
     r"|\bjust kidding\b|\bjk\b",
     re.I,
 )
-OTHER_TONGUES = re.compile(
-    r"\b(?:der|die|das|und|ist|ich|nicht|ein|eine|mit|auf|für|zu|den|dem|wir|mein|meine|bin|habe|le"
-    r"|la|les|et|est|je|une?|des|pas|que|du|en|suis|mon|ma|j'ai|el|los|las|es|yo|por|con|para|una"
-    r"|soy|mi|muy|il|che|di|sono|non|per|ho|het|een|ik|van|niet|mijn|os|um|uma|não|eu|meu|minha|och"
-    r"|jag|är|og|jeg|det|nie|jest|w)\b",
-    re.I,
-)
-
 # Whom a note without a speaker is about, as agents write it.
 USER = re.compile(r"\b(?:the )?user\b(?='s\b|\s)", re.I)
 
@@ -176,11 +167,6 @@ def said(text: str) -> str:
 def noted(plain: str) -> str:
     """Read "the user" in a note as the name of a person; the length stays."""
     return USER.sub(lambda found: "User".rjust(len(found.group())), plain)
-
-
-def is_english(plain: str) -> bool:
-    """Tell if rules for English may be tried: other languages give nothing, not nonsense."""
-    return len(ENGLISH.findall(plain)) >= len(OTHER_TONGUES.findall(plain))
 
 
 def clauses(plain: str) -> Iterator[Clause]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from lamina.engines.claims import Claim, answers, attributes, changes, predicates, rule, values
 from lamina.engines.claims.changes import Ending, Switch
-from lamina.engines.claims.memory import ANYBODY, DOING, Memory
+from lamina.engines.claims.memory import ANYBODY, DOING, PET, Memory
 from lamina.engines.claims.predicates import Predicate
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
@@ -132,8 +132,8 @@ def _known(one: Ending, persons: Sequence[str], meant: str, memory: Memory) -> C
     own = (memory.find(who, one.attributes, meant) for who in persons if who)
     if known := next(filter(None, own), None):
         return known
-    may_be_pet = one.is_first and "pet" in one.attributes
-    return memory.find(ANYBODY, ["pet"], meant) if may_be_pet else None
+    may_be_pet = one.is_first and PET in one.attributes
+    return memory.find(ANYBODY, [PET], meant) if may_be_pet else None
 
 
 def _switched(
