@@ -84,6 +84,12 @@ class Fact(msgspec.Struct, frozen=True):
             return self.valid_from <= at and self.state is State.ACTIVE
         return self.valid_from <= at < self.valid_to
 
+    def lasts(self, at: datetime) -> bool:
+        """Tell if it was true at a time, or at a later one."""
+        if self.valid_to is None:
+            return self.state is State.ACTIVE
+        return at < self.valid_to and self.valid_from < self.valid_to
+
     def said_after(self, at: datetime) -> datetime | None:
         """Find the first time after `at` at which it was said again while it held."""
         return min((said for said in self.said if said > at and self.holds(said)), default=None)
@@ -118,6 +124,7 @@ class Step(NamedTuple):
     restates: Fact | None = None  # the fact whose place a record takes that says the same
 
 
+@lru_cache(10_000)  # a fact is placed whenever it is read
 def slot(user: str | None, subject: str, attribute: str) -> Slot:
     """Name the slot that claims compete for: one attribute of one subject."""
     return user, normalise(subject), SHARED.get(attribute, attribute)
@@ -225,7 +232,7 @@ def decide(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
 def _held(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     """Decide about a state that holds, or held until something else was said."""
     at = _placed(known, claim, source)
-    facts = [fact for fact in known if fact.holds(max(at, fact.valid_from))]  # then or later
+    facts = [fact for fact in known if fact.lasts(at)]
     same = [fact for fact in facts if says(fact, claim)]
     # By id: a fact is slow to compare, and these are the very facts of `known`.
     others = {id(fact) for fact in facts} - {id(fact) for fact in same}
