@@ -28,9 +28,7 @@ class FactReader:
         self._versions: Versions = {}
         self._facts: dict[int, Fact | None] = {}  # None for what is no fact
 
-    def read(
-        self, changed: Callable[[Versions], tuple[Versions, Sequence[Record]]]
-    ) -> list[Fact]:
+    def read(self, changed: Callable[[Versions], tuple[Versions, Sequence[Record]]]) -> list[Fact]:
         """Read the facts in any state, in the order in which they began.
 
         `changed` tells the present versions, and the records that are new beside the known ones.

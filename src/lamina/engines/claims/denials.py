@@ -15,6 +15,7 @@ from msgspec import structs
 from lamina.engines.claims import Claim, attributes, values
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
+from lamina.text.hints import hinted
 from lamina.text.patterns import bounded
 
 MOST = 50  # statements that share a word with a denial, the latest
@@ -23,7 +24,7 @@ HAVING = frozenset(map(values.stem, "have has had own owns got use uses using ru
 HAD = ("owns", "pet")
 UNSAID = r"(?:scrap|scratch|strike|ignore|disregard|forget|cancel|delete)"
 # Words that take back what was said, with nothing in its place.
-RETRACTS = re.compile(
+RETRACTS = hinted(
     rf"\b(?:misspoke|correction|{UNSAID} (?:that|my last|what I)|my mistake|that'?s wrong"
     r"|that was wrong|I was wrong|I lied|got (?:that|it) wrong|no,? wait|wait,? no|not true"
     r"|that was a (?:joke|typo|mistake))\b",

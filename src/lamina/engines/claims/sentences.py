@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from lamina.text import fence
+from lamina.text.hints import hinted
 from lamina.text.patterns import bounded
 
 MASK = "\ufffc"  # stands for a character that the speaker did not say; offsets stay as they are
@@ -121,15 +122,15 @@ INVERTED = bounded(
     r"|would|will|do|does|did|are|have|should) (?:you|I|we|they|it)\b)",
     re.I,
 )
-DOUBT = re.compile(
+DOUBT = hinted(
     r"\b(?:if|unless|whether|suppos(?:e|ing)|imagin(?:e|ing)|pretend(?:ing)?|wish(?:ed|es|ing)?"
     r"|maybe|perhaps|probably|possibly|might|hypothetically|theoretically|as though|let's say"
     r"|in another life|i guess|i suppose|i think i|not sure|unsure|(?<!always )dream(?:t"
-    r"|ed)(?! of\b)|who knows|toying|would've|would have|could've|could have|should've|should have"
-    r"|almost|nearly|act as|role-?play|rumou?r)\b|\bi'd have\b|\bas if\b",
+    r"|ed)(?! of\b)|who knows|toying|would've|would have|could've|could have|should've"
+    r"|should have|almost|nearly|act as|role-?play|rumou?r)\b|\bi'd have\b|\bas if\b",
     re.I,
 )
-SARCASM = re.compile(
+SARCASM = hinted(
     r"(?:^|\s)/s\b|\byeah,? right\b|\bas if!|\boh sure,|\bsure, and I'm\b|\.{3} not!"
     r"|\bjust kidding\b|\bjk\b",
     re.I,

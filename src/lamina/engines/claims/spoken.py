@@ -14,10 +14,10 @@ ENGLISH = frozenset(
     " just don't can't didn't it's since last week year".split()
 )
 OTHERS = frozenset(
-    "der die das und ist ich nicht ein eine mit auf für zu den dem wir mein meine bin habe le la les"
-    " et est je un une des pas que du en suis mon ma j'ai el los las es yo por con para una soy mi"
-    " muy il che di sono non per ho het een ik van niet mijn os um uma não eu meu minha och jag är"
-    " og jeg det nie jest w".split()
+    "der die das und ist ich nicht ein eine mit auf für zu den dem wir mein meine bin habe le la"
+    " les et est je un une des pas que du en suis mon ma j'ai el los las es yo por con para una soy"
+    " mi muy il che di sono non per ho het een ik van niet mijn os um uma não eu meu minha och jag"
+    " är og jeg det nie jest w".split()
 )
 # Words as these lists have them: "don't" is one, "Ana's" is two.
 JOINED = "|".join(sorted(word for word in ENGLISH | OTHERS if "'" in word))

@@ -360,7 +360,8 @@ def by_ids(connection: Connection, ids: Collection[str]) -> dict[str, Row]:
 def holds(connection: Connection, ids: Collection[str]) -> bool:
     """Tell whether there is a row for each of these ids."""
     query = "SELECT count(*) FROM records WHERE id IN (SELECT value FROM json_each(?))"
-    return connection.execute(query, (hashing.encode(sorted(ids)).decode(),)).get == len(ids)
+    number = connection.execute(query, (hashing.encode(sorted(ids)).decode(),)).get
+    return bool(number == len(ids))
 
 
 def by_key(connection: Connection, key: str, user: str | None) -> Row | None:
