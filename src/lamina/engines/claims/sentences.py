@@ -55,11 +55,13 @@ ABBREVIATED = re.compile(
 )
 # "am 3. März"
 ORDINAL = re.compile(r"\d\. (?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)[a-zä]*\b")
+PICTURES = r"\U0001f300-\U0001faff\u2600-\u27bf"
 END = re.compile(
+    rf"(?=[\s–—;:.!?…{PICTURES}-])(?:"  # what it may begin with: most characters are none of these
     r"(?<!\s)\s++[-–—]++(?=\s)|[–—]+|--+|(?<=\w)-(?=\s)|;"
     r"(?=\s)"  # a dash ends what was said before it
-    r"|(?<![.!?…])[.!?…]++[\"')\]]*+(?=\s|\Z)|\n+|[\U0001f300-\U0001faff\u2600-\u27bf]+"
-    r"|(?<=\s)[:;]['-]?[()DPp]+(?=\s|\Z)"  # faces
+    rf"|(?<![.!?…])[.!?…]++[\"')\]]*+(?=\s|\Z)|\n+|[{PICTURES}]+"
+    r"|(?<=\s)[:;]['-]?[()DPp]+(?=\s|\Z))"  # faces
 )
 
 PRONOUN = (
@@ -79,7 +81,7 @@ LINK = (
     " my| our)|how|except|once|whenever|what|why"
 )
 BREAK = re.compile(
-    r":(?=\s)|[()]"
+    r"(?=[:(),\s])(?::(?=\s)|[()]"  # what it may begin with comes first, too
     rf"|(?:,|(?<!\s))\s++(?:(?P<link>{LINK})\s++)(?=(?:(?:also|now|then|today|even|just|so|yes"
     rf"|no)\s+)?{PRONOUN}\b)"
     r"|(?P<told>(?:(?<=told me)|(?<=told us)|(?<=tells me)|(?<=\bsays)|(?<=\bsaid)|(?<=reckons)"
@@ -87,7 +89,7 @@ BREAK = re.compile(
     rf"|(?<!\s))\s++(?:so|and|but)\s++(?={ASKED})|,\s++(?={ASKED})"
     r"|,\s++(?:which|(?P<who>who))\b|,\s++(?=if\b)|(?:,|(?<!\s))\s++and\s++(?=(?-i:[A-Z])[a-z]+"
     r"(?:'s|\s(?:has|is|was|had)\b))|,\s++(?:and|but|so|then)\s++(?=(?:since|from|as of|today"
-    r"|yesterday|now|last|this|next|in|on|at)\b[^,]{0,25}\b(?:I|we|he|she)\b)",
+    r"|yesterday|now|last|this|next|in|on|at)\b[^,]{0,25}\b(?:I|we|he|she)\b))",
     re.I,
 )
 # "Tom and I", "my kids and I" are one subject.
