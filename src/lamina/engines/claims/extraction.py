@@ -57,7 +57,7 @@ def extract(
     known: Sequence[Claim] = (),
     check: Callable[[], None] = lambda: None,
     unread: Counter[str] | None = None,
-    judged: Judge = judge.confidence,
+    judged: Judge = judge.judged,
     network: Callable[[], Network] = tagger.shipped,
 ) -> list[list[Claim]]:
     """Extract the claims of each turn of a session, in order.
