@@ -84,12 +84,6 @@ class Fact(msgspec.Struct, frozen=True):
             return self.valid_from <= at and self.state is State.ACTIVE
         return self.valid_from <= at < self.valid_to
 
-    def lasts(self, at: datetime) -> bool:
-        """Tell if it was true at a time, or at a later one."""
-        if self.valid_to is None:
-            return self.state is State.ACTIVE
-        return at < self.valid_to and self.valid_from < self.valid_to
-
     def said_after(self, at: datetime) -> datetime | None:
         """Find the first time after `at` at which it was said again while it held."""
         return min((said for said in self.said if said > at and self.holds(said)), default=None)
@@ -232,7 +226,7 @@ def decide(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
 def _held(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     """Decide about a state that holds, or held until something else was said."""
     at = _placed(known, claim, source)
-    facts = [fact for fact in known if fact.lasts(at)]
+    facts = _lasting(known, at)
     same = [fact for fact in facts if says(fact, claim)]
     # By id: a fact is slow to compare, and these are the very facts of `known`.
     others = {id(fact) for fact in facts} - {id(fact) for fact in same}
@@ -256,6 +250,19 @@ def _held(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     if time is Time.WITH_SAME and saying is not None:
         following = saying.valid_from, saying
     return _inserted(row, claim, at, ends, following)
+
+
+def _lasting(known: Sequence[Fact], at: datetime) -> list[Fact]:
+    """List what was true at a time, or at a later one. They are many: none costs a call."""
+    return [
+        fact
+        for fact in known
+        if (
+            fact.state is State.ACTIVE
+            if fact.valid_to is None
+            else at < fact.valid_to and fact.valid_from < fact.valid_to
+        )
+    ]
 
 
 def _placed(known: Sequence[Fact], claim: Claim, source: Source) -> datetime:
@@ -446,7 +453,7 @@ def after(
     changed = {id(fact): new for fact, new in step.changed}
     if step.effect is Effect.REPEAT and step.fact is not None:
         changed[id(step.fact)] = repeated(step.fact, claim, source, step.valid_from)
-    facts = [changed.get(id(fact), fact) for fact in known] if changed else list(known)
+    facts = map(changed.get, map(id, known), known) if changed else known
     new = [] if record is None else [made(record, claim, source, step)]
     return [*facts, *step.earlier, *new]
 

@@ -77,17 +77,17 @@ class KnownFacts:
 class Topic:
     """The facts of one slot in order, indexed by word: long lists are searched as fast."""
 
-    def __init__(self, known: Sequence[Fact]) -> None:
+    def __init__(self, known: list[Fact]) -> None:
         self.facts: list[Fact] = []
         self._by_word: dict[str, list[int]] = {}
         self.become(known)
 
-    def become(self, known: Sequence[Fact]) -> None:
+    def become(self, known: list[Fact]) -> None:
         """Replace the facts: the same values in the same order as before, and perhaps more."""
         for place in range(len(self.facts), len(known)):
             for word in set(facts.words(known[place].value)):
                 self._by_word.setdefault(word, []).append(place)
-        self.facts = list(known)
+        self.facts = known
 
     def near(self, claim: Claim) -> list[Fact]:
         """List the facts that may say what a claim says, or the contrary."""

@@ -145,7 +145,10 @@ def tokens(plain: str, start: int, end: int) -> list[Token]:
     listed: list[Token] = []
     for found in TOKEN.finditer(plain, start, end):
         word = found.group().lower()
-        listed.extend(Token(part, *found.span()) for part in RUSHED.get(word, (word,)))
+        if word in RUSHED:
+            listed += [Token(part, *found.span()) for part in RUSHED[word]]
+        else:
+            listed.append(Token(word, *found.span()))
     return listed
 
 
