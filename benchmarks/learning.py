@@ -79,7 +79,7 @@ class Source(NamedTuple):
     noted: float = 0.0  # how much is noted of a message, beside the median writer's (logarithm)
 
 
-def even(features: Features, before: float) -> float:
+def even(named: Sequence[str], features: Callable[[], Features], before: float) -> float:
     """Take every claim to be as sure as it was before anything was learned."""
     return before
 
@@ -111,10 +111,11 @@ def _read(turns: Sequence[Turn], judged: Judge, network: Network | None) -> list
     """Extract every claim there may be, the unlikely ones too, with its features."""
     listed: dict[float, tuple[Features, float, float]] = {}
 
-    def marked(features: Features, before: float) -> float:
-        sure = judged(features, before)
+    def marked(named: Sequence[str], features: Callable[[], Features], before: float) -> float:
+        whole = features()
+        sure = judged(named, lambda: whole, before)
         mark = 1 + sure - len(listed) / 1e9  # no two are alike, and surer ones still come first
-        listed[mark] = features, before, sure
+        listed[mark] = whole, before, sure
         return mark
 
     def told(claim: Claim) -> Read:
@@ -246,7 +247,7 @@ def crossed(
         here = [source for source in sources if source.fold == fold]
         names = {source.name for source in here}
         others = [one for name, listed in taught.items() if name not in names for one in listed]
-        judged = partial(judge.confidence, known=learn(others, strength).named())
+        judged = partial(judge.judged, known=learn(others, strength).named())
         scored |= {source.name: examples(source, judged) for source in here}
     return scored
 

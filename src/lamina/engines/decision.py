@@ -6,6 +6,7 @@ The rows are read from the top, and the first that fits decides. An empty cell f
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cache
 from typing import NamedTuple
 
 
@@ -92,6 +93,7 @@ TABLE = (
 )
 
 
+@cache
 def row(relation: Relation, standing: Standing, time: Time) -> Row:
     """Find the row that decides."""
     given = (relation, standing, time)

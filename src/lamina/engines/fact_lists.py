@@ -10,6 +10,11 @@ from lamina.model.record import Record
 from lamina.text.words import normalise
 
 
+def of_records(records: Iterable[Record]) -> list[Fact]:
+    """Read the facts among records, in the order in which they began."""
+    return in_order(map(fact_of, filter(is_fact, records)))
+
+
 def chosen(records: Iterable[Record], subject: str | None, attribute: str | None) -> list[Fact]:
     """Select facts by the subject's name or first name, in the order in which they began."""
     wanted = None if subject is None else normalise(subject)
@@ -32,10 +37,14 @@ def _reading_order(fact: Fact) -> tuple[str, str, datetime, bool, str]:
     return normalise(fact.subject), fact.attribute, fact.valid_from, not is_over, fact.record
 
 
-def by_slot(records: Iterable[Record]) -> Mapping[Slot, list[Fact]]:
-    """Group facts by their slot, in the order in which they began."""
+def in_order(facts: Iterable[Fact]) -> list[Fact]:
+    """Sort facts in the order in which they began."""
+    return sorted(facts, key=lambda fact: (fact.valid_from, fact.record))
+
+
+def by_slot(facts: Iterable[Fact]) -> Mapping[Slot, list[Fact]]:
+    """Group facts by their slot, each in the order given."""
     slots: dict[Slot, list[Fact]] = {}
-    facts = map(fact_of, filter(is_fact, records))
-    for fact in sorted(facts, key=lambda fact: (fact.valid_from, fact.record)):
+    for fact in facts:
         slots.setdefault(fact.slot, []).append(fact)
     return slots

@@ -118,6 +118,7 @@ class Step(NamedTuple):
     restates: Fact | None = None  # the fact whose place a record takes that says the same
 
 
+@lru_cache(10_000)  # a fact is placed whenever it is read
 def slot(user: str | None, subject: str, attribute: str) -> Slot:
     """Name the slot that claims compete for: one attribute of one subject."""
     return user, normalise(subject), SHARED.get(attribute, attribute)
@@ -225,7 +226,7 @@ def decide(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
 def _held(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     """Decide about a state that holds, or held until something else was said."""
     at = _placed(known, claim, source)
-    facts = [fact for fact in known if fact.holds(max(at, fact.valid_from))]  # then or later
+    facts = _lasting(known, at)
     same = [fact for fact in facts if says(fact, claim)]
     # By id: a fact is slow to compare, and these are the very facts of `known`.
     others = {id(fact) for fact in facts} - {id(fact) for fact in same}
@@ -249,6 +250,19 @@ def _held(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     if time is Time.WITH_SAME and saying is not None:
         following = saying.valid_from, saying
     return _inserted(row, claim, at, ends, following)
+
+
+def _lasting(known: Sequence[Fact], at: datetime) -> list[Fact]:
+    """List what was true at a time, or at a later one. They are many: none costs a call."""
+    return [
+        fact
+        for fact in known
+        if (
+            fact.state is State.ACTIVE
+            if fact.valid_to is None
+            else at < fact.valid_to and fact.valid_from < fact.valid_to
+        )
+    ]
 
 
 def _placed(known: Sequence[Fact], claim: Claim, source: Source) -> datetime:
@@ -439,7 +453,7 @@ def after(
     changed = {id(fact): new for fact, new in step.changed}
     if step.effect is Effect.REPEAT and step.fact is not None:
         changed[id(step.fact)] = repeated(step.fact, claim, source, step.valid_from)
-    facts = [changed.get(id(fact), fact) for fact in known] if changed else list(known)
+    facts = map(changed.get, map(id, known), known) if changed else known
     new = [] if record is None else [made(record, claim, source, step)]
     return [*facts, *step.earlier, *new]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import structs
 
@@ -18,14 +18,37 @@ UNKNOWN = "somebody"
 BELIEVED = (Effect.NEW, Effect.CHANGE, Effect.PAST)  # the effects that make a fact
 
 
+Versions = Mapping[int, int]  # the last event of each record, by their numbers
+
+
+class FactReader:
+    """Read the facts of a store again and again, each of them once for every change of it."""
+
+    def __init__(self) -> None:
+        self._versions: Versions = {}
+        self._facts: dict[int, Fact | None] = {}  # None for what is no fact
+
+    def read(self, changed: Callable[[Versions], tuple[Versions, Sequence[Record]]]) -> list[Fact]:
+        """Read the facts in any state, in the order in which they began.
+
+        `changed` tells the present versions, and the records that are new beside the known ones.
+        """
+        self._versions, new = changed(self._versions)
+        fresh = {one.seq: facts.fact_of(one) if facts.is_fact(one) else None for one in new}
+        known = {**self._facts, **fresh}
+        self._facts = {number: known.get(number) for number in self._versions}
+        return fact_lists.in_order(filter(None, self._facts.values()))
+
+
 class KnownFacts:
     """The facts by subject as they change, and which claims were taken from which turn."""
 
-    def __init__(self, records: Sequence[Record]) -> None:
-        told = [record for record in records if record.state in TOLD]
+    def __init__(self, known: Sequence[Fact]) -> None:
+        """`known` are the facts in the order in which they began."""
+        told = (fact for fact in known if fact.state in TOLD)
         self._topics = {place: Topic(found) for place, found in fact_lists.by_slot(told).items()}
         self._taken: dict[str, list[Fact]] = {}
-        for fact in map(facts.fact_of, filter(facts.is_fact, records)):
+        for fact in known:
             for turn in (fact.record, *fact.evidence):
                 self._taken.setdefault(turn, []).append(fact)
 
@@ -54,17 +77,17 @@ class KnownFacts:
 class Topic:
     """The facts of one slot in order, indexed by word: long lists are searched as fast."""
 
-    def __init__(self, known: Sequence[Fact]) -> None:
+    def __init__(self, known: list[Fact]) -> None:
         self.facts: list[Fact] = []
         self._by_word: dict[str, list[int]] = {}
         self.become(known)
 
-    def become(self, known: Sequence[Fact]) -> None:
+    def become(self, known: list[Fact]) -> None:
         """Replace the facts: the same values in the same order as before, and perhaps more."""
         for place in range(len(self.facts), len(known)):
             for word in set(facts.words(known[place].value)):
                 self._by_word.setdefault(word, []).append(place)
-        self.facts = list(known)
+        self.facts = known
 
     def near(self, claim: Claim) -> list[Fact]:
         """List the facts that may say what a claim says, or the contrary."""
@@ -82,13 +105,12 @@ class Topic:
 class EarlierClaims:
     """What people have said so far, still true or not: it helps to understand them later."""
 
-    def __init__(self, records: Sequence[Record]) -> None:
-        self._known = KnownFacts(records)
+    def __init__(self, known: Sequence[Fact]) -> None:
+        """`known` are the facts in the order in which they began."""
+        told = [fact for fact in known if fact.state in TOLD]
+        self._known = KnownFacts(told)
         self._claims: dict[tuple[str | None, str], list[Claim]] = {}  # by the user and who spoke
-        for fact in sorted(
-            map(facts.fact_of, filter(facts.is_fact, records)),
-            key=lambda fact: (fact.valid_from, fact.record),
-        ):
+        for fact in told:
             claim = facts.known_claim(fact)
             if fact.state is not State.ACTIVE:
                 claim = structs.replace(claim, until=fact.valid_to or fact.valid_from)

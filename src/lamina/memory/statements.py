@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
-from lamina.engines import facts, steps
+from lamina.engines import fact_lists, facts, steps
 from lamina.engines.claims import Claim, Turn, projects
 from lamina.engines.claims.extraction import extract
 from lamina.engines.claims.sentences import LONGEST
@@ -177,7 +177,8 @@ class Statements(Part):
     ) -> KnownFacts:
         """Read the facts of the slot that a claim is about."""
         found = transaction.facts_about(claim.subject, facts.sharing(claim.attribute))
-        return KnownFacts([one for one in found if one.id != without and one.user == source.user])
+        others = (one for one in found if one.id != without and one.user == source.user)
+        return KnownFacts(fact_lists.of_records(others))
 
     def _follow(self, transaction: Transaction, record: Record, claims: list[Claim]) -> None:
         """Let facts follow from a record that says several things; sleep proposes the others."""

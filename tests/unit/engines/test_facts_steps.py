@@ -521,7 +521,7 @@ def test_facts_by_their_places() -> None:
         ),
         record(5, {}, layer=Layer.SEMANTIC),
     ]
-    found = fact_lists.by_slot(records)
+    found = fact_lists.by_slot(fact_lists.of_records(records))
     assert {place: [one.value for one in some] for place, some in found.items()} == {
         (None, "ana", "likes"): ["tea"],
         (None, "ana", "lives_in"): ["Faro", "Lisbon", "Porto"],

@@ -13,6 +13,7 @@ from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.values import Span
 from lamina.engines.claims.words import either
+from lamina.text.hints import Hinted, hinted
 from lamina.text.patterns import LONGEST, bounded
 
 # fmt: off
@@ -23,7 +24,7 @@ MOST_TOPICS = 50  # claims that can be taken back
 STRICT = frozenset("place name names number date diet status"
     " job".split())  # kinds that few words are of
 # Words that take back what was said.
-TAKEN_BACK = re.compile(
+TAKEN_BACK = hinted(
     r"\b(?:I meant|I mean\b|(?:scrap|scratch|strike|ignore|disregard) (?:that|my last)|wait,? no"
     r"|no,? wait|hang on|hold on|correction|misspoke|mixed (?:that|it|them|things|those) up"
     r"|got (?:that|it|the \w+|them) (?:wrong|muddled|mixed up|backwards)|muddled|typo|mistyped"
@@ -32,7 +33,7 @@ TAKEN_BACK = re.compile(
     r"|spelt) (?:the|it|that) wrong(?: \w+)?|actually,? no|no,? actually|should(?: have|'ve) said"
     r"|that should (?:be|say|read)|forget what I said|let me correct|to correct|make that|or rather"
     r"|on second thoughts?|oops|whoops|sorry,? (?:no|not|I|it's|it is|that's|my|make))\b"
-    r"|(?<=\w), (?:sorry|no),|(?<=\w)\*(?=\s|\Z)|\bwhy did I (?:write|say|type)\b"
+    r"|(?<=\w), (?:sorry,|no,)|(?<=\w)\*(?=\s|\Z)|\bwhy did I (?:write|say|type)\b"
     r"|\bactually,? (?:it's|it is|that's|make that|I'm|my)\b",
     re.I,
 )
@@ -64,12 +65,12 @@ DENIED = bounded(
 )
 SPOKEN = re.compile(r"\b(?:I|we|you|he|she|they|it|that|this|there)\b|\w's\s(?=[a-z])", re.I)
 # "New favourite film", "they're my favourite band now": which one was said before.
-FAVOURITE_NOW = bounded(
+FAVOURITE_NOW = Hinted(bounded(
     r"(?:\A\s*(?:my |a )?new|\b(?:they're|it's|that's|he's|she's"
     r"|this is)(?: now)? my(?: new)?)(?: all-time)? (?:favou?rite"
     r"|fave?) (?P<thing>[a-z]+)\b(?! (?:is|are|was|has|:))",
     re.I,
-)
+))
 FAVOURITE_ASKED = re.compile(
     r"\b(?:what|which|who)(?:'s| is| are)? your (?:\w+ )?(?:favou?rite|fave?) (?P<thing>[a-z]+)\b"
     r"|\bwhich (?P<other>[a-z]+) (?:is|do you like) (?:your favou?rite|best)",
@@ -131,7 +132,10 @@ QUESTIONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 
 def asked(plain: str, clauses: Sequence[Clause]) -> str:
     """Find the attribute that a turn asks about; empty if it asks for none."""
-    plain = " | ".join(plain[clause.start : clause.end] for clause in clauses if clause.asks)
+    asking = [plain[clause.start : clause.end] for clause in clauses if clause.asks]
+    if not asking:
+        return ""
+    plain = " | ".join(asking)
     if found := FAVOURITE_ASKED.search(plain):
         return favourite(found["thing"] or found["other"])
     return next((attribute for attribute, pattern in QUESTIONS if pattern.search(plain)), "")

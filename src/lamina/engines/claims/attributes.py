@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -95,6 +96,7 @@ def known(name: str) -> bool:
     return name in TABLE or bool(_open(name)[1])
 
 
+@lru_cache(10_000)  # every claim is asked for its own
 def of(name: str) -> Attribute:
     """Find an attribute by its name. A person has one favourite of each thing."""
     if name in TABLE:

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from lamina.engines.claims.rule import any_of, compiled, for_turns
+from lamina.text.hints import Hinted
 from lamina.text.patterns import Bounded
 
 MANY = (
@@ -211,7 +212,7 @@ SWITCHES = (
 )
 # Words that amount to a status, though they do not say so.
 OUTCOMES = tuple(
-    (name, for_turns(pattern), value)
+    (name, Hinted(for_turns(pattern)), value)
     for name, pattern, value in (
         ("knot", r"\b(?:we|and I)(?:'ve| have)? (?:finally |just )?tied the knot\b", "married"),
         ("yes", r"\b(?:he|she|\w+) proposed\b.{0,300}\bI said yes\b|\bI proposed\b.{0,300}\b(?:she"
@@ -221,29 +222,31 @@ OUTCOMES = tuple(
     )
 )
 # Words that bring back what held before.
-TAKEN_BACK = compiled(
+TAKEN_BACK = Hinted(compiled(
     r"\b(?P<value>[A-Z]\w+) (?:took me back|and I (?:are|got|'re) back together)\b"
-)
-BACK_TO = compiled(
+))
+BACK_TO = Hinted(compiled(
     r"\b(?:back (?:to|at|in|with|on)|returned to|rejoined) (?:being (?:an? )?|the |my )?"
     r"(?P<value>\w[\w' ]*)"
-)
-AGAIN = compiled(
+))
+AGAIN = Hinted(compiled(
     r"(?:\A\s*|\b(?:it's|it is|is|'m|am|are|drive|drink|eat|use|got) )(?:an? |the |with |in "
     r"|at )?(?P<value>[\w']+(?: [\w']+)?)(?: all over)? (?:again|once more)\b"
-)
+))
 # Words that replace what has just ended.
-INSTEAD = compiled(
+INSTEAD = Hinted(compiled(
     r"\b(?:it's|it is|it'll be|I'm at|I'm in|I'm with|I'm on|I'm doing|we're in|we're on"
     r"|(?:I'm|we're) (?:now )?going with|(?:I|we) went with"
     r"|hello(?: to)?) (?:an? |the )?(?P<value>\w)|(?:\A\s*|, )(?P<other>[A-Z]\w+) (?:it is|since"
     r"|now)\b"
-)
+))
 # "I got a puppy. Her name's Coco."
-NAMING = compiled(
+NAMING = Hinted(compiled(
     r"\b(?:his|her|its|their|the \w+'s) names?(?:'s| is| are) (?=[A-Z])|\b(?:he|she|it)(?:'s"
     r"| is) (?:called|named) (?=[A-Z])|\b(?:named|called) (?:him|her|it) (?=[A-Z])"
-)
+))
 # "That's over": what was just asked about.
-THAT_OVER = for_turns(r"\b(?:that|it)(?:'s| is) (?:all |long )?(?:over|history|done|finished)\b")
-WITH = compiled(r"\b(?:I'm|I am|I've been|he's|she's|is) with (?=[A-Z])")
+THAT_OVER = Hinted(
+    for_turns(r"\b(?:that|it)(?:'s| is) (?:all |long )?(?:over|history|done|finished)\b")
+)
+WITH = Hinted(compiled(r"\b(?:I'm|I am|I've been|he's|she's|is) with (?=[A-Z])"))

@@ -15,6 +15,7 @@ from msgspec import structs
 from lamina.engines.claims import Claim, attributes, values
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
+from lamina.text.hints import hinted
 from lamina.text.patterns import bounded
 
 MOST = 50  # statements that share a word with a denial, the latest
@@ -23,7 +24,7 @@ HAVING = frozenset(map(values.stem, "have has had own owns got use uses using ru
 HAD = ("owns", "pet")
 UNSAID = r"(?:scrap|scratch|strike|ignore|disregard|forget|cancel|delete)"
 # Words that take back what was said, with nothing in its place.
-RETRACTS = re.compile(
+RETRACTS = hinted(
     rf"\b(?:misspoke|correction|{UNSAID} (?:that|my last|what I)|my mistake|that'?s wrong"
     r"|that was wrong|I was wrong|I lied|got (?:that|it) wrong|no,? wait|wait,? no|not true"
     r"|that was a (?:joke|typo|mistake))\b",
@@ -85,9 +86,9 @@ class Affirmed:
         last = self._last.get((claim.subject, claim.attribute))
         if last and (not claim.value or not (is_end or attributes.of(claim.attribute).many)):
             self._over.add(id(last))
-        ended = claim.value if is_end else claim.replaces or ""
-        for known in self.sharing(claim.subject, ended):
-            if known.attribute == claim.attribute:
+        stems = values.stems(claim.value if is_end else claim.replaces or "")
+        for known in self._sharing(claim.subject, stems):
+            if known.attribute == claim.attribute and stems <= values.stems(known.value):
                 self._over.add(id(known))
 
     def _holding(self, claims: Sequence[Claim]) -> list[Claim]:
@@ -124,10 +125,13 @@ class Affirmed:
 
     def holding(self, subject: str, stems: frozenset[str]) -> Iterator[Claim]:
         """List what was said of a person with all of some stems, the latest first."""
-        for stem in sorted(stems)[:1]:
-            for claim in reversed(self._holding(self._by_stem.get((subject, stem), []))):
-                if stems <= values.stems(claim.value):
-                    yield claim
+        for claim in reversed(self._holding(self._sharing(subject, stems))):
+            if stems <= values.stems(claim.value):
+                yield claim
+
+    def _sharing(self, subject: str, stems: frozenset[str]) -> Sequence[Claim]:
+        """List the latest that was said of a person with the first of some stems."""
+        return self._by_stem.get((subject, min(stems)), ())[-MOST:] if stems else ()
 
 
 def is_denied(said: Said, clause: Clause, before: Clause | None) -> bool:

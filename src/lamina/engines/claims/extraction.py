@@ -57,7 +57,7 @@ def extract(
     known: Sequence[Claim] = (),
     check: Callable[[], None] = lambda: None,
     unread: Counter[str] | None = None,
-    judged: Judge = judge.confidence,
+    judged: Judge = judge.judged,
     network: Callable[[], Network] = tagger.shipped,
 ) -> list[list[Claim]]:
     """Extract the claims of each turn of a session, in order.
@@ -87,7 +87,7 @@ class _Reader:
     ) -> None:
         self.unread, self.judged, self.network, self.known = unread, judged, network, known
         self.people = People([turn.speaker for turn in turns])
-        self.people.remember(claim.subject for claim in known)
+        self.people.remember({claim.subject for claim in known})
         self.memory = Memory(known)
         self.heard = ""  # the turn before
         self.question = ""  # the attribute that it asked for
@@ -111,7 +111,7 @@ class _Reader:
         is_alone = not self.people.hear(said.speaker)
         if said.speaker and (tongue := spoken.of(said.plain)):
             return list(languages.read(tongue, said, clauses, alone=is_alone))[:MOST_CLAIMS]
-        if not sentences.is_english(said.plain):
+        if not spoken.is_english(said.plain):
             return []
         if not said.speaker:
             voices = notes.voices(said, clauses)

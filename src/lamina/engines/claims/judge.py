@@ -8,7 +8,7 @@ was read. `python -m benchmarks.learning` learns the weights, which are shipped 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -46,18 +46,30 @@ def weights() -> Mapping[str, float]:
     return msgspec.json.decode(WEIGHTS.read_bytes(), type=dict[str, float])
 
 
+def judged(
+    named: Sequence[str],
+    features: Callable[[], Features],
+    before: float,
+    known: Mapping[str, float] | None = None,
+) -> float:
+    """Judge how sure a claim is, if it was so sure before; `named` are features that it has.
+
+    A rule that the labels say nothing of is as sure as it was, and all its `features` are not asked
+    for: what the network says of a few words tells little of a rule that looks at what was said
+    earlier.
+    """
+    known = weights() if known is None else known
+    rules = [name for name in named if name.startswith(BY)]
+    if rules and known.keys().isdisjoint(rules):
+        return min(MOST, max(LEAST, before))
+    return confidence(features(), before, known)
+
+
 def confidence(
     features: Features, before: float, known: Mapping[str, float] | None = None
 ) -> float:
-    """Compute how sure a claim with some features is, if it was so sure before.
-
-    A rule that the labels say nothing of is as sure as it was: what the network says of a few words
-    tells little of a rule that looks at what was said earlier.
-    """
+    """Compute how sure a claim with some features is, if it was so sure before."""
     known = weights() if known is None else known
-    rules = [name for name in features if name.startswith(BY)]
-    if rules and known.keys().isdisjoint(rules):
-        return min(MOST, max(LEAST, before))
     score = math.log(before / (1 - before))
     score += math.fsum(known[name] * much for name, much in features.items() if name in known)
     return round(min(MOST, max(LEAST, 1 / (1 + math.exp(-score)))), 2)

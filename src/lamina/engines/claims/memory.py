@@ -9,7 +9,8 @@ from itertools import product
 from lamina.engines.claims import Claim, attributes, values, words
 from lamina.engines.claims.attributes import DOES, FAVOURITE, HAS
 
-ANYBODY = ""
+PET = "pet"
+ANYBODY = ""  # may be asked for pets: whose it was is often not said
 DOING = ("habit", "hobby", "does")
 THING = "thing"  # the kind of what somebody has, by its noun
 
@@ -31,9 +32,11 @@ class Memory:
         self._number += 1
         latest = (self._number, claim)
         last = claim.value.lower().split()[-1:]
-        for kind, subject in product(_kinds(claim), (claim.subject, ANYBODY)):
+        subjects = (claim.subject, ANYBODY) if claim.attribute == PET else (claim.subject,)
+        stems = _stems(claim)
+        for kind, subject in product(_kinds(claim), subjects):
             self._by_kind[kind, subject] = latest
-            for stem in _stems(claim):
+            for stem in stems:
                 self._by_stem[kind, subject, stem] = latest
             for word in last:
                 self._by_last_word[kind, subject, word] = claim.value
@@ -41,7 +44,7 @@ class Memory:
             self._by_stem[THING, claim.subject, stem] = latest
 
     def find(self, subject: str, kinds: Sequence[str], named: str) -> Claim | None:
-        """Find the latest claim whose value shares a word; ANYBODY stands for any subject."""
+        """Find the latest claim whose value shares a word; ANYBODY has the pets of all."""
         keys = ((kind, subject, stem) for stem in values.stems(named) for kind in kinds)
         return _latest(self._by_stem[key] for key in keys if key in self._by_stem)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from lamina.engines.claims.sentences import MASK
@@ -84,6 +85,7 @@ class Word(NamedTuple):
     end: int
 
 
+@lru_cache(2)  # a turn is read by the open form and by the network
 def split(plain: str) -> list[Word]:
     """Split a turn into words and marks; "I'm" and "don't" are two words each."""
     listed: list[Word] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from functools import cached_property
+from functools import cached_property, partial
 
 import msgspec
 
@@ -25,7 +25,8 @@ from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import MASK, Clause
 from lamina.engines.claims.tagger import Tags
 
-Judge = Callable[[Features, float], float]
+# Of features that a claim has, all of them, and how sure it was before: how sure it is.
+Judge = Callable[[Sequence[str], Callable[[], Features], float], float]
 FLOOR = 0.5  # what is less sure is not even worth a question
 EVEN = 0.5  # how sure what nothing is known of is
 RULE = "open"  # the name of the rule, with the shape behind it
@@ -131,13 +132,19 @@ class Opening:
         before: float,
         value: tuple[int, int] | None = None,
     ) -> Claim:
+        features = partial(self._features, claim, named, value)
+        return msgspec.structs.replace(claim, confidence=self.judged(named, features, before))
+
+    def _features(
+        self, claim: Claim, named: Sequence[str], value: tuple[int, int] | None
+    ) -> Features:
+        """List all features of a claim: those that it has, and what the network says of it."""
         said = self.said
         # A reader notes of "Mia is not my sister" what Mia is not, so who is denied is no value.
         likely: Features = {}
         if not claim.negated:
             likely = judge.of_tags(self._tags(), claim, said.speaker, said.turn.at, value)
-        features = judge.features(named, likely, is_talk=self.is_talk)
-        return msgspec.structs.replace(claim, confidence=self.judged(features, before))
+        return judge.features(named, likely, is_talk=self.is_talk)
 
 
 def _is_unsaid(one: Candidate) -> bool:

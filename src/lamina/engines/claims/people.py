@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from lamina.engines.claims import values, words
 from lamina.engines.claims.words import either
+from lamina.text.hints import hinted
 from lamina.text.patterns import LONGEST, bounded
 from lamina.text.words import asked, first_name
 
@@ -51,7 +52,7 @@ APART = re.compile(
 )
 # "… at Acme, my wife Ana is a nurse": what is behind the comma is said of itself.
 ANEW = bounded(r"\s(?:(?:is|are|was|were|has|had|will|can)\b|[A-ZÀ-Þ])|'s\s")
-MET = re.compile(
+MET = hinted(
     r"\b(?:woman|man|girl|boy|guy|lady|friend|person|kid|colleague|neighbou?r|someone|teen|boy|lad"
     r"|bloke)(?:,| called| named) (?P<name>[A-Z][a-z]+)\b"
 )
@@ -63,28 +64,28 @@ ALONE = re.compile(
 )
 # One's own people without a possessive: "with the kids", "my husband and kids".
 HOUSEHOLD = (
-    re.compile(
+    hinted(
         r"\b(?:with|took|take|taking|brought|me,) the (?P<kin>kids|children|wife|husband|missus"
         r"|hubby)\b",
         re.I,
     ),
-    re.compile(
+    hinted(
         rf"\b(?:my|the) {either(words.KIN['partner'])},? (?:and|&)(?: the| my| our)? (?P<kin>kids"
         rf"|children|sons?|daughters?)\b",
         re.I,
     ),
-    re.compile(
+    hinted(
         r"\b(?:my|our) (?P<kin>youngest|eldest|oldest|[\w-]+-year-old)(?=[,.!?]|'s|\s(?:is|was|and"
         r"|has|just|\w+ed|took)\b)",
         re.I,
     ),
 )
-FRIENDS = re.compile(
+FRIENDS = hinted(
     r"\b(?P<shown>friends from (?:the )?(?!you)\w+"
     r"|(?<=my )(?:church|work|school|college|university|childhood|high school|gym) friends?)\b",
     re.I,
 )
-FRIENDSHIP = re.compile(
+FRIENDSHIP = hinted(
     r"\bour friendship\b|\b(?:being|you're|you are|you've been"
     r"|have you as) (?:such )?an? (?:\w+ )?friend\b",
     re.I,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from lamina.engines.claims import values, words
 from lamina.engines.claims.sentences import Clause
+from lamina.text.hints import hinted
 from lamina.text.patterns import bounded
 
 TOKEN = re.compile(r"[^\W_]+?(?=n't\b)|n't\b|'(?:m|re|ve|ll|d|s)\b|[^\W_]+(?:-[^\W_]+)*", re.I)
@@ -93,7 +94,7 @@ VERBAL = frozenset("as at for".split())  # behind a word that may be a noun, the
 PARENTS = frozenset(
     "mum mom dad mother father grandma grandpa nan gran mama papa granny grandad granddad".split()
 )
-ANYMORE = re.compile(r"\b(?:any ?more|any longer|no longer|after all|no more)\b", re.I)
+ANYMORE = hinted(r"\b(?:any ?more|any longer|no longer|after all|no more)\b", re.I)
 NEAR = 40  # characters before a verb in which "and" is looked for
 JOINED = bounded(
     r"(?:,|,?\s*\b(?:and|but|then)\b)(?:\s*\b(?:then|even|also|now|so|just|finally|have|has"
@@ -144,7 +145,10 @@ def tokens(plain: str, start: int, end: int) -> list[Token]:
     listed: list[Token] = []
     for found in TOKEN.finditer(plain, start, end):
         word = found.group().lower()
-        listed.extend(Token(part, *found.span()) for part in RUSHED.get(word, (word,)))
+        if word in RUSHED:
+            listed += [Token(part, *found.span()) for part in RUSHED[word]]
+        else:
+            listed.append(Token(word, *found.span()))
     return listed
 
 

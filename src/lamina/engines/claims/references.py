@@ -19,6 +19,7 @@ from lamina.engines.claims.denials import Affirmed
 from lamina.engines.claims.opening import CHANGE, RULE
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
+from lamina.text.hints import Hinted, hinted
 from lamina.text.patterns import bounded
 from lamina.text.words import STOP_WORDS, tokens
 
@@ -87,14 +88,16 @@ GREETING = re.compile(
 )
 # How words end that say what somebody is: "American", "Danish", "Chinese".
 KINDS_OF_PEOPLE = ("an", "ish", "ese", "ic", "ch", "ist")
-DIED = re.compile(
+DIED = hinted(
     r"\b(?P<who>[A-Z]\w+(?: [A-Z]\w+){0,2}) (?:(?:has|have|just|sadly|finally) ){0,2}"
     r"(?:died|passed away)\b"
 )
 PERSON = r"[A-Z][\w-]+(?: [A-Z][\w-]+){0,2}"
 # Who comes after whom, as what; without it, all is meant that the first one is.
 SUCCESSIONS = tuple(
-    bounded(pattern.replace("OLD", rf"(?P<old>{PERSON})").replace("NEW", rf"(?P<new>{PERSON})"))
+    Hinted(
+        bounded(pattern.replace("OLD", rf"(?P<old>{PERSON})").replace("NEW", rf"(?P<new>{PERSON})"))
+    )
     for pattern in (
         r"\bNEW (?:has )?(?:replaced|replaces|succeeded|succeeds) OLD(?: as (?P<thing>[\w -]+))?",
         r"\bOLD (?:was|has been|is being|got|is) (?:replaced|succeeded) by NEW"
@@ -223,7 +226,7 @@ def _is_name(said: Said, claim: Claim) -> bool:
 def _bereaved(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iterator[Claim]:
     """End what somebody did who has died."""
     for clause in clauses if DIED.search(said.plain) else ():
-        found = DIED.search(said.part(clause))
+        found = said.search(DIED, clause)
         if not found or clause.asks or clause.doubted:
             continue
         called = dict.fromkeys((found["who"], *found["who"].split()))  # "Grandma Rose" is Rose
@@ -239,7 +242,7 @@ def _succeeded(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Ite
     for clause in clauses:
         if clause.asks or clause.doubted:
             continue
-        found = next(filter(None, (one.search(said.part(clause)) for one in SUCCESSIONS)), None)
+        found = next(filter(None, (said.search(one, clause) for one in SUCCESSIONS)), None)
         if not found or not (values.is_name(found["old"]) and values.is_name(found["new"])):
             continue
         told = values.stems(found.groupdict().get("thing") or "")

@@ -10,6 +10,7 @@ from lamina.engines.claims import Claim, Turn
 from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.values import Span
 from lamina.text import dates
+from lamina.text.hints import Hinted
 from lamina.text.patterns import LONGEST, bounded
 from lamina.text.words import first_name
 
@@ -37,6 +38,10 @@ class Said(NamedTuple):
 
     def part(self, clause: Clause) -> str:
         return self.plain[clause.start : clause.end]
+
+    def search(self, pattern: Hinted, clause: Clause) -> re.Match[str] | None:
+        """Find a pattern in a clause by itself."""
+        return pattern.search(self.part(clause)) if pattern.may_be_in(self.plain) else None
 
     def claim(
         self, about: str, attribute: str, value: str | Span, span: Span,

@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence, Set
 
 from lamina.engines.claims.tongues import ALL, Tongue
 
 WORD = re.compile(r"[^\W\d_][\w'-]*")
-ENGLISH = re.compile(
-    r"\b(?:the|and|to|of|is|was|my|it|that|for|you|have|has|with|an|at|but|i'm|i've|i|not|we|now"
-    r"|from|she|he|her|his|they|this|these|today|yesterday|are|were|been|got|going|no|new|again|any"
-    r"|up|our|just|don't|can't|didn't|it's|since|last|week|year)\b",
-    re.I,
+ENGLISH = frozenset(
+    "the and to of is was my it that for you have has with an at but i'm i've i not we now from she"
+    " he her his they this these today yesterday are were been got going no new again any up our"
+    " just don't can't didn't it's since last week year".split()
 )
+OTHERS = frozenset(
+    "der die das und ist ich nicht ein eine mit auf für zu den dem wir mein meine bin habe le la"
+    " les et est je un une des pas que du en suis mon ma j'ai el los las es yo por con para una soy"
+    " mi muy il che di sono non per ho het een ik van niet mijn os um uma não eu meu minha och jag"
+    " är og jeg det nie jest w".split()
+)
+# Words as these lists have them: "don't" is one, "Ana's" is two.
+JOINED = "|".join(sorted(word for word in ENGLISH | OTHERS if "'" in word))
+LISTED = re.compile(rf"(?:{JOINED})\b|\w+", re.I)
 MARKS = tuple(frozenset(tongue.marks.split()) for tongue in ALL)
 MARKED = frozenset().union(*MARKS)
 NEAR = 400  # characters that tell the language
 
 
+def is_english(plain: str) -> bool:
+    """Tell if rules for English may be tried: other languages give nothing, not nonsense."""
+    words = _listed(plain)
+    return _count(words, ENGLISH) >= _count(words, OTHERS)
+
+
 def is_foreign(plain: str) -> bool:
     """Tell if words that English has not stand in a turn, and none of English; names are of all."""
-    if plain.isascii() or {*ENGLISH.findall(plain.lower())} - {"i"}:  # "i" is of other languages
+    if plain.isascii():
+        return False
+    if ENGLISH.intersection(_listed(plain)) - {"i"}:  # "i" is of other languages
         return False
     return any(word[0].islower() and not word.isascii() for word in WORD.findall(plain))
 
@@ -32,9 +49,17 @@ def of(plain: str) -> Tongue | None:
         return None
     words = WORD.findall(lowered)
     marked = [word for word in words if word in MARKED]
-    english = len(ENGLISH.findall(plain[:NEAR]))
+    english = _count(_listed(plain[:NEAR]), ENGLISH)
     needed = min(len(words), 12) / (4 if english else 6)
     if not marked or len(marked) < needed or len(marked) <= english:
         return None
     listed = [sum(word in marks for word in marked) for marks in MARKS]
     return ALL[listed.index(max(listed))]
+
+
+def _listed(plain: str) -> list[str]:
+    return list(map(str.lower, LISTED.findall(plain)))
+
+
+def _count(words: Sequence[str], among: Set[str]) -> int:
+    return sum(map(among.__contains__, words))

@@ -42,6 +42,7 @@ WITHIN = frozenset("./_-+#@:%")  # what paths, versions and shares have between 
 MARKS = 17  # numbers that say what a word looks like and where it stands
 # The limit of threads is the whole process's: two that set it at once would leave it behind.
 _ALONE = threading.Lock()
+AT_ONCE = 4  # rows that libraries multiply together: a number of them that is odd takes longer
 REACH = (1, 2, 4, 8)  # how far apart the words are that each layer reads together
 
 
@@ -129,10 +130,11 @@ class Network:
         )
         states: Floats = np.concatenate(parts, axis=1) @ numbers["in"] + numbers["in_bias"]
         np.maximum(states, 0, out=states)
-        wide = np.zeros((len(states), len(numbers["layer_0"])), np.float32)
+        filled = -(-len(states) // AT_ONCE) * AT_ONCE
+        wide = np.zeros((filled, len(numbers["layer_0"])), np.float32)
         for layer, reach in enumerate(REACH):
-            _put_around(wide, states, reach)
-            around = wide @ numbers[f"layer_{layer}"]
+            _put_around(wide[: len(states)], states, reach)
+            around = (wide @ numbers[f"layer_{layer}"])[: len(states)]
             around += numbers[f"layer_{layer}_bias"]
             more, gate = around[:, : states.shape[1]], around[:, states.shape[1] :]
             np.exp(gate, out=gate)  # of the gate with its sign turned, see `_wide`

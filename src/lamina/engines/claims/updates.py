@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from lamina.engines.claims import Claim, answers, attributes, changes, predicates, rule, values
 from lamina.engines.claims.changes import Ending, Switch
-from lamina.engines.claims.memory import ANYBODY, DOING, Memory
+from lamina.engines.claims.memory import ANYBODY, DOING, PET, Memory
 from lamina.engines.claims.predicates import Predicate
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
@@ -57,7 +57,7 @@ def outcomes(said: Said) -> Iterator[Claim]:
 
 def denied(said: Said, predicate: Predicate, about: str, memory: Memory) -> Iterator[Claim]:
     """End what a denial speaks of: "I don't play chess any more"."""
-    is_past = predicate.kind == "former" and _tells_of_ends(said.plain)
+    is_past = predicate.kind == "former" and bool(predicates.ANYMORE.search(said.plain))
     is_off = predicate.negated and predicate.kind == "will"
     if predicate.ended or is_past or is_off:
         kinds = changes.ALL if predicate.ended or is_past else changes.AIMS
@@ -71,7 +71,7 @@ def denied(said: Said, predicate: Predicate, about: str, memory: Memory) -> Iter
 def instead(said: Said, clause: Clause, claims: Sequence[Claim]) -> list[Claim]:
     """Claim what replaces something that ended in the same turn: "it's psychology now"."""
     last = next((claim for claim in reversed(claims) if claim.negated), None)
-    found = changes.INSTEAD.search(said.part(clause)) if last else None
+    found = said.search(changes.INSTEAD, clause) if last else None
     if not last or not found:
         return []
     begin = clause.start + found.start("value" if found["value"] else "other")
@@ -132,8 +132,8 @@ def _known(one: Ending, persons: Sequence[str], meant: str, memory: Memory) -> C
     own = (memory.find(who, one.attributes, meant) for who in persons if who)
     if known := next(filter(None, own), None):
         return known
-    may_be_pet = one.is_first and "pet" in one.attributes
-    return memory.find(ANYBODY, ["pet"], meant) if may_be_pet else None
+    may_be_pet = one.is_first and PET in one.attributes
+    return memory.find(ANYBODY, [PET], meant) if may_be_pet else None
 
 
 def _switched(
@@ -153,7 +153,7 @@ def _returned(said: Said, clause: Clause, about: str, memory: Memory) -> Iterato
     """Bring back what once held: "Went back to Acme", "vegan again"."""
     persons = [who for who in (about, said.speaker) if who]
     for name, pattern in RETURNS:
-        if found := pattern.search(said.part(clause)):
+        if found := said.search(pattern, clause):
             once = (memory.find(who, changes.BACK, found["value"]) for who in persons)
             if before := next(filter(None, once), None):
                 where = said.words(clause, found)
@@ -162,7 +162,7 @@ def _returned(said: Said, clause: Clause, about: str, memory: Memory) -> Iterato
 
 def _with(said: Said, clause: Clause, about: str, memory: Memory) -> Iterator[Claim]:
     """Claim a partner or an employer: "I'm with Carla now", "I'm with Wayne Enterprises"."""
-    found = changes.WITH.search(said.part(clause))
+    found = said.search(changes.WITH, clause)
     if not found:
         return
     for span in values.cut("org", said.plain, clause.start + found.end(), clause.end):
@@ -175,19 +175,13 @@ def _with(said: Said, clause: Clause, about: str, memory: Memory) -> Iterator[Cl
 
 def _naming(said: Said, clause: Clause, memory: Memory) -> Iterator[Claim]:
     """Claim the name of one who was just mentioned: "I got a puppy. Her name's Coco." """
-    found = changes.NAMING.search(said.part(clause))
+    found = said.search(changes.NAMING, clause)
     before = memory.last(said.speaker, changes.NAMED) if found else None
     if found and before and said.turn.at - before.at <= LATELY and not before.value[:1].isupper():
         attribute = "pet" if _end_of_animal(said.plain) <= clause.start else before.attribute
         for span in values.cut("name", said.plain, clause.start + found.end(), clause.end):
             where = said.words(clause, found, span)
             yield said.claim(said.speaker, attribute, span, where, 0.8, "naming")
-
-
-@lru_cache(1)
-def _tells_of_ends(plain: str) -> bool:
-    """Tell if a turn says "any more"; cached for the clauses of one turn."""
-    return bool(predicates.ANYMORE.search(plain))
 
 
 @lru_cache(1)
@@ -199,7 +193,7 @@ def _end_of_animal(plain: str) -> float:
 
 def _new_favourite(said: Said, clause: Clause, about: str, memory: Memory) -> Iterator[Claim]:
     """Claim what was last spoken of as a favourite: "Watched Heat. New favourite film." """
-    found = answers.FAVOURITE_NOW.search(said.part(clause))
+    found = said.search(answers.FAVOURITE_NOW, clause)
     if not found:
         return
     liked, value = memory.last(about, ["likes"]), ""

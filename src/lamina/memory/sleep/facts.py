@@ -19,8 +19,8 @@ from lamina.errors import Interrupted
 from lamina.memory.fact_records import FactRecords, believed
 from lamina.memory.known_facts import (
     BELIEVED,
-    TOLD,
     EarlierClaims,
+    FactReader,
     KnownFacts,
     source_of,
 )
@@ -73,10 +73,8 @@ class FactWriter:
     def plan(self) -> list[ClaimEffect]:
         """Say what sleep would do with new turns. Nothing changes; the caller holds a snapshot."""
         told: list[ClaimEffect] = []
-        known, heard = (
-            KnownFacts(self._store.night.facts(tuple(State), None)),
-            EarlierClaims(self._store.night.facts(TOLD, None)),
-        )
+        everything = FactReader().read(self._store.night.changed_facts)
+        known, heard = KnownFacts(everything), EarlierClaims(everything)
         marks = self._store.night.slept()
         while True:
             turns, marks = self._store.night.unread(marks, BATCH)
@@ -99,25 +97,22 @@ class FactWriter:
         return done
 
     def _consolidate(self, done: Counter[str], progress: Progress | None) -> None:
-        read, total = 0, self._store.night.count_unread()
+        read, total, facts_read = 0, self._store.night.count_unread(), FactReader()
         while True:
             marks = self._store.night.slept()
             turns, after = self._unread(marks)
             if not turns:
                 return
-            said = list(
-                self._said(turns, EarlierClaims(self._store.night.facts(TOLD, None)))
-            )  # the long part, while others may write
+            heard = EarlierClaims(facts_read.read(self._store.night.changed_facts))
+            said = list(self._said(turns, heard))  # the long part, while others may write
             with self._store.change(self._scope.actor, ACTION, self._scope.clock()) as transaction:
                 if transaction.slept() != marks or transaction.has_heard(
                     after
                 ):  # somebody else slept meanwhile
                     continue
-                if any(
-                    transaction.find(turn.id) is None for turn in turns
-                ):  # or something was erased or archived
+                if not transaction.holds(turn.id for turn in turns):  # or something is gone
                     continue
-                done += self._absorb(transaction, said)
+                done += self._absorb(transaction, said, facts_read)
                 transaction.sleep_until(after)
                 if spent := self._listener.spent:
                     transaction.say(spent)
@@ -186,13 +181,16 @@ class FactWriter:
         return steps.restated(step, source) if is_own else step
 
     def _absorb(
-        self, transaction: Transaction, said: Sequence[tuple[Claim, Source, bool]]
+        self,
+        transaction: Transaction,
+        said: Sequence[tuple[Claim, Source, bool]],
+        facts_read: FactReader,
     ) -> Counter[str]:
         """Let facts follow from claims, one after the other."""
         done: Counter[str] = Counter()
         if not said:
             return done
-        everything = transaction.facts()
+        everything = facts_read.read(transaction.changed_facts)
         known = KnownFacts(everything)
         waiting = KnownFacts(
             [

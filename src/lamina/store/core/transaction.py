@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import zip_longest
 from types import TracebackType
@@ -445,6 +445,10 @@ class Transaction(Atomic):
     def find(self, record_id: str) -> Row | None:
         return records.by_id(self.db, record_id)
 
+    def holds(self, record_ids: Iterable[str]) -> bool:
+        """Tell whether all of some records are in the store: none is archived or erased."""
+        return records.holds(self.db, set(record_ids))
+
     def exists(self, record_id: str) -> bool:
         return records.exists(self.db, record_id)
 
@@ -478,8 +482,9 @@ class Transaction(Atomic):
     def age(self, aged: Sequence[tuple[str, float, float]]) -> None:
         sleep.age(self.cursor, aged)
 
-    def facts(self) -> list[Record]:
-        return [self._store.record(row) for row in sleep.facts(self.db, tuple(State), None)]
+    def changed_facts(self, known: Mapping[int, int]) -> tuple[dict[int, int], list[Record]]:
+        versions, changed = sleep.changed_facts(self.db, known)
+        return versions, [self._store.record(row) for row in changed]
 
     def facts_about(self, subject: str, attributes: Sequence[str]) -> list[Record]:
         found = sleep.about(self.db, subject, attributes)

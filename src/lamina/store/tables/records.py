@@ -363,6 +363,13 @@ def by_ids(connection: Connection, ids: Collection[str]) -> dict[str, Row]:
     return {row[COLUMN["id"]]: row for row in rows(connection, query, (wanted,))}
 
 
+def holds(connection: Connection, ids: Collection[str]) -> bool:
+    """Tell whether there is a row for each of these ids."""
+    query = "SELECT count(*) FROM records WHERE id IN (SELECT value FROM json_each(?))"
+    number = connection.execute(query, (hashing.encode(sorted(ids)).decode(),)).get
+    return bool(number == len(ids))
+
+
 def by_key(connection: Connection, key: str, user: str | None) -> Row | None:
     return only_row(
         connection, f"{SELECT} WHERE key = ? AND coalesce(user, '') = ?", (key, user or "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -121,6 +121,15 @@ class Night:
         """Read the records with a subject, an attribute and a value, oldest first."""
         with self._store.database.snapshot() as connection:
             return self._records(facts(connection, states, user))
+
+    def changed_facts(self, known: Mapping[int, int]) -> tuple[dict[int, int], list[Record]]:
+        """Read the facts that have another last event than the known one beside their number.
+
+        The last event of each fact, by its number, comes before them.
+        """
+        with self._store.database.snapshot() as connection:
+            versions, changed = changed_facts(connection, known)
+            return versions, self._records(changed)
 
     def facts_with(
         self, attributes: Sequence[str], beginnings: Sequence[str], user: str | None
@@ -318,6 +327,25 @@ def facts(connection: Connection, states: tuple[str, ...], user: str | None) -> 
         " AND (? IS NULL OR user IS NULL OR user = ?) ORDER BY seq"
     )
     return list(rows(connection, query, (*states, user, user)))
+
+
+def changed_facts(
+    connection: Connection, known: Mapping[int, int]
+) -> tuple[dict[int, int], list[Row]]:
+    """Read the last event of each fact in any state, and the rows of those that are not known."""
+    versions = dict(
+        rows(
+            connection,
+            "SELECT seq, event FROM records WHERE layer = 'semantic'"
+            " AND seq IN (SELECT record FROM facets WHERE name = 'attribute') ORDER BY seq",
+        )
+    )
+    changed = [number for number, event in versions.items() if known.get(number) != event]
+    query = (
+        f"{records.SELECT} WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+        " ORDER BY seq"
+    )
+    return versions, rows(connection, query, (_json(changed),)) if changed else []
 
 
 def facts_with(

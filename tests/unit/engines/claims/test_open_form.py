@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -16,9 +17,9 @@ from tests.cases import every
 NOW = datetime(2026, 5, 20, tzinfo=UTC)
 
 
-def sure(features: Features, before: float) -> float:
+def sure(named: Sequence[str], features: Callable[[], Features], before: float) -> float:
     """Believe all but what the network alone reads, which has tests of its own."""
-    return 0.0 if "tagged" in features else 0.9
+    return 0.0 if "tagged" in named else 0.9
 
 
 def claims(words: str) -> list[Claim]:
@@ -111,6 +112,22 @@ def test_confidence_grows_with_the_weights_of_features() -> None:
     assert judge.confidence(dict.fromkeys(best[-200:], 1.0), 0.5) == judge.MOST
     assert judge.confidence(dict.fromkeys(best[:200], 1.0), 0.5) == judge.LEAST
     assert judge.confidence({"a feature that nobody learned": 1.0}, 0.8) == 0.8
+
+
+def test_only_features_that_count_are_asked_for() -> None:
+    """S6: a rule that the labels say nothing of stays as sure as it was, whatever else is said."""
+    known = {"by moved ": 1.0, "value": 2.0}
+    asked = []
+
+    def features() -> Features:
+        asked.append("features")
+        return {"by moved ": 1.0, "value": 1.0}
+
+    assert judge.judged(["by guessed "], features, 0.5, known) == 0.5
+    assert judge.judged(["by guessed "], features, 1.0, known) == judge.MOST
+    assert not asked
+    assert judge.judged(["by moved "], features, 0.5, known) == 0.95
+    assert asked == ["features"]
 
 
 @given(st.text())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.engines.claims import sentences
+from lamina.engines.claims import sentences, spoken
 from lamina.engines.claims.sentences import MASK, clauses
 from lamina.text import fence
 from tests.cases import every
@@ -92,4 +92,4 @@ def test_clauses_are_apart_and_in_order(words: str) -> None:
 
 def test_masked_words_are_not_counted_as_language() -> None:
     """S1: a mask is no word."""
-    assert sentences.is_english(MASK * 20)
+    assert spoken.is_english(MASK * 20)
