@@ -41,7 +41,7 @@ TIMELESS = frozenset({"plan", "goal", "decision", "did", "visited", "birthday"})
 Slot = tuple[str | None, str, str]
 
 
-class Source(msgspec.Struct, frozen=True):
+class Source(msgspec.Struct, frozen=True, gc=False):
     """The source of a claim."""
 
     record: str  # the id of the turn
@@ -53,7 +53,7 @@ class Source(msgspec.Struct, frozen=True):
     importance: float
 
 
-class Fact(msgspec.Struct, frozen=True):
+class Fact(msgspec.Struct, frozen=True, gc=False):
     """A value that holds, or held, for a subject."""
 
     record: str  # the id of its record

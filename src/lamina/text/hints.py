@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from re import _parser
 from typing import Any
 
@@ -26,7 +26,8 @@ class Hinted:
 
     def __init__(self, pattern: re.Pattern[str] | Bounded) -> None:
         self.pattern = pattern
-        self.hints = hints(pattern.compiled if isinstance(pattern, Bounded) else pattern)
+        self._compiled = pattern.compiled if isinstance(pattern, Bounded) else pattern
+        self.hints = hints(self._compiled)
         self._last = "", not self.hints  # the last text, and whether it may fit
 
     def may_be_in(self, text: str) -> bool:
@@ -42,6 +43,10 @@ class Hinted:
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         return self.pattern.finditer(text) if self.may_be_in(text) else iter(())
+
+    def sub(self, change: Callable[[re.Match[str]], str], text: str) -> str:
+        """Change all that fits in a text of any length."""
+        return self._compiled.sub(change, text) if self.may_be_in(text) else text
 
 
 def hinted(pattern: str, flags: int = 0) -> Hinted:

@@ -53,6 +53,8 @@ def test_a_text_is_asked_once_for_all_its_parts() -> None:
     assert not cat.may_be_in("A dog.")
     assert [one.group() for one in cat.finditer(text)] == ["cat", "CATS"]
     assert list(cat.finditer("A dog.")) == []
+    assert cat.sub(lambda found: found.group().upper(), text) == "A CAT and two CATS."
+    assert cat.sub(lambda found: "", "A dog.") == "A dog."
 
 
 def test_a_bounded_pattern_stays_bounded() -> None:

@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 
-class Turn(msgspec.Struct, frozen=True):
+class Turn(msgspec.Struct, frozen=True, gc=False):
     """One turn of a conversation."""
 
     text: str
@@ -16,7 +16,7 @@ class Turn(msgspec.Struct, frozen=True):
     project: str | None = None  # in which it was said
 
 
-class Claim(msgspec.Struct, frozen=True):
+class Claim(msgspec.Struct, frozen=True, gc=False):
     """A statement of a turn about a person, with the words that say it."""
 
     subject: str  # a name as the conversation has it

@@ -12,14 +12,19 @@ from lamina.engines.claims.attributes import DOES, FAVOURITE, HAS
 PET = "pet"
 ANYBODY = ""  # may be asked for pets: whose it was is often not said
 DOING = ("habit", "hobby", "does")
+RELATED = frozenset(words.RELATION.values())
 THING = "thing"  # the kind of what somebody has, by its noun
 
 
 class Memory:
-    """The latest claims of a session, indexed so that a long one is as quick as a short one."""
+    """The latest claims of a session, indexed so that a long one is as quick as a short one.
+
+    What was noted is indexed when a claim is looked for: in many sessions none is.
+    """
 
     def __init__(self, known: Iterable[Claim] = ()) -> None:
         self._number = 0
+        self._noted: list[Claim] = []  # since a claim was last looked for
         self._by_kind: dict[tuple[str, str], tuple[int, Claim]] = {}
         self._by_stem: dict[tuple[str, str, str], tuple[int, Claim]] = {}
         self._by_last_word: dict[tuple[str, str, str], str] = {}
@@ -29,27 +34,37 @@ class Memory:
     def note(self, claim: Claim) -> None:
         if claim.negated:
             return
+        self._noted.append(claim)
+        if claim.attribute in RELATED:
+            for word in claim.value.lower().split()[-1:]:
+                self._by_last_word[claim.attribute, claim.subject, word] = claim.value
+
+    def _index_noted(self) -> None:
+        for claim in self._noted:
+            self._index(claim)
+        self._noted.clear()
+
+    def _index(self, claim: Claim) -> None:
         self._number += 1
         latest = (self._number, claim)
-        last = claim.value.lower().split()[-1:]
         subjects = (claim.subject, ANYBODY) if claim.attribute == PET else (claim.subject,)
         stems = _stems(claim)
         for kind, subject in product(_kinds(claim), subjects):
             self._by_kind[kind, subject] = latest
             for stem in stems:
                 self._by_stem[kind, subject, stem] = latest
-            for word in last:
-                self._by_last_word[kind, subject, word] = claim.value
         for stem in _noun(claim):
             self._by_stem[THING, claim.subject, stem] = latest
 
     def find(self, subject: str, kinds: Sequence[str], named: str) -> Claim | None:
         """Find the latest claim whose value shares a word; ANYBODY has the pets of all."""
+        self._index_noted()
         keys = ((kind, subject, stem) for stem in values.stems(named) for kind in kinds)
         return _latest(self._by_stem[key] for key in keys if key in self._by_stem)
 
     def beside(self, claim: Claim, named: str) -> list[Claim]:
         """List what else the words of a claim said that somebody does: "smoke on the porch"."""
+        self._index_noted()
         keys = ((kind, claim.subject, stem) for stem in values.stems(named) for kind in DOING)
         found = (self._by_stem[key][1] for key in keys if key in self._by_stem)
         others = {id(one): one for one in found if one.at == claim.at and one is not claim}
@@ -57,11 +72,12 @@ class Memory:
 
     def last(self, subject: str, kinds: Sequence[str]) -> Claim | None:
         """Find the latest claim of some kinds."""
+        self._index_noted()
         keys = ((kind, subject) for kind in kinds)
         return _latest(self._by_kind[key] for key in keys if key in self._by_kind)
 
     def unnamed(self, subject: str, attribute: str, kin: str) -> str | None:
-        """Find the value that stands for a name: "little sister"."""
+        """Find the value that stands for the name of a relation: "little sister"."""
         return self._by_last_word.get((attribute, subject, kin))
 
 

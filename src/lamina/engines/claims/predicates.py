@@ -201,6 +201,8 @@ def _is_joint(
 ) -> bool:
     """Tell if another verb of the same subject begins here."""
     word, start, _ = listed[place]
+    if word not in verbs and word not in AUXILIARIES:
+        return False
     before = plain[max(first.after, start - NEAR) : start]
     following = listed[place + 1].word if place + 1 < len(listed) else ""
     is_noun = word in NOUNS and following not in VERBAL  # "and work", but not "and work at"

@@ -239,10 +239,11 @@ def _bereaved(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iter
 
 def _succeeded(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iterator[Claim]:
     """Put the successor into the place of somebody: "Eva took over on-call from Jan"."""
-    for clause in clauses:
+    patterns = [one for one in SUCCESSIONS if one.may_be_in(said.plain)]
+    for clause in clauses if patterns else ():
         if clause.asks or clause.doubted:
             continue
-        found = next(filter(None, (said.search(one, clause) for one in SUCCESSIONS)), None)
+        found = next(filter(None, (said.search(one, clause) for one in patterns)), None)
         if not found or not (values.is_name(found["old"]) and values.is_name(found["new"])):
             continue
         told = values.stems(found.groupdict().get("thing") or "")

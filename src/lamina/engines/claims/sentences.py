@@ -16,7 +16,7 @@ LONGEST = 20_000  # characters of one turn that are read
 STRAIGHT = str.maketrans(
     {"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "\u00a0": " ", "\t": " "}
 )
-FOREIGN = re.compile(
+FOREIGN = hinted(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)"  # code
     r"|(?:https?://|www\.)\S+"  # addresses
     r"|^[ ]*>[^\n]*"  # a mail that is answered
