@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 
 from msgspec import structs
 
@@ -123,7 +124,7 @@ class EarlierClaims:
         voices = dict.fromkeys(voice_of(record) for record in session)
         found = [claim for voice in voices for claim in self._claims.get((user, voice), ())]
         once = {id(claim): claim for claim in found}  # one speaker may have noted it of another
-        return sorted(once.values(), key=lambda claim: claim.at)
+        return sorted(once.values(), key=attrgetter("at"))
 
     def hear(self, claim: Claim, source: Source) -> None:
         """Note a claim, and how the facts stand after it."""

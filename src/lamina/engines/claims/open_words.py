@@ -129,6 +129,7 @@ def _contracted(raw: str, start: int, end: int, listed: list[Word]) -> bool:
     return True
 
 
+@lru_cache(16_384)  # most words are met again
 def _kind(raw: str) -> str:
     first = raw[0]
     if first == MASK:
