@@ -29,7 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import conversations
-from lamina.engines.claims import Claim, Turn, attributes, changes, statements
+from lamina.engines.claims import Claim, Turn, attributes, changes, statements, tagged
 from lamina.engines.claims.extraction import extract
 from lamina.text import words
 
@@ -40,6 +40,7 @@ INVENTED = HERE.parent / "tests" / "golden" / "claims.jsonl"
 INVENTED_AT = datetime(2026, 5, 20, tzinfo=UTC)
 LABEL = ("subject", "attribute", "value", "negated")
 TALKS = tuple(sorted((HERE / "claims").glob("talks-*.jsonl")))
+TALKS_HELD_OUT = HERE / "claims" / "held-out-talks.jsonl"
 TUNED = ("conv-26", "conv-30", "conv-41")
 HELD_OUT = ("conv-42", "conv-43")
 THRESHOLDS = (0.0, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
@@ -169,9 +170,11 @@ def judge(session: Session) -> Iterator[Judged]:
 
 def likeness(claim: Claim, label: Mapping[str, Any]) -> float:
     """Compute the share of the shorter value's words that both have, if both name one family."""
-    # An open attribute is named as the speaker does: only its value can be compared.
+    # An open attribute is named as the speaker does, and the network names none: only the value can
+    # be compared.
     family, wanted = attributes.of(claim.attribute).family, attributes.of(label["attribute"]).family
-    if family != wanted and claim.attribute in attributes.TABLE:
+    is_named = claim.attribute in attributes.TABLE and claim.rule != tagged.RULE
+    if family != wanted and is_named:
         return 0.0
     return same_words(claim, label)
 
@@ -573,6 +576,7 @@ def main() -> None:
         screen.print(rules())
     elif given.held_out:
         screen.print(curve(f"held out ({', '.join(HELD_OUT)})", sessions(HELD_OUT)))
+        screen.print(curve(TALKS_HELD_OUT.stem, talks(TALKS_HELD_OUT)))
     elif given.invented:
         screen.print(curve("invented", invented()))
     else:

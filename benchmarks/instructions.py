@@ -28,6 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import conversations, tagging
+from benchmarks.labelled import ELSEWHERE, FILES, fold
 from lamina.engines.claims import Claim, Turn, instructions, ordered, sentences, standing
 from lamina.engines.claims.attributes import INSTRUCTION
 from lamina.engines.claims.extraction import extract
@@ -63,12 +64,12 @@ def alike(one: str, other: str) -> bool:
 
 def every(networks: Sequence[Network]) -> Iterator[tuple[dict[str, Any], Network]]:
     """List the messages of every writer, each with a network that was not trained on them."""
-    for path in tagging.FILES:
+    for path in FILES:
         for row in messages(path):
-            is_elsewhere = row.get("writer") in tagging.ELSEWHERE
+            is_elsewhere = row.get("writer") in ELSEWHERE
             if "instructions" in row and not is_elsewhere:
                 writer = row.get("writer", path.stem.removeprefix("messages-"))
-                yield {**row, "writer": writer}, networks[tagging.fold(path)]
+                yield {**row, "writer": writer}, networks[fold(path)]
 
 
 def judged(

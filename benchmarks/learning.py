@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import claims, messages, tagging
+from benchmarks import claims, labelled, messages, tagging
 from lamina.engines.claims import Claim, Turn, judge, tagger
 from lamina.engines.claims.attributes import INSTRUCTION
 from lamina.engines.claims.extraction import extract
@@ -45,6 +45,8 @@ STEPS = 40
 CLOSE = 1e-4  # weights are rounded to three digits
 LEAST = 0.01  # a smaller weight is left out
 NOTED = "noted "  # before a feature that counts only while weights are learned
+# Talks whose annotators label little: with them, the weights find less, and no more of it is right.
+SPARING = frozenset({"talks-3", "talks-4"})
 READ = ("rule", "open", "tagged")  # how a claim may have been read
 LEVELS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 
@@ -133,16 +135,16 @@ def writers(networks: Sequence[Network]) -> Iterator[Source]:
     noted = {path: sum(len(one.facts) for one in listed) for path, listed in read.items()}
     usual = median(noted[path] / len(listed) for path, listed in read.items())
     for path, listed in read.items():
-        cases, fold = [_written(message) for message in listed], tagging.fold(path)
+        cases, fold = [_written(message) for message in listed], labelled.fold(path)
         yield Source(
-            path.stem, noted[path], cases, fold, networks[fold], path.stem in tagging.EXHAUSTIVE,
+            path.stem, noted[path], cases, fold, networks[fold], path.stem in labelled.EXHAUSTIVE,
             math.log(noted[path] / len(listed) / usual),
         )  # fmt: skip
 
 
 def talks(networks: Sequence[Network]) -> Iterator[Source]:
     for path in claims.TALKS:
-        fold = tagging.fold(path)
+        fold = labelled.fold(path)
         yield _talked(path.stem, list(claims.talks(path)), fold, networks[fold])
 
 
@@ -311,7 +313,7 @@ def main() -> None:
     written = list(writers(networks))
     told = [*written, *talks(networks), *conversations(claims.TUNED)]
     taught = {source.name: examples(source) for source in told}
-    invented = _talked("invented", list(claims.invented()), tagging.FOLDS)
+    invented = _talked("invented", list(claims.invented()), labelled.FOLDS)
     taught[invented.name] = _unruled(_among_friends(examples(invented)))
     tried = {strength: crossed(told, taught, strength) for strength in STRENGTHS}
     lasting = {source.name for source in told if not source.is_exhaustive}
@@ -324,7 +326,9 @@ def main() -> None:
     screen.print(calibration("what lasts", [scored[name] for name in names if name in lasting]))
     screen.print(calibration("talks", [scored[name] for name in scored if name not in names]))
     if not given.check:
-        kept = learn([one for listed in taught.values() for one in listed], best).named()
+        kept = learn(
+            [one for name, listed in taught.items() if name not in SPARING for one in listed], best
+        ).named()
         judge.WEIGHTS.write_text(json.dumps(kept, indent=0) + "\n", "utf-8")
         screen.print(f"{len(kept)} weights, {judge.WEIGHTS.stat().st_size} bytes")
 

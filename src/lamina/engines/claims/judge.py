@@ -99,7 +99,7 @@ def of_candidate(one: Candidate, value: str) -> list[str]:
     return own
 
 
-def of_tagged(one: Tagged, claim: Claim) -> list[str]:
+def of_tagged(one: Tagged, claim: Claim, *, is_foreign: bool) -> list[str]:
     """List the features of a claim that the network alone reads."""
     whose = "other" if one.about else "self"
     return [
@@ -109,6 +109,7 @@ def of_tagged(one: Tagged, claim: Claim) -> list[str]:
         f"tagged {whose} near {one.near}",
         f"tagged words {min(one.last - one.first, TAGGED_WORDS)}",
         f"tagged {'asks' if one.clause.asks else 'says'}",
+        *(["tagged foreign"] if is_foreign else []),
         *_of_value(claim.value, "tagged"),
     ]
 

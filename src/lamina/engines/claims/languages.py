@@ -214,6 +214,18 @@ def read(tongue: Tongue, said: Said, clauses: Sequence[Clause], *, alone: bool) 
             yield from reader.sentence(start, end, alone=alone)
 
 
+def stated(tongue: Tongue, plain: str, clauses: Sequence[Clause]) -> list[Clause]:
+    """List the clauses of the sentences that suppose nothing and are not hearsay."""
+    doubt = grammar(tongue).doubt
+    sentences = (list(some) for _, some in groupby(clauses, lambda clause: clause.sentence))
+    return [
+        clause
+        for some in sentences
+        if not doubt.search(plain, some[0].start, some[-1].end)
+        for clause in some
+    ]
+
+
 class _Reading:
     """Reads one turn, sentence by sentence."""
 

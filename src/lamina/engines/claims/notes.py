@@ -41,5 +41,5 @@ def _retold(said: Said, found: re.Match[str], end: int) -> Said:
     """Let the owner say a sentence, and nothing else; every word stays in its place."""
     begin = found.start("owner")
     mine = MY.rjust(len(found["owner"]))
-    plain = "\n" * begin + mine + said.plain[found.end("owner") : end]
-    return said._replace(plain=plain.ljust(len(said.plain), "\n"), speaker=found["who"])
+    plain = " " * begin + mine + said.plain[found.end("owner") : end]
+    return said._replace(plain=plain.ljust(len(said.plain)), speaker=found["who"])

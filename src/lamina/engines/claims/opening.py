@@ -79,7 +79,7 @@ class Opening:
         for claim in _surest(more):
             if claim.rule == CHANGE or not any(_says_same(claim, other) for other in claims):
                 claims.append(claim)
-        return claims + self._tagged(claims, hearsay)
+        return claims + self.noted(claims, hearsay)
 
     def _without_names(self, found: Sequence[Claim]) -> list[Claim]:
         """Leave out that somebody has a person who is named there: "I've a new GP, Dr. Lind"."""
@@ -99,12 +99,19 @@ class Opening:
             for claim in found
         ]
 
-    def _tagged(self, claims: Sequence[Claim], hearsay: Set[int]) -> list[Claim]:
-        """Add what the network alone reads in a message; in talk it is too often wrong."""
+    def noted(
+        self, claims: Sequence[Claim], hearsay: Set[int] = frozenset(), *, is_foreign: bool = False
+    ) -> list[Claim]:
+        """Add what the network alone reads in a message; in talk it finds too little to ask it."""
         if self.is_talk:
             return []
         more = [
-            self._judged(claim, judge.of_tagged(one, claim), EVEN, (one.first, one.last))
+            self._judged(
+                claim,
+                judge.of_tagged(one, claim, is_foreign=is_foreign),
+                EVEN,
+                (one.first, one.last),
+            )
             for one, claim in tagged.proposals(self._tags(), self.said, self.clauses)
             if one.clause.start not in hearsay and not any(_holds(other, claim) for other in claims)
         ]

@@ -15,7 +15,7 @@ from datetime import datetime
 from msgspec import structs
 
 from lamina.engines.claims import Claim, attributes, open_verbs, tagged, values, words
-from lamina.engines.claims.denials import Affirmed
+from lamina.engines.claims.denials import EXPECTED, Affirmed
 from lamina.engines.claims.opening import CHANGE, RULE
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
@@ -108,7 +108,6 @@ SUCCESSIONS = tuple(
     )
 )
 SURE = 0.85
-EXPECTED = 0.7  # how sure a claim is, at least, that speaks of something known
 TOLD = 2  # words of a plan that a deed must have, if it names nothing
 
 
@@ -140,13 +139,12 @@ def resolved(
 
 
 def _expected(claim: Claim, affirmed: Affirmed) -> Claim:
-    """Make what speaks of something known surer: a rule's new value, or that it is not so."""
-    is_open = claim.rule.startswith(RULE) or claim.rule == tagged.RULE
+    """Make what speaks of something known surer: a new value for its slot, or that it is not so."""
     if claim.negated:
         others = affirmed.sharing(claim.subject, claim.value)
         is_known = any(known.attribute == claim.attribute for known in others)
     else:
-        is_one = not is_open and not attributes.of(claim.attribute).many
+        is_one = claim.rule != tagged.RULE and not attributes.of(claim.attribute).many
         is_known = is_one and affirmed.last(claim.subject, claim.attribute) is not None
     if not is_known or claim.confidence >= EXPECTED:
         return claim

@@ -321,7 +321,8 @@ LIGHT = _set(
 # Words that are in every story and tell none.
 VAGUE = _set(
     "thing things something anything everything nothing stuff time times lot lots bit way ways fun"
-    " blast experience experiences moment moments idea ideas feeling feelings progress sense part"
+    " blast experience experiences moment moments idea ideas decision decisions choice choices"
+    " feeling feelings progress sense part"
     " day days difference impact it that this them him her me you us great good nice amazing"
     " awesome incredible wonderful fantastic cool big huge little much many more most some any such"
     " quite really so very super pretty long short new old best better hard tough rough crazy wild"

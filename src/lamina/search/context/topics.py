@@ -33,6 +33,7 @@ DAYS = (
 )
 EVERYDAY = frozenset(DAYS.split())
 OVER = ("did", "visited")  # attributes of facts about what has happened
+GAP = "…"  # where the value stands in the attribute of what a thing does: "bakery sells …"
 LONGEST = 400  # characters of a turn; more is about something else, too
 # Each topic: words that stand for it, and the words of what binds there.
 TOPICS: Mapping[str, tuple[str, str]] = {
@@ -97,8 +98,12 @@ def binds(record: Record) -> bool:
     """Tell whether a memory that was found by these words can bind anybody.
 
     What somebody did on some days does not, since these are over: "went camping two weekends ago".
+    Neither does what a thing does: "the bakery on the corner sells vegan bread".
     """
-    if record.metadata.get("attribute") not in OVER:
+    attribute = str(record.metadata.get("attribute", ""))
+    if GAP in attribute:
+        return False
+    if attribute not in OVER:
         return True
     return not set(words.terms(record.content)).isdisjoint(words.terms(DIET))
 

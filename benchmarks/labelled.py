@@ -1,0 +1,236 @@
+"""Read labelled messages and talks as the words, values and instructions that a network learns.
+
+Each word is a value's first, a later one of it, or none, and a value has one of four statuses; each
+value is about the speaker or about whom a word names. Besides, each word is part of a standing
+instruction or not.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.claims import HERE, stems
+from lamina.engines.claims import open_words, sentences, tagger
+from lamina.engines.claims.open_words import Word
+
+Floats = NDArray[np.floating[Any]]
+
+STANDING = HERE / "standing" / "messages.jsonl"  # has instructions alone
+FILES = (
+    *sorted((HERE / "claims").glob("messages-*")),
+    *sorted((HERE / "claims").glob("talks-*")),
+    STANDING,
+)
+# Whose labels have nearly everything that is stated; the others have what lasts.
+EXHAUSTIVE = frozenset(f"messages-{number}" for number in (5, 6, 7, 8, 9, 11))
+ELSEWHERE = frozenset("1234")  # writers in STANDING whose messages are in files of their own
+FOLDS = 3
+HURRIED = 0.25  # share of texts that are read as if typed in a hurry, too
+MARKS_LEFT = 0.4  # share of marks that are left in them
+LONGEST_VALUE = 10  # words, where a label has other words than the text
+NOBODY = -1  # no word says whom it is about, though it is not the speaker
+REFERRING = frozenset("you your he she they his her".split())
+
+
+class Value(NamedTuple):
+    """A labelled value: its words, its status, and the word that says whom it is about."""
+
+    start: int
+    end: int
+    status: int
+    about: int  # 0 for the speaker, else the number of the word, counted from 1; NOBODY
+
+
+class Text(NamedTuple):
+    """A turn as the network is told it, with what is labelled."""
+
+    given: tagger.Inputs
+    values: tuple[Value, ...] | None  # None where nobody has noted any
+    orders: tuple[tuple[int, int], ...] | None  # the words of standing instructions
+    is_exhaustive: bool = False
+
+
+def texts(path: Path) -> Iterator[Text]:
+    """Read a file of labelled messages or talks."""
+    for line in path.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        if row.get("writer") not in ELSEWHERE:
+            yield text(row)._replace(is_exhaustive=path.stem in EXHAUSTIVE)
+
+
+def plain() -> Iterator[Text]:
+    """Read sentences of a few words, which no writer of messages would send alone."""
+    yield from texts(HERE / "claims" / "plain.jsonl")
+
+
+def text(row: Mapping[str, Any]) -> Text:
+    """Find the labels of a turn among its words."""
+    said, speaker = row["text"], row.get("speaker", "user")
+    plain = sentences.said(said)
+    words = open_words.split(plain)[: tagger.MOST_WORDS]
+    clauses = list(sentences.clauses(plain))
+    given = tagger.inputs(plain, words, clauses, is_talk="speaker" in row)
+    values = tuple(_values(said, row["facts"], speaker, words)) if "facts" in row else None
+    labels = row.get("instructions")
+    found = labels and [located(said, label, words, None) for label in labels]
+    orders = None if labels is None else tuple(span for span in found or () if span)
+    return Text(given, values, orders)
+
+
+def unlabelled(said: str, is_talk: bool) -> Text:
+    """Read a text that nobody has labelled."""
+    return text({"text": said, **({"speaker": ""} if is_talk else {})})
+
+
+def _values(
+    said: str, facts: Iterable[Mapping[str, str]], speaker: str, words: Sequence[Word]
+) -> Iterator[Value]:
+    for fact in facts:
+        cue = said.find(fact["cue"]) if fact.get("cue") else -1
+        if span := located(said, fact["value"], words, cue if cue >= 0 else None):
+            about = 0 if fact["about"] == speaker else _about(said, fact["about"], words, span[0])
+            yield Value(*span, tagger.STATUSES.index(fact["status"]), about)
+
+
+def _about(said: str, name: str, words: Sequence[Word], place: int) -> int:
+    """Find the last word of a name, or else a pronoun."""
+    if span := located(said, name, words, words[place].start):
+        return span[1]
+    referring = (n for n, word in enumerate(words, 1) if word.text in REFERRING)
+    return next(referring, NOBODY)
+
+
+def located(
+    said: str, value: str, words: Sequence[Word], near: int | None
+) -> tuple[int, int] | None:
+    """Find the words of a value: the nearest place that has it, or the words most alike."""
+    places = [one.start() for one in re.finditer(re.escape(value.lower()), said.lower())]
+    spans = []
+    for place in places:
+        inside = [
+            number
+            for number, word in enumerate(words)
+            if word.start < place + len(value) and word.end > place
+        ]
+        if inside:
+            away = abs(place - near) if near is not None else 0
+            is_inexact = words[inside[0]].start != place
+            spans.append((is_inexact, away, inside[0], inside[-1] + 1))
+    if spans:
+        return min(spans)[2:]
+    return _most_alike(said, value, words)
+
+
+def _most_alike(said: str, value: str, words: Sequence[Word]) -> tuple[int, int] | None:
+    wanted, best, found = stems(value), 0.0, None
+    for first in range(len(words)):
+        for last in range(first + 1, min(len(words), first + LONGEST_VALUE) + 1):
+            here = stems(said[words[first].start : words[last - 1].end])
+            alike = len(here & wanted) / max(1, len(here | wanted))
+            if alike > best:
+                best, found = alike, (first, last)
+    return found if best >= 0.5 else None
+
+
+def hurried(text: Text, chance: random.Random) -> Text | None:
+    """Turn a text into one that was typed in a hurry; None where a value would be lost."""
+    marks = {tagger.KINDS.index("mark"), tagger.KINDS.index("comma")}
+    name, word = tagger.KINDS.index("name"), tagger.KINDS.index("word")
+    given = text.given
+    kept = [
+        place
+        for place, kind in enumerate(given.kinds)
+        if kind not in marks or chance.random() < MARKS_LEFT
+    ]
+    places = {old: new for new, old in enumerate(kept)}
+    values = []
+    for value in text.values or ():
+        inside = [places[place] for place in range(value.start, value.end) if place in places]
+        if not inside:
+            return None
+        about = places.get(value.about - 1, NOBODY - 1) + 1 if value.about > 0 else value.about
+        values.append(value._replace(start=inside[0], end=inside[-1] + 1, about=about))
+    small = (0.0, 0.0)  # no capitals
+    inputs = tagger.Inputs(
+        [given.words[place] for place in kept],
+        [word if given.kinds[place] == name else given.kinds[place] for place in kept],
+        [given.endings[place] for place in kept],
+        [(*small, *given.marks[place][2:]) for place in kept],
+    )
+    orders = text.orders and tuple(_kept(places, *span) for span in text.orders)
+    noted = None if text.values is None else tuple(values)
+    return Text(inputs, noted, orders, text.is_exhaustive) if kept else None
+
+
+def with_hurried(texts: Iterable[Text], chance: random.Random) -> list[Text]:
+    """List texts, and some of them once more as if they had been typed in a hurry."""
+    listed = list(texts)
+    more = [hurried(one, chance) for one in listed if chance.random() < HURRIED]
+    return [one for one in (*listed, *more) if one and one.given.words]
+
+
+def _kept(places: Mapping[int, int], start: int, end: int) -> tuple[int, int]:
+    """Find the words of a stretch that are left."""
+    inside = [places[place] for place in range(start, end) if place in places]
+    return (inside[0], inside[-1] + 1) if inside else (0, 0)
+
+
+def fold(path: Path) -> int:
+    """Name the fold of a file: the networks of other folds have been trained on it."""
+    return FILES.index(path) % FOLDS
+
+
+class Target(NamedTuple):
+    """What is to be said of each word of a text, by labels or by a teacher."""
+
+    classes: Floats  # a row for each word: how likely it is of each class
+    orders: Floats  # how likely each word is part of a standing instruction
+    about: tuple[tuple[int, Floats], ...]  # where a value begins: the speaker, or which word
+    is_noted: bool = True  # whether anybody noted values at all
+    is_instructed: bool = True  # whether anybody noted instructions
+
+
+def target(text: Text) -> Target:
+    """Say what the labels of a text say."""
+    count = len(text.given.words)
+    classes, orders = np.zeros((count, tagger.CLASSES), np.float32), np.zeros(count, np.float32)
+    named = np.zeros(count, np.int64)
+    # The longest first: what is inside another value is the value that was meant there.
+    for value in sorted(text.values or (), key=lambda value: value.start - value.end):
+        named[value.start] = 1 + 2 * value.status
+        named[value.start + 1 : value.end] = 2 + 2 * value.status
+    classes[np.arange(count), named] = 1
+    for start, end in text.orders or ():
+        orders[start:end] = 1
+    about = tuple(
+        (value.start, np.eye(count + 1, dtype=np.float32)[value.about])
+        for value in text.values or ()
+        if value.about != NOBODY
+    )
+    return Target(classes, orders, about, text.values is not None, text.orders is not None)
+
+
+def blended(label: Target, told: Target, share: float) -> Target:
+    """Take a share of what was labelled, and the rest of what a teacher says."""
+    own = share if label.is_noted else 0.0
+    ordered = share if label.is_instructed else 0.0
+    return Target(
+        own * label.classes + (1 - own) * told.classes,
+        ordered * label.orders + (1 - ordered) * told.orders,
+        told.about,
+    )
+
+
+def mean(several: Sequence[Target]) -> Target:
+    """Average what teachers say of a text, and take whom values are about from the first."""
+    classes = np.stack([one.classes for one in several]).mean(axis=0, dtype=np.float32)
+    orders = np.stack([one.orders for one in several]).mean(axis=0, dtype=np.float32)
+    return Target(classes.astype(np.float16), orders.astype(np.float16), several[0].about)
