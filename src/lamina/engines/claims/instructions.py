@@ -39,7 +39,7 @@ def _standing(clauses: Sequence[Clause], tags: Tags) -> Iterator[Order]:
     for piece in pieces(clauses, tags):
         sure = standing.sure(piece, ordered.likely(tags, piece))
         if sure >= LIKELY and MASK not in piece.text:
-            name = topic(piece.order, piece.project)
+            name = topic(piece.order, piece.project, piece.condition)
             yield Order(piece.start, piece.end, piece.place, name, sure)
 
 

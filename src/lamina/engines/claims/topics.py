@@ -95,14 +95,32 @@ END = re.compile(
     r"\s(?:when|whenever|if|unless|in|on|at|for|with|to|before|after|because|from|of|by|than|and"
     r"|or)\s|[,;:(]"
 )
+# In which case an order holds: what the speaker does then.
+CASE = bounded(r"\b(?:when|whenever) (?:I|we)\b(?P<case>[^,.;:!?]{3,120})", re.I)
+CASE_WORDS = 2  # of it, in a topic
+WHEN_CASE = "-when-"  # before them
 TOOL_TOPIC = "tool-"  # how a topic begins that says which tool to use
 UNSAFE = re.compile(r"[^\w+#-]+")
 
 
-def topic(order: str, project: str = "") -> str:
-    """Name the topic of an order."""
-    name = _known(order) or _thing(order)
+def topic(order: str, project: str = "", condition: str = "") -> str:
+    """Name the topic of an order.
+
+    What holds only in some case replaces nothing that holds in another: "include dates when I ask
+    about deadlines" and "… when I ask about invoices" are two instructions.
+    """
+    behind = CASE.search(order)
+    case = behind or CASE.search(condition)
+    told = order[: behind.start()] if behind else order
+    name = _known(told) or _thing(told)
+    if case and (words := _heads(case["case"])):
+        name = f"{name}{WHEN_CASE}{'-'.join(slug(word) for word in words[-CASE_WORDS:])}"
     return f"{slug(project)}/{name}" if project else name
+
+
+def in_any_case(attribute: str) -> str:
+    """Name what an instruction is about without the case in which it holds."""
+    return attribute.partition(WHEN_CASE)[0]
 
 
 def _known(order: str) -> str:
@@ -131,13 +149,17 @@ def _thing(order: str) -> str:
     verb = next((word for word in words if word not in SKIPPED), "")
     rest = order[order.lower().find(verb) + len(verb) :] if verb else order
     near = END.split(f"{rest} ", maxsplit=1)[0]
-    heads = [word.lower() for word in WORD.findall(near) if word.lower() not in SKIPPED]
-    if not heads:  # "reply with the kubectl line"
-        heads = [word.lower() for word in WORD.findall(rest) if word.lower() not in SKIPPED][:1]
+    # Of "reply with the kubectl line" nothing is near.
+    heads = _heads(near) or _heads(rest)[:1]
     head = slug(heads[-1]) if heads else ""
     if verb in PRESENCE and head:
         return head
     return "-".join(filter(None, (slug(verb), head))) or "other"
+
+
+def _heads(text: str) -> list[str]:
+    """List the words of a text that may name a thing."""
+    return [word.lower() for word in WORD.findall(text) if word.lower() not in SKIPPED]
 
 
 def slug(word: str) -> str:

@@ -55,6 +55,20 @@ def test_a_contradiction_has_the_same_topic(before: str, after: str) -> None:
     assert first.attribute == second.attribute
 
 
+def test_instructions_for_two_cases_hold_beside_each_other() -> None:
+    """S8: what is to be done when somebody asks about one thing replaces nothing for another."""
+    told = (
+        "Always include specific dates when I ask about scheduled events.",
+        "Always confirm submission dates when I ask about deadlines.",
+        "When I ask about deadlines, always confirm submission dates twice.",
+        "Write dates as day.month.year, always.",
+    )
+    topics = [one.attribute for words in told for one in instructions(words)]
+    assert len(topics) == 4
+    assert topics[1] == topics[2]
+    assert len(set(topics)) == 3
+
+
 def test_several_instructions_of_a_sentence_are_several_claims() -> None:
     """S8: what can change on its own is a claim of its own; "whenever" counts for all of it."""
     found = instructions(
