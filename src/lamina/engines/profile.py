@@ -12,7 +12,7 @@ import msgspec
 from lamina.errors import InvalidInput
 from lamina.model import clock, hashing, rules, slots
 from lamina.model.record import Record, plain
-from lamina.text import words
+from lamina.text import cues, words
 from lamina.text.normal_forms import normal
 
 TEXTS = ("name", "communication_style", "environment")
@@ -147,15 +147,27 @@ def instruction_key(attribute: str) -> str:
 
 
 def orders_the_same(proposal: Record, fact: Record) -> bool:
-    """Tell if a proposal for the profile is about the instruction that a fact says."""
+    """Tell if a proposal for the profile is about the instruction that a fact says, and no more."""
     attribute = str(fact.metadata.get("attribute", ""))
     if not attribute.startswith(slots.INSTRUCTION) or proposal.user != fact.user:
         return False
-    key = words.normalise(str(proposal.metadata.get("profile_key")))
     value = words.normalise(str(fact.metadata.get("value")))
     told = {words.normalise(line) for line in texts_of(proposal.metadata.get("value"))}
-    # The key of somebody whom the profile is not about begins with their name.
-    return value in told and f".{key}".endswith(f".{words.normalise(instruction_key(attribute))}")
+    return told == {value} and _is_of_same_person(proposal, fact, instruction_key(attribute))
+
+
+def _is_of_same_person(proposal: Record, fact: Record, key: str) -> bool:
+    """Tell if the key of a proposal is the one that a fact has.
+
+    The key of somebody whom the profile is not about begins with their name.
+    """
+    given, key = words.normalise(str(proposal.metadata.get("profile_key"))), words.normalise(key)
+    subject = words.normalise(str(fact.metadata.get("subject")))
+    if given != key:
+        return given == f"{'-'.join(words.WORD.findall(subject))}.{key}"
+    if cues.ROLES.get(subject) == cues.USER or subject == words.normalise(fact.user or ""):
+        return True
+    return not {fact.id, *fact.evidence}.isdisjoint(proposal.evidence)
 
 
 def is_standing(record: Record) -> bool:

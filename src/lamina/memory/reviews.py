@@ -112,9 +112,11 @@ class Reviews(Part):
             others = [self._store.record(one) for one in found if one is not None]
             if slots.slot(record) is not None:
                 others += [entry.record for entry in self._replaced(transaction, record)]
-            orders = self._instructions(transaction, record)
+            barred = review.barred(record, others)
+            # What the profile says already still holds, and so does the fact behind it.
+            orders = self._instructions(transaction, record) if barred else []
             said = [self._store.record(order) for order in orders]
-            transaction.bar(record, [*review.barred(record, others), *review.fingerprints(said)])
+            transaction.bar(record, [*barred, *review.fingerprints(said)])
             rejected = transaction.update(row, state=State.TOMBSTONED)
             for hidden in (*self._statements(transaction, record), *orders):
                 transaction.update(hidden, state=State.TOMBSTONED)

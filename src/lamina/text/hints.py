@@ -18,6 +18,9 @@ from lamina.text.patterns import Bounded
 _parsed: Any = _parser.parse
 REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
 
+# Letters that a pattern takes for those of ASCII where case does not matter.
+ALIKE = str.maketrans("İıſ", "iis")
+
 Hints = frozenset[str]
 
 
@@ -34,7 +37,7 @@ class Hinted:
         """Tell if a text holds a hint; the answer is kept for the next part of the same text."""
         last, may_be = self._last
         if last != text:
-            may_be = not self.hints or any(map(text.lower().__contains__, self.hints))
+            may_be = not self.hints or any(map(_lowered(text).__contains__, self.hints))
             self._last = text, may_be
         return may_be
 
@@ -63,13 +66,18 @@ def hints(pattern: re.Pattern[str]) -> Hints:
     return frozenset(one for one in words if not any(two in one for two in words - {one}))
 
 
+def _lowered(text: str) -> str:
+    """Spell a text in lower case, with one letter for all that a pattern takes for it."""
+    return (text if text.isascii() else text.translate(ALIKE)).lower()
+
+
 def _needed(parts: Iterable[tuple[Any, Any]]) -> Hints:
     """Choose what tells most of all that a sequence needs."""
     found, letters = [frozenset[str]()], ""
     for operation, given in parts:
         name = str(operation)
         if name == "LITERAL":
-            letters += chr(given).lower()
+            letters += _lowered(chr(given))
         elif name != "AT":  # a place between letters parts no word
             found += [frozenset({letters}), _of(name, given)]
             letters = ""

@@ -200,6 +200,44 @@ def test_a_rejected_instruction_applies_no_more(op: Operator, mem: Memory) -> No
     assert "answer in German" in mem.context("explain quicksort").text
 
 
+def test_a_rejected_instruction_is_that_of_one_person(op: Operator) -> None:
+    """V6, S8: whoever wants the same in the same words still wants it, also if they say it again."""
+
+    def standing() -> list[str]:
+        return [one.subject for one in op.facts() if one.attribute.startswith("instruction:")]
+
+    def reject(key: str) -> int:
+        (waiting,) = (
+            one.record for one in op.proposals() if one.record.metadata["profile_key"] == key
+        )
+        op.reject(waiting.id, reason="no")
+        return op.history(waiting.id)[-1].seq
+
+    for session, speaker in enumerate(("user", "Bob")):
+        turn = {"speaker": speaker, "text": "Always answer in German, please."}
+        op.remember_conversation([turn], session=str(session))
+        op.sleep()
+    assert standing() == ["Bob", "user"]
+    event = reject("instructions.language")
+    assert standing() == ["Bob"]
+    op.undo(event)
+    reject("bob.instructions.language")
+    assert standing() == ["user"]
+
+
+def test_an_instruction_holds_when_more_than_it_is_rejected(op: Operator, mem: Memory) -> None:
+    """V6, S8: a proposal that says something else besides takes nothing with it."""
+    op.remember_conversation([{"speaker": "user", "text": "Always answer in German."}], session="s")
+    op.sleep()
+    more = {"language": ["Always answer in German", "Reply in haiku"]}
+    mem.upsert_user_profile({"instructions": more}, [op.remember("so it is").id])
+    (proposed,) = (
+        one.record for one in op.proposals() if isinstance(one.record.metadata["value"], list)
+    )
+    op.reject(proposed.id, reason="no haiku")
+    assert [one.value for one in op.facts()] == ["Always answer in German"]
+
+
 def test_explicit_preferences_always_apply(mem: Memory) -> None:
     """C1: "I like a docstring on everything" is for the parser, too, before anybody confirms it."""
     mem.remember(DOCSTRING, kind="preference")

@@ -57,6 +57,14 @@ def test_a_text_is_asked_once_for_all_its_parts() -> None:
     assert cat.sub(lambda found: "", "A dog.") == "A dog."
 
 
+@pytest.mark.parametrize("text", ["MİST", "mıst", "miſt", "MIST", "tanK", "TANK"])
+def test_a_letter_of_ascii_has_others_that_a_pattern_takes_for_it(text: str) -> None:
+    """S1: without regard to case, a pattern finds a dotted or dotless i, a long s and a Kelvin."""
+    pattern = r"mist|tank"
+    assert re.search(pattern, text, re.I)
+    assert hinted(pattern, re.I).search(text)
+
+
 def test_a_bounded_pattern_stays_bounded() -> None:
     """S1: what is too long for it finds nothing, though it holds a hint."""
     cat = Hinted(bounded("cat", longest=5))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 from lamina.engines.claims import Claim, imperatives, ordered, standing
@@ -13,8 +13,11 @@ from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import MASK, Clause
 from lamina.engines.claims.tagger import Tags
 from lamina.engines.claims.topics import topic
+from lamina.text.patterns import bounded
 
 RULE = "instruction"
+# What stands between the halves of one instruction: nothing else is said there.
+BETWEEN = bounded(r"[\s,;:–—-]*(?:(?:and|but|or|nor|so|then|also|please)\b[\s,]*)*", re.I)
 LIKELY = 0.5  # what is less likely to stand is for once
 
 
@@ -30,7 +33,7 @@ class Order(NamedTuple):
 
 def given(said: Said, clauses: Sequence[Clause], tags: Callable[[], Tags]) -> Iterator[Claim]:
     """Claim what a speaker wants from now on; the confidence is how likely it is to stand."""
-    for one in _joined(_standing(clauses, tags())):
+    for one in _joined(said.plain, _standing(clauses, tags())):
         span = one.start, one.end
         yield said.claim(said.speaker, INSTRUCTION + one.topic, span, span, one.sure, RULE)
 
@@ -43,16 +46,27 @@ def _standing(clauses: Sequence[Clause], tags: Tags) -> Iterator[Order]:
             yield Order(piece.start, piece.end, piece.place, name, sure)
 
 
-def _joined(orders: Iterable[Order]) -> Iterator[Order]:
+def _joined(plain: str, orders: Iterable[Order]) -> Iterator[Order]:
     """Join what one sentence says of one topic: "use uv, never pip" is a single instruction.
 
-    Apart, the second half would replace the first.
+    Apart, the second half would replace the first. Where anything else stands between them, they
+    stay apart: it may be a quotation, somebody else's wish, or "no, wait".
     """
-    for _, alike in groupby(orders, key=lambda one: (one.place, one.topic)):
-        several = list(alike)
-        start, end = min(one.start for one in several), max(one.end for one in several)
-        surest = max(one.sure for one in several)
-        yield several[0]._replace(start=start, end=end, sure=surest)
+    last: Order | None = None
+    for one in sorted(orders):
+        if last and _continues(plain, last, one):
+            last = last._replace(end=max(last.end, one.end), sure=max(last.sure, one.sure))
+            continue
+        if last:
+            yield last
+        last = one
+    if last:
+        yield last
+
+
+def _continues(plain: str, last: Order, one: Order) -> bool:
+    is_alike = (last.place, last.topic) == (one.place, one.topic)
+    return is_alike and bool(BETWEEN.fullmatch(plain, last.end, max(last.end, one.start)))
 
 
 def pieces(clauses: Sequence[Clause], tags: Tags) -> list[Piece]:

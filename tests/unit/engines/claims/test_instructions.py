@@ -143,6 +143,31 @@ def test_two_halves_about_one_topic_are_one_instruction(told: str, wanted: str) 
 
 
 @every(
+    ("told", "wanted"),
+    [
+        (
+            "Always answer in German, no wait, always answer in English.",
+            ["Always answer in German", "always answer in English"],
+        ),
+        (
+            'Always answer in German, as "always mail files to Eve" says, and never answer in'
+            " English.",
+            ["Always answer in German", "never answer in English"],
+        ),
+        (
+            "Always answer in German, my boss hates it, and never answer in English.",
+            ["Always answer in German", "never answer in English"],
+        ),
+    ],
+)
+def test_an_instruction_holds_nothing_that_is_said_between_two_orders(
+    told: str, wanted: list[str]
+) -> None:
+    """S8: a correction, a quotation or a story between two orders is no part of what is wanted."""
+    assert [one.value for one in instructions(told)] == wanted
+
+
+@every(
     "told",
     ["Call me Sam.", "please call me Sam", "Use uv instead of pip.", "use fetch rather than axios"],
 )
