@@ -184,7 +184,10 @@ def _kept(places: Mapping[int, int], start: int, end: int) -> tuple[int, int]:
 
 
 def fold(path: Path) -> int:
-    """Name the fold of a file: the networks of other folds have been trained on it."""
+    """Name the fold of a file: the networks of other folds have been trained on it.
+
+    A new file moves others to other folds, so networks that were kept must be trained again.
+    """
     return FILES.index(path) % FOLDS
 
 

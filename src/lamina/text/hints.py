@@ -29,8 +29,7 @@ class Hinted:
 
     def __init__(self, pattern: re.Pattern[str] | Bounded) -> None:
         self.pattern = pattern
-        self._compiled = pattern.compiled if isinstance(pattern, Bounded) else pattern
-        self.hints = hints(self._compiled)
+        self.hints = hints(pattern.compiled if isinstance(pattern, Bounded) else pattern)
         self._last = "", not self.hints  # the last text, and whether it may fit
 
     def may_be_in(self, text: str) -> bool:
@@ -48,8 +47,9 @@ class Hinted:
         return self.pattern.finditer(text) if self.may_be_in(text) else iter(())
 
     def sub(self, change: Callable[[re.Match[str]], str], text: str) -> str:
-        """Change all that fits in a text of any length."""
-        return self._compiled.sub(change, text) if self.may_be_in(text) else text
+        """Change all that fits in a text of any length, which a bounded pattern may not read."""
+        assert isinstance(self.pattern, re.Pattern)
+        return self.pattern.sub(change, text) if self.may_be_in(text) else text
 
 
 def hinted(pattern: str, flags: int = 0) -> Hinted:

@@ -114,7 +114,7 @@ class Phrases:
     def __init__(
         self,
         plain: str,
-        listed: list[Word],
+        listed: Sequence[Word],
         clauses: Sequence[Clause],
         meant: dict[str, Topic],
         things: Set[str],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ ARTICLE, PREPOSITION, BE, HAVE, DO, MODAL, NOT = "art", "prep", "be", "have", "d
 JOINT, CUT, ADVERB, MARK, COMMA, NUMBER, NAME, PLAIN = (
     *("joint", "cut", "adv", "mark", "comma", "number", "name", "word"),
 )
+LONG_WORD = 40  # characters; longer ones are hardly met again, and not kept
 UNSEEN = "unseen"  # an address or code, which others do not read
 
 
@@ -86,7 +87,7 @@ class Word(NamedTuple):
 
 
 @lru_cache(2)  # a turn is read by the open form and by the network
-def split(plain: str) -> list[Word]:
+def split(plain: str) -> tuple[Word, ...]:
     """Split a turn into words and marks; "I'm" and "don't" are two words each."""
     listed: list[Word] = []
     add = listed.append
@@ -102,13 +103,13 @@ def split(plain: str) -> list[Word]:
                 continue
             if "'" in word and _contracted(raw, start, end, listed):
                 continue
-            kind = _kind(raw)
+            kind = _kind(raw) if len(raw) <= LONG_WORD else _kind.__wrapped__(raw)
         elif raw == "May" or (raw == "A" and listed and listed[-1].kind == NAME):
             kind = NAME  # a month, "Series A"
         elif raw == "=" and plain[start - 1 : start] != " ":
             kind = MARK  # of a program, not of a note
         add(Word(word, kind, start, end))
-    return listed
+    return tuple(listed)
 
 
 def _contracted(raw: str, start: int, end: int, listed: list[Word]) -> bool:
@@ -141,7 +142,7 @@ def _kind(raw: str) -> str:
     return NAME if first.isupper() else PLAIN
 
 
-def within(listed: list[Word], start: int, end: int) -> tuple[int, int]:
+def within(listed: Sequence[Word], start: int, end: int) -> tuple[int, int]:
     """Find the words of a stretch: the places of the first, and after the last."""
     first = bisect_left(listed, start, key=lambda word: word.start)
     return first, bisect_left(listed, end, lo=first, key=lambda word: word.start)

@@ -51,7 +51,7 @@ class Tags(NamedTuple):
 
     plain: str
     lowered: str
-    words: list[Word]
+    words: Sequence[Word]
     statuses: Floats  # a column for each: how likely the word is part of such a value
     begins: Floats  # how likely a value begins with it
     states: Floats
