@@ -28,7 +28,7 @@ WEIGHTS = {
     "correct": 8,
     "rollback": 8,
     "undo": 8,
-    "promote": 4,
+    "promote": 12,  # the small sample must have some
     "forget": 4,
     "upsert": 3,
     "lift": 2,
