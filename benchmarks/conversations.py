@@ -63,6 +63,13 @@ def _data(name: str) -> bytes:
         sys.exit(f"there is no {name} in {FOLDER}; set LAMINA_BENCH to the folder that has it")
 
 
+def longmemeval_users() -> list[str]:
+    """List what users say in LongMemEval, each text once."""
+    told = json.loads(gzip.decompress(_data("longmemeval_dev.json.gz")))
+    turns = (turn for case in told for session in case["haystack_sessions"] for turn in session)
+    return list(dict.fromkeys(turn["content"] for turn in turns if turn["role"] == "user"))
+
+
 def locomo() -> Iterator[Case]:
     """One store for each conversation between two people."""
     told = json.loads(_data("locomo_dev.json").decode())

@@ -172,11 +172,9 @@ def real(screen: Console) -> None:
 
 def users() -> Iterable[str]:
     """List the turns of users in LongMemEval and BEAM, each once."""
-    folder, seen = conversations.FOLDER, dict[str, None]()
-    for case in json.loads(gzip.decompress((folder / "longmemeval_dev.json.gz").read_bytes())):
-        for session in case["haystack_sessions"]:
-            seen |= {turn["content"]: None for turn in session if turn["role"] == "user"}
-    for case in json.loads(gzip.decompress((folder / "beam_dev.json.gz").read_bytes())):
+    seen = dict.fromkeys(conversations.longmemeval_users())
+    beam = (conversations.FOLDER / "beam_dev.json.gz").read_bytes()
+    for case in json.loads(gzip.decompress(beam)):
         seen |= {turn["text"]: None for turn in case["turns"] if turn["speaker"] == "user"}
     return seen
 

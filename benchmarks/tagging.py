@@ -16,7 +16,6 @@ a network is told which of both a text was labelled by; afterwards, it reads for
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import random
 from collections import Counter
@@ -29,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from benchmarks import conversations, fitting, labelled
+from benchmarks import fitting, labelled
+from benchmarks.conversations import longmemeval_users
 from benchmarks.fitting import SHARP
 from benchmarks.labelled import FILES, FOLDS, Text, fold
 from benchmarks.teacher import Files, Teacher
@@ -237,7 +237,9 @@ class School:
 
     def _varied(self, paths: Sequence[Path], teachers: Sequence[Teacher]) -> list[fitting.Example]:
         """Make texts that nobody has labelled, with what the teachers say of them on average."""
-        variations = Variations([one for path in paths for one in said(path)], real(), SEED)
+        variations = Variations(
+            [one for path in paths for one in said(path)], longmemeval_users(), SEED
+        )
         read = [
             labelled.unlabelled(one.text, is_talk=one.is_talk)
             for one in variations.take(VARIATIONS)
@@ -268,16 +270,6 @@ def said(path: Path) -> Iterator[Said]:
     for line in path.read_text("utf-8").splitlines():
         row = json.loads(line)
         yield Said(row["text"], "speaker" in row)
-
-
-def real() -> Iterator[str]:
-    """Read what users say in LongMemEval; nothing where its file is not."""
-    path = conversations.FOLDER / "longmemeval_dev.json.gz"
-    if path.exists():
-        with gzip.open(path, "rt", encoding="utf-8") as lines:
-            asked = json.load(lines)
-        turns = (turn for one in asked for part in one["haystack_sessions"] for turn in part)
-        yield from dict.fromkeys(turn["content"] for turn in turns if turn["role"] == "user")
 
 
 def folds(folder: Path, wheel: Path | None = None) -> list[tagger.Network]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import structs
+
 from lamina.engines import facts, profile, review
 from lamina.engines.claims import Claim, Turn, attributes, open_words, tagged, topics
 from lamina.engines.claims.extraction import extract
@@ -117,9 +119,7 @@ def _stated(fact: Fact, text: str) -> tuple[str, str, bool] | None:
     claims = list(_claims(fact, text))
     for claim in claims:
         if _is_about(fact, claim):
-            is_same = topics.in_any_case(claim.attribute) == topics.in_any_case(fact.attribute)
-            attribute = fact.attribute if is_same else claim.attribute
-            return attribute, claim.value, claim.negated
+            return claim.attribute, claim.value, claim.negated
     whole = [claim for claim in claims if claim.start == 0]
     if whole:
         other = f"{whole[0].subject}'s {whole[0].attribute}"
@@ -135,15 +135,21 @@ def _claims(fact: Fact, text: str) -> Iterator[Claim]:
     # A note names no slot: it may be the bare value.
     for claim in claims:
         if claim.rule != tagged.RULE and claim.attribute != tagged.NOTE:
-            yield claim
+            yield _in_its_case(fact, claim)
+
+
+def _in_its_case(fact: Fact, claim: Claim) -> Claim:
+    """Let a correction say in which case an instruction holds: it is the same instruction."""
+    theirs, ours = (topics.in_any_case(one.attribute) for one in (claim, fact))
+    return structs.replace(claim, attribute=fact.attribute) if theirs == ours else claim
 
 
 def _is_about(fact: Fact, claim: Claim) -> bool:
     names = {normalise(fact.subject), normalise(_first(fact))}
-    # A correction may say in which case an instruction holds.
-    theirs, ours = (topics.in_any_case(one.attribute) for one in (claim, fact))
-    is_same = facts.slot(None, fact.subject, theirs) == facts.slot(None, fact.subject, ours)
-    return is_same and normalise(claim.subject) in names
+    same = facts.slot(None, fact.subject, claim.attribute) == facts.slot(
+        None, fact.subject, fact.attribute
+    )
+    return same and normalise(claim.subject) in names
 
 
 def _first(fact: Fact) -> str:

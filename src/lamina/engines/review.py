@@ -202,8 +202,7 @@ def barred(rejected: Record, active: Iterable[Record]) -> list[bytes]:
 
     Values that an active record holds are not among them: they may be repeated.
     """
-    held = (record for record in active if record.state is State.ACTIVE)
-    known = {fingerprint for record in held for fingerprint in rejection.fingerprints(record)}
+    known = set(fingerprints(record for record in active if record.state is State.ACTIVE))
     return [one for one in rejection.fingerprints(rejected) if one not in known]
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import cache, partial
-from itertools import groupby, islice
+from itertools import islice
 
 import msgspec
 
@@ -40,7 +40,7 @@ from lamina.engines.claims.people import People, Relation
 from lamina.engines.claims.predicates import Parsed, Subject
 from lamina.engines.claims.rule import Cues, Phrase
 from lamina.engines.claims.said import Said
-from lamina.engines.claims.sentences import Clause
+from lamina.engines.claims.sentences import Clause, by_sentence
 from lamina.engines.claims.tagger import Network, Tags
 from lamina.text.patterns import LONGEST
 
@@ -320,8 +320,7 @@ class _Reader:
 def _whole(said: Said, clauses: Sequence[Clause], phrases: Iterable[Phrase]) -> Iterator[Claim]:
     """Claim what whole sentences say."""
     wide = [one for one in phrases if one.wide]
-    for _, sentence in groupby(clauses, lambda clause: clause.sentence) if wide else ():
-        parts = list(sentence)
+    for parts in by_sentence(clauses) if wide else ():
         if not any(clause.asks or clause.doubted for clause in parts):
             for one in wide:
                 yield from statements.phrased(said, parts[0]._replace(end=parts[-1].end), one)

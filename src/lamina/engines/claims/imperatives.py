@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import NamedTuple
 
-from lamina.engines.claims.sentences import Clause
+from lamina.engines.claims.sentences import Clause, by_sentence
 from lamina.text.patterns import LONGEST, Bounded, bounded
 
 # Verbs that set a manner: what they ask for can hold for ever.
@@ -228,8 +227,7 @@ class Piece(NamedTuple):
 
 def pieces(plain: str, clauses: Sequence[Clause]) -> Iterator[Piece]:
     """Find every piece that asks for something."""
-    grouped = [list(some) for _, some in groupby(clauses, lambda clause: clause.sentence)]
-    spans = [(some[0].start, some[-1].end) for some in grouped]
+    spans = [(some[0].start, some[-1].end) for some in by_sentence(clauses)]
     for place, (start, end) in enumerate(spans):
         if end - start <= LONGEST:
             following = plain[slice(*spans[place + 1])] if place + 1 < len(spans) else ""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 import msgspec
@@ -18,7 +17,7 @@ from lamina.engines.claims import Claim
 from lamina.engines.claims.attributes import DOES, HAS, INSTRUCTION
 from lamina.engines.claims.imperatives import tidied
 from lamina.engines.claims.said import Said
-from lamina.engines.claims.sentences import MASK, Clause
+from lamina.engines.claims.sentences import MASK, Clause, by_sentence
 from lamina.engines.claims.spoken import WORD
 from lamina.engines.claims.tongues import TOPICS, Tongue
 from lamina.engines.claims.words import either
@@ -207,8 +206,7 @@ def grammar(tongue: Tongue) -> Grammar:
 def read(tongue: Tongue, said: Said, clauses: Sequence[Clause], *, alone: bool) -> Iterator[Claim]:
     """Claim what a turn says; instructions only where no other person listens."""
     reader = _Reading(grammar(tongue), said)
-    for _, some in groupby(clauses, lambda clause: clause.sentence):
-        listed = list(some)
+    for listed in by_sentence(clauses):
         start, end = listed[0].start, listed[-1].end
         if end - start <= LONGEST:
             yield from reader.sentence(start, end, alone=alone)
@@ -217,10 +215,9 @@ def read(tongue: Tongue, said: Said, clauses: Sequence[Clause], *, alone: bool) 
 def stated(tongue: Tongue, plain: str, clauses: Sequence[Clause]) -> list[Clause]:
     """List the clauses of the sentences that suppose nothing and are not hearsay."""
     doubt = grammar(tongue).doubt
-    sentences = (list(some) for _, some in groupby(clauses, lambda clause: clause.sentence))
     return [
         clause
-        for some in sentences
+        for some in by_sentence(clauses)
         if not doubt.search(plain, some[0].start, some[-1].end)
         for clause in some
     ]

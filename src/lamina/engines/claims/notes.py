@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 from lamina.engines.claims import values
 from lamina.engines.claims.said import Said
-from lamina.engines.claims.sentences import Clause
+from lamina.engines.claims.sentences import Clause, by_sentence
 from lamina.text.patterns import bounded
 
 MY = "My"
@@ -26,8 +25,7 @@ OWNED = bounded(
 def voices(said: Said, clauses: Sequence[Clause]) -> Iterator[tuple[Said, list[Clause]]]:
     """Split a note into what it says itself, and what is said in the place of an owner."""
     own: list[Clause] = []
-    for _, parts in groupby(clauses, lambda clause: clause.sentence):
-        sentence = list(parts)
+    for sentence in by_sentence(clauses):
         start, end = sentence[0].start, sentence[-1].end
         found = OWNED.match(said.plain, start, end)
         if found and values.is_name(found["who"]):

@@ -6,7 +6,7 @@ The open form proposes generously; `judge.py` says how sure each candidate is.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence, Set
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from lamina.engines.claims import attributes, imperatives, open_words, values, words
 from lamina.engines.claims.open_phrases import (
@@ -48,7 +48,7 @@ from lamina.engines.claims.open_words import (
     UNSEEN,
     YOUR,
 )
-from lamina.engines.claims.sentences import Clause
+from lamina.engines.claims.sentences import Clause, by_sentence
 from lamina.engines.claims.values import NO_NAME
 
 BEGINNERS = frozenset("got been gonna planning hate love prefer can used never".split())
@@ -70,8 +70,7 @@ def candidates(
     Where people talk to each other, things and notes tell hardly ever what is worth keeping.
     """
     listed, meant = open_words.split(plain), dict[str, Topic]()
-    for _, parts in groupby(clauses, lambda clause: clause.sentence):
-        sentence = list(parts)
+    for sentence in by_sentence(clauses):
         first, last = open_words.within(listed, sentence[0].start, sentence[-1].end)
         if first < last:
             read = Sentence(plain, listed[first:last], sentence, meant, things)

@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 
 from lamina.engines.claims.imperatives import AT_LAST, FRONT, NEVER, TAIL, Piece, tidied
 from lamina.engines.claims.open_words import NOT
-from lamina.engines.claims.sentences import Clause
+from lamina.engines.claims.sentences import Clause, by_sentence
 from lamina.engines.claims.tagger import Tags
 
 KIND = "tagged"  # of a piece that the network alone sees
@@ -39,8 +38,7 @@ def _share(tags: Tags, start: int, end: int) -> float:
 def pieces(tags: Tags, clauses: Sequence[Clause], found: Sequence[Piece]) -> Iterator[Piece]:
     """Find the sentences that the network takes for instructions, where no piece was found."""
     plain = tags.plain
-    grouped = [list(some) for _, some in groupby(clauses, lambda clause: clause.sentence)]
-    spans = [(some[0].start, some[-1].end) for some in grouped]
+    spans = [(some[0].start, some[-1].end) for some in by_sentence(clauses)]
     for place, (start, end) in enumerate(spans):
         if any(piece.place == place for piece in found) or _is_none(plain, start, end):
             continue

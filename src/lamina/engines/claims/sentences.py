@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from lamina.text import fence
@@ -170,6 +171,12 @@ def said(text: str) -> str:
 def noted(plain: str) -> str:
     """Read "the user" in a note as the name of a person; the length stays."""
     return USER.sub(lambda found: "User".rjust(len(found.group())), plain)
+
+
+def by_sentence(clauses: Iterable[Clause]) -> Iterator[list[Clause]]:
+    """Group clauses by the sentence that they are in."""
+    for _, some in groupby(clauses, lambda clause: clause.sentence):
+        yield list(some)
 
 
 def clauses(plain: str) -> Iterator[Clause]:
