@@ -149,6 +149,61 @@ def _module(torch: Any, numbers: Mapping[str, NDArray[Any]]) -> Any:
     """Build the model with the numbers that it begins with, and the heads of every network."""
     nn, base = torch.nn, _base(torch)
 
+    class Tagger(base):  # type: ignore[misc, valid-type]
+        """The model, what each word looks like, and the heads."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder = _encoder(torch, numbers)
+            self.looks = nn.Linear(tagger.MARKS + len(tagger.KINDS), LOOKS)
+            self.exhaustive = nn.Parameter(torch.zeros(WIDTH + LOOKS))
+            self.dropped = nn.Dropout(DROPPED_STATES)
+            fitting.heads(torch, self, WIDTH + LOOKS)
+
+        def forward(self, batch: Mapping[str, Any]) -> Any:
+            read = self.encoder(batch["ids"])
+            words = read.gather(1, batch["places"][..., None].expand(-1, -1, WIDTH))
+            states = torch.cat([words, torch.relu(self.looks(batch["looks"]))], -1)
+            return states + batch["exhaustive"][:, None, None] * self.exhaustive
+
+    return Tagger()
+
+
+def _encoder(torch: Any, numbers: Mapping[str, NDArray[Any]]) -> Any:
+    """Build what reads tokens."""
+    nn, base = torch.nn, _base(torch)
+
+    class Encoder(base):  # type: ignore[misc, valid-type]
+        def __init__(self) -> None:
+            super().__init__()
+            positions, kinds = (
+                _of(numbers, f"{name}_embeddings") for name in ("position", "token_type")
+            )
+            tokens = torch.from_numpy(_of(numbers, "word_embeddings"))
+            self.tokens = nn.Embedding.from_pretrained(tokens, freeze=False)
+            self.positions = nn.Parameter(torch.from_numpy(positions + kinds[0]))
+            self.begun = nn.LayerNorm(WIDTH, 1e-12)
+            self.layers = nn.ModuleList(_layer(torch) for _ in range(LAYERS))
+            self.dropped = nn.Dropout(DROPPED)
+            _take(torch, self.begun, numbers, "embeddings.LayerNorm")
+            for number, layer in enumerate(self.layers):
+                for mine, theirs in PARTS.items():
+                    _take(torch, getattr(layer, mine), numbers, f"encoder.layer.{number}.{theirs}")
+
+        def forward(self, ids: Any) -> Any:
+            given = self.tokens(ids) + self.positions[: ids.shape[1]]
+            states, mask = self.dropped(self.begun(given)), (ids > 0)[:, None, None, :]
+            for layer in self.layers:
+                states = layer(states, mask)
+            return states
+
+    return Encoder()
+
+
+def _layer(torch: Any) -> Any:
+    """Build a layer, in which each token attends to all others."""
+    nn, base = torch.nn, _base(torch)
+
     class Layer(base):  # type: ignore[misc, valid-type]  # PyTorch need not be here
         def __init__(self) -> None:
             super().__init__()
@@ -171,48 +226,7 @@ def _module(torch: Any, numbers: Mapping[str, NDArray[Any]]) -> Any:
             inner = self.narrows(nn.functional.gelu(self.widens(states)))
             return self.done(states + self.dropped(inner))
 
-    class Encoder(base):  # type: ignore[misc, valid-type]
-        def __init__(self) -> None:
-            super().__init__()
-            positions, kinds = (
-                _of(numbers, f"{name}_embeddings") for name in ("position", "token_type")
-            )
-            tokens = torch.from_numpy(_of(numbers, "word_embeddings"))
-            self.tokens = nn.Embedding.from_pretrained(tokens, freeze=False)
-            self.positions = nn.Parameter(torch.from_numpy(positions + kinds[0]))
-            self.begun = nn.LayerNorm(WIDTH, 1e-12)
-            self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
-            self.dropped = nn.Dropout(DROPPED)
-            _take(torch, self.begun, numbers, "embeddings.LayerNorm")
-            for number, layer in enumerate(self.layers):
-                for mine, theirs in PARTS.items():
-                    _take(torch, getattr(layer, mine), numbers, f"encoder.layer.{number}.{theirs}")
-
-        def forward(self, ids: Any) -> Any:
-            given = self.tokens(ids) + self.positions[: ids.shape[1]]
-            states, mask = self.dropped(self.begun(given)), (ids > 0)[:, None, None, :]
-            for layer in self.layers:
-                states = layer(states, mask)
-            return states
-
-    class Tagger(base):  # type: ignore[misc, valid-type]
-        """The model, what each word looks like, and the heads."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.encoder = Encoder()
-            self.looks = nn.Linear(tagger.MARKS + len(tagger.KINDS), LOOKS)
-            self.exhaustive = nn.Parameter(torch.zeros(WIDTH + LOOKS))
-            self.dropped = nn.Dropout(DROPPED_STATES)
-            fitting.heads(torch, self, WIDTH + LOOKS)
-
-        def forward(self, batch: Mapping[str, Any]) -> Any:
-            read = self.encoder(batch["ids"])
-            words = read.gather(1, batch["places"][..., None].expand(-1, -1, WIDTH))
-            states = torch.cat([words, torch.relu(self.looks(batch["looks"]))], -1)
-            return states + batch["exhaustive"][:, None, None] * self.exhaustive
-
-    return Tagger()
+    return Layer()
 
 
 def _base(torch: Any) -> Callable[..., Any]:
