@@ -7,7 +7,12 @@ are right. Other files may be named instead. `--errors` lists what is wrong or m
 A claim is right when a fact of its message has the same subject (the user, a name or a
 relation) and the same status (holds, ended, planned, denied), and half of the words of the
 shorter value are in the other. Words of the attribute count where a value is short. Attributes
-are not compared: an open form names them as the speaker does.
+are not compared: an open form names them as the speaker does. A fact is found by a claim that is
+right about it and nothing else, or that has all of its words.
+
+What one annotator notes, another leaves out. `--second` counts messages that two annotators
+labelled, who did not know each other's labels: what either of them noted is right, and what both
+of them noted is to be found. It says how well each of them does by the labels of the other, too.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 
@@ -55,12 +61,12 @@ class Message(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A claim, whether any fact says the same, and the fact that it alone meets."""
+    """A claim, whether any fact says the same, and the facts that it is the surest to say."""
 
     claim: Claim
     message: Message
     right: bool
-    met: int | None
+    met: frozenset[int]
 
 
 def messages(path: Path) -> list[Message]:
@@ -72,7 +78,7 @@ def _message(row: dict[str, Any]) -> Message:
     return Message(row["text"], row["group"], tuple(facts))
 
 
-def judge(message: Message, claims: Sequence[Claim]) -> list[Judged]:
+def judge(message: Message, claims: Iterable[Claim]) -> list[Judged]:
     """Match claims with facts; the surer claim chooses first, and each fact is met once."""
     free, judged = set(range(len(message.facts))), []
     for claim in sorted(claims, key=lambda claim: -claim.confidence):
@@ -80,10 +86,18 @@ def judge(message: Message, claims: Sequence[Claim]) -> list[Judged]:
             continue
         like = {number: likeness(claim, fact) for number, fact in enumerate(message.facts)}
         right = [number for number, share in like.items() if share >= 0.5]
-        met = max((n for n in right if n in free), key=lambda n: like[n], default=None)
-        free.discard(-1 if met is None else met)
+        best = max((n for n in right if n in free), key=lambda n: like[n], default=None)
+        met = frozenset(
+            n for n in right if n in free and (n == best or _has_all(claim, message, n))
+        )
+        free -= met
         judged.append(Judged(claim, message, bool(right), met))
     return judged
+
+
+def _has_all(claim: Claim, message: Message, number: int) -> bool:
+    """Tell if a claim that is right about a fact has all words of its value."""
+    return stems(message.facts[number].value) <= stems(claim.value)
 
 
 def likeness(claim: Claim, fact: Fact) -> float:
@@ -154,7 +168,7 @@ def calibration(judged: Sequence[Judged]) -> Table:
 
 
 def _rates(judged: Sequence[Judged], labels: int) -> list[str]:
-    right, met = sum(one.right for one in judged), sum(one.met is not None for one in judged)
+    right, met = sum(one.right for one in judged), sum(len(one.met) for one in judged)
     precision = right / len(judged) if judged else 0.0
     recall = met / labels if labels else 0.0
     return [str(len(judged)), f"{precision:.2f}", f"{recall:.2f}"]
@@ -167,11 +181,52 @@ def _table(title: str, *columns: str) -> Table:
     return table
 
 
+def agreement(title: str, path: Path, second: Path) -> Table:
+    """What two annotators say of the program, and of each other."""
+    pairs = list(zip(messages(path), messages(second), strict=True))
+    read = [(judge(one, claims), judge(other, claims), both(one, other)) for one, other in pairs
+            for claims in [_claims(one)]]  # fmt: skip
+    agreed = sum(len(noted) for _, _, noted in read)
+    table = _table(f"{title}: {agreed} facts that both noted", *("at least", "claims"),
+                   "either noted it", "found of what both noted")  # fmt: skip
+    for level in LEVELS:
+        rows = [
+            (mine.right or theirs.right, len(mine.met & noted))
+            for first, other, noted in read
+            for mine, theirs in zip(first, other, strict=True)
+            if mine.claim.confidence >= level
+        ]
+        right, found = sum(right for right, _ in rows), sum(met for _, met in rows)
+        cells = f"{right / max(1, len(rows)):.2f}", f"{found / max(1, agreed):.2f}"
+        table.add_row(f"{level:.2f}", str(len(rows)), *cells)
+    for name, given in (("second by first", pairs), ("first by second", [p[::-1] for p in pairs])):
+        judged = [one for gold, labelled in given for one in judge(gold, as_claims(labelled))]
+        table.add_row(name, *_rates(judged, sum(len(gold.facts) for gold, _ in given)))
+    return table
+
+
+def both(one: Message, other: Message) -> frozenset[int]:
+    """Find the facts of an annotator that another one noted, too."""
+    return frozenset[int]().union(*(judged.met for judged in judge(one, as_claims(other))))
+
+
+def as_claims(message: Message) -> list[Claim]:
+    """Take what an annotator noted for claims."""
+    return [_as_claim(fact) for fact in message.facts]
+
+
+def _as_claim(fact: Fact) -> Claim:
+    is_over, is_denied = fact.status == "ended", fact.status == "denied"
+    attribute = "plan" if fact.status == "planned" else f"has:{fact.attribute}"
+    claim = Claim(fact.about, attribute, fact.value, 0, 0, SAID_AT, 1.0, "", is_denied)
+    return msgspec.structs.replace(claim, until=SAID_AT) if is_over else claim
+
+
 def errors(screen: Console, listed: Sequence[Message], sure: float) -> None:
     """Print what is wrong or missed in each message."""
     for message in listed:
         judged = [one for one in read([message]) if one.claim.confidence >= sure]
-        missed = set(range(len(message.facts))) - {one.met for one in judged}
+        missed = set(range(len(message.facts))).difference(*(one.met for one in judged))
         if not missed and all(one.right for one in judged):
             continue
         screen.print(f"[{message.group}] {message.text}", markup=False)
@@ -187,10 +242,15 @@ def errors(screen: Console, listed: Sequence[Message], sure: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=Path, default=MESSAGES)
+    parser.add_argument("--second", type=Path, help="the same messages by a second annotator")
     parser.add_argument("--errors", action="store_true")
     parser.add_argument("--sure", type=float, default=0.5)
     given = parser.parse_args()
     screen = Console(width=200)
+    if given.second:
+        [path] = given.files
+        screen.print(agreement(path.stem, path, given.second))
+        return
     every: list[Judged] = []
     for path in given.files:
         listed = messages(path)

@@ -107,7 +107,8 @@ def of_tagged(one: Tagged, claim: Claim, *, is_foreign: bool) -> list[str]:
         f"tagged {one.status}",
         f"tagged about {whose}",
         f"tagged {whose} near {one.near}",
-        f"tagged words {min(one.last - one.first, TAGGED_WORDS)}",
+        f"tagged words {min(one.size, TAGGED_WORDS)}",
+        *(["tagged several"] if len(one.values) > 1 else []),
         f"tagged {'asks' if one.clause.asks else 'says'}",
         *(["tagged foreign"] if is_foreign else []),
         *_of_value(claim.value, "tagged"),
@@ -140,17 +141,18 @@ def features(named: Sequence[str], likely: Features, *, is_talk: bool) -> Featur
 
 
 def of_tags(
-    tags: Tags, claim: Claim, speaker: str, now: datetime, value: tuple[int, int] | None = None
+    tags: Tags, claim: Claim, speaker: str, now: datetime, values: Sequence[tuple[int, int]] = ()
 ) -> Features:
-    """Tell how likely the network takes a claim's words for a value of its status and subject.
+    """Tell how likely the network takes a claim's words for values of its status and subject.
 
-    `value` has the words of the value, where they are known.
+    `values` has the words of the values, where they are known.
     """
-    start, end = value or tags.span(*_where(tags, claim))
-    if start >= end:
+    places = [n for span in values or [tags.span(*_where(tags, claim))] for n in range(*span)]
+    if not places:
         return {}
     columns = [STATUSES.index(status) for status in statuses(claim, now)]
-    likely = tags.statuses[start:end, columns].sum(axis=1)
+    likely = tags.statuses[places][:, columns].sum(axis=1)
+    start = places[0]
     about = tags.about(start)
     names = set() if claim.subject == speaker else set(tokens(claim.subject))
     meant = [n for n, word in enumerate(tags.words, 1) if word.text in names] if names else [0]

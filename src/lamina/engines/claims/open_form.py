@@ -452,11 +452,12 @@ class Sentence(Predicates):
         elif self._is_day_to_come(first, last):
             attribute, value, shape, status = "plan", (first, last), "note_plan", PLANNED
         elif is_counted and noun > first + 1 and self._text(first + 1) not in LATER:
-            attribute = attributes.HAS + self._raw(first + 1, noun).lower()
-            value, shape = (first, min(last, first + 1)), "note_count"
+            attribute, value, shape = "other", (first, last), "note_count"
         elif self._kind(noun) == NAME and self._raw(noun - 1, noun)[:1].isupper():
             return  # "New York" is one name
-        elif first < noun < last and self._kind(noun) in (NUMBER, PREPOSITION, NAME):
+        elif first < noun < last and self._kind(noun) == PREPOSITION:
+            attribute, value, shape = "other", (first, last), "note_prep"
+        elif first < noun < last and self._kind(noun) in (NUMBER, NAME):
             attribute = attributes.HAS + self._raw(first, noun).lower()
             value, shape = (noun, last), f"note_{self._kind(noun)}"
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -74,6 +74,12 @@ STANDING = frozenset(
     "deadline due expires expire until till since every each birthday bday ends end usually"
     " mondays tuesdays wednesdays thursdays fridays saturdays sundays by day between".split()
 )
+
+
+# What stands with these and a preposition is a thing of its own: "work as a nurse at Acme".
+SPLIT = frozenset("be use using work working live living study".split())
+
+Piece = tuple[int, int, str]  # the first word, the one behind the last, and the preposition before
 
 
 class Auxiliaries(NamedTuple):
@@ -351,8 +357,10 @@ class Predicates(Phrases):
         over: bool = False,
     ) -> Iterator[Candidate]:
         """Make a candidate of the object and of each phrase with a preposition."""
-        after = self._value_end(start)
-        for number, (first, last, preposition) in enumerate(self._pieces(start, after)):
+        pieces = list(self._pieces(start, self._value_end(start)))
+        if verb.split()[-1] not in SPLIT:
+            pieces = _whole(pieces)
+        for number, (first, last, preposition) in enumerate(pieces):
             if number and preposition in LIMITS:
                 continue  # since when or until when the rest holds
             attribute = self._attribute(topic, verb, preposition)
@@ -372,6 +380,19 @@ class Predicates(Phrases):
         if topic.thing:
             return f"{attributes.HAS}{topic.thing} {verb}{tail} {attributes.GAP}"
         return f"{attributes.DOES}{lemma(verb) if topic.person else verb}{tail}"
+
+
+def _whole(pieces: Sequence[Piece]) -> list[Piece]:
+    """Join an object with the phrases behind it: "keeps spare keys in the shed" is one thing."""
+    first, count = pieces[:1], 1
+    if not first or first[0][2]:
+        return list(pieces)
+    start, end, lead = first[0]
+    for _, last, preposition in pieces[1:]:
+        if preposition in LIMITS or last - start > MOST_WORDS:
+            break
+        end, count = last, count + 1
+    return [(start, end, lead), *pieces[count:]]
 
 
 def lemma(verb: str) -> str:

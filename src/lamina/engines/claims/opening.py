@@ -110,12 +110,23 @@ class Opening:
                 claim,
                 judge.of_tagged(one, claim, is_foreign=is_foreign),
                 EVEN,
-                (one.first, one.last),
+                one.values,
             )
-            for one, claim in tagged.proposals(self._tags(), self.said, self.clauses)
-            if one.clause.start not in hearsay and not any(_holds(other, claim) for other in claims)
+            for one, claim in tagged.proposals(
+                self._tags(), self.said, self.clauses, claims, partial(self._is_new, claims)
+            )
+            if one.clause.start not in hearsay
         ]
         return list(_surest(more))
+
+    def _is_new(self, claims: Sequence[Claim], subject: str, start: int, end: int) -> bool:
+        """Tell if a value that the network sees is in no claim yet, neither there nor elsewhere."""
+        mine = values.stems(self.said.plain[start:end])
+        return not any(
+            (one.start < end and start < one.end)
+            or (one.subject == subject and _share_half(mine, values.stems(one.value)))
+            for one in claims
+        )
 
     def _candidates(
         self, found: Sequence[Claim], hearsay: Set[int]
@@ -137,13 +148,13 @@ class Opening:
         claim: Claim,
         named: list[str],
         before: float,
-        value: tuple[int, int] | None = None,
+        value: Sequence[tuple[int, int]] = (),
     ) -> Claim:
         features = partial(self._features, claim, named, value)
         return msgspec.structs.replace(claim, confidence=self.judged(named, features, before))
 
     def _features(
-        self, claim: Claim, named: Sequence[str], value: tuple[int, int] | None
+        self, claim: Claim, named: Sequence[str], value: Sequence[tuple[int, int]]
     ) -> Features:
         """List all features of a claim: those that it has, and what the network says of it."""
         said = self.said
@@ -213,17 +224,14 @@ def _surest(claims: Iterable[Claim]) -> Iterator[Claim]:
     return iter(sorted(sure, key=lambda claim: -claim.confidence))
 
 
-def _holds(claim: Claim, other: Claim) -> bool:
-    """Tell if the words of a claim hold those of another, or say the same."""
-    is_inside = claim.start < other.end and other.start < claim.end
-    return is_inside or _says_same(claim, other)
-
-
 def _says_same(claim: Claim, other: Claim) -> bool:
     """Tell if half of the words of the shorter value are in the other."""
     is_contrary = claim.negated != other.negated  # "he is not my brother, he is my cousin"
     may_differ = claim.negated or other.rule.startswith(RULE)  # what a rule denies is denied
     if claim.subject != other.subject or (is_contrary and may_differ):
         return False
-    mine, theirs = values.stems(claim.value), values.stems(other.value)
+    return _share_half(values.stems(claim.value), values.stems(other.value))
+
+
+def _share_half(mine: Set[str], theirs: Set[str]) -> bool:
     return 2 * len(mine & theirs) >= min(len(mine), len(theirs))

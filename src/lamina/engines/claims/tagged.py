@@ -2,91 +2,129 @@
 
 "dad had his hip done, still on crutches" has no shape that the open form knows, but the network
 sees that "crutches" are a value of dad's. What such a value is called cannot be known, so the claim
-is kept in the speaker's words, as a note about a person that replaces nothing.
+is kept in the speaker's words, as a note about a person that replaces nothing. A note is read by
+itself later, so it has as much of the clause as it needs: "got it at 29", not "29".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from lamina.engines.claims import Claim, values
 from lamina.engines.claims.open_phrases import DENIED, ENDED, PLANNED
 from lamina.engines.claims.open_words import (
-    ADVERB,
     ARTICLE,
     ASIDES,
     BE,
+    COMMA,
+    CUT,
     HAVE,
+    JOINT,
+    MARK,
     MY,
     NAME,
-    NUMBER,
     OTHER,
     PLAIN,
     PREPOSITION,
     SELF,
     THEIR,
     THEY,
+    UNSEEN,
     YOUR,
     Word,
-    split,
+    within,
 )
-from lamina.engines.claims.said import Said
+from lamina.engines.claims.said import UNQUOTED, Said
 from lamina.engines.claims.sentences import MASK, Clause
 from lamina.engines.claims.tagger import STATUSES, Tags
+from lamina.text import dates
+from lamina.text.words import STOP_WORDS, tokens
 
 RULE = "tagged"
 NOTE, PLAN = "other", "plan"
 LIKELY = 0.35  # how likely a word must be part of a value for one to begin there
 INSIDE = 0.5  # and for one to go on
 MOST_WORDS = 9  # of a value: more is a sentence
+NOTE_WORDS = 12  # of a note
 UNTOLD = 3  # words up to which a value is not understood by itself
-BEFORE = 4  # words before it that are looked at for what it is of
-LINKS = frozenset({ARTICLE, PREPOSITION, BE, HAVE, ADVERB, MY, THEIR})
-CONTENT = frozenset({PLAIN, NAME, NUMBER})
 NAMES = frozenset({PLAIN, NAME})  # a name may be written small
 PERSONS = frozenset({SELF, MY, THEY, THEIR, OTHER, YOUR})
 OTHERS = frozenset({THEY, THEIR, YOUR})
+OPENERS = frozenset({SELF, BE, HAVE, JOINT})  # a note about somebody does not begin with "I'm"
+# What ends a note: behind these, and before, something else is said.
+BEFORE = frozenset({COMMA, MARK, CUT, UNSEEN})
+BEHIND = BEFORE | {JOINT}
+LEADING = frozenset({PREPOSITION, ARTICLE, MY, THEIR, BE, HAVE})  # of something that is left out
+
+Places = tuple[int, int]  # the first word, and the one behind the last
+IsNew = Callable[[str, int, int], bool]  # of whom, and where in the turn it is said
 
 
 class Tagged(NamedTuple):
-    """A value that the network sees: its words, its status, and whom it is about."""
+    """Values that the network sees together: their words, their status, and whom they are about."""
 
-    first: int
-    last: int  # behind the last word
+    values: tuple[Places, ...]
     status: str
     about: int  # 0 for the speaker, else the number of a word, counted from 1
     clause: Clause
     near: str  # the kind of the last word before it in its sentence that stands for a person
 
+    @property
+    def first(self) -> int:
+        return self.values[0][0]
 
-def proposals(tags: Tags, said: Said, clauses: Sequence[Clause]) -> Iterator[tuple[Tagged, Claim]]:
-    """Make a claim of each value that the network sees, in the speaker's words."""
-    for one in _values(tags, clauses):
-        subject = _subject(tags, one, said)
-        begin, end = tags.words[one.first].start, tags.words[one.last - 1].end
-        value = said.plain[begin:end]
-        if not subject or one.clause.doubted or MASK in value or values.is_empty(value):
+    @property
+    def last(self) -> int:
+        return self.values[-1][1]
+
+    @property
+    def size(self) -> int:
+        """How many words the values have."""
+        return sum(last - first for first, last in self.values)
+
+
+def proposals(
+    tags: Tags, said: Said, clauses: Sequence[Clause], claims: Sequence[Claim], is_new: IsNew
+) -> Iterator[tuple[Tagged, Claim]]:
+    """Make a note of the values that the network sees in a clause, in the speaker's words."""
+    taken = [within(tags.words, claim.start, claim.end) for claim in claims]
+    seen = [one for one in _values(tags, clauses) if _is_said(tags, one, said, is_new)]
+    joined = list(_joined(seen, taken))
+    taken += [span for one in joined for span in one.values]
+    for one in joined:
+        if _is_time(tags.words, one, taken, said):
             continue
-        if one.status == DENIED or (not one.about and one.near in OTHERS):
-            continue  # a note denies nothing; "his name is Kyle" is of somebody who was not named
-        span = (_understood(tags.words, one), end)
-        if _is_bare(said.plain, one, *span):
+        place, end = _readable(tags.words, one, taken)
+        span = tags.words[place].start, tags.words[end - 1].end
+        words = said.turn.text[slice(*span)].translate(UNQUOTED)
+        if _is_bare(tags.words, one):
             continue
         yield (
             one,
             said.claim(
-                subject,
+                _subject(tags, one, said),
                 PLAN if one.status == PLANNED else NOTE,
-                span,
+                words,
                 span,
                 LIKELY,
                 RULE,
-                negated=one.status == "denied",
                 within=one.clause,
                 is_over=one.status == ENDED,
             ),
         )
+
+
+def _is_said(tags: Tags, one: Tagged, said: Said, is_new: IsNew) -> bool:
+    """Tell if a value is stated of somebody whom one can name, and not known yet."""
+    subject = _subject(tags, one, said)
+    start, end = tags.words[one.first].start, tags.words[one.last - 1].end
+    value = said.plain[start:end]
+    if not subject or one.clause.doubted or MASK in value or values.is_empty(value):
+        return False
+    if one.status == DENIED or (not one.about and one.near in OTHERS):
+        return False  # a note denies nothing; "his name is Kyle" is of somebody who was not named
+    return is_new(subject, start, end)
 
 
 def _values(tags: Tags, clauses: Sequence[Clause]) -> Iterator[Tagged]:
@@ -105,7 +143,7 @@ def _values(tags: Tags, clauses: Sequence[Clause]) -> Iterator[Tagged]:
             status = STATUSES[int(tags.statuses[first:place].mean(axis=0).argmax())]
             about = int(tags.about(first).argmax())
             near = _near(tags.words[:first], clause, clauses)
-            yield Tagged(first, place, status, about, clause, near)
+            yield Tagged(((first, place),), status, about, clause, near)
 
 
 def _near(before: Sequence[Word], clause: Clause, clauses: Sequence[Clause]) -> str:
@@ -114,25 +152,73 @@ def _near(before: Sequence[Word], clause: Clause, clauses: Sequence[Clause]) -> 
     return next((word.kind for word in said if word.kind in PERSONS), "nobody")
 
 
-def _understood(words: Sequence[Word], one: Tagged) -> int:
-    """Find where the words begin that say what a short value is of: "cab is a DAF XF 480"."""
-    if one.last - one.first <= UNTOLD:
-        for place in range(one.first - 1, max(0, one.first - BEFORE) - 1, -1):
-            word = words[place]
-            if word.start < one.clause.start or place == one.about - 1:
-                break
-            if word.kind in CONTENT:
-                return word.start
-            if word.kind not in LINKS:
-                break
-    return words[one.first].start
+def _joined(listed: Sequence[Tagged], taken: Sequence[Places]) -> Iterator[Tagged]:
+    """Join values of one clause that say the same kind of thing of the same person."""
+    joined: list[Tagged] = []
+    for one in listed:
+        before = joined[-1] if joined else None
+        if before and _are_one_note(before, one, taken):
+            joined[-1] = before._replace(values=before.values + one.values)
+        else:
+            joined.append(one)
+    return iter(joined)
 
 
-def _is_bare(plain: str, one: Tagged, start: int, end: int) -> bool:
+def _are_one_note(one: Tagged, other: Tagged, taken: Sequence[Places]) -> bool:
+    is_same = (one.clause, one.status, one.about) == (other.clause, other.status, other.about)
+    is_short = other.last - one.first <= NOTE_WORDS
+    return (
+        is_same
+        and is_short
+        and not any(first < other.first and last > one.last for first, last in taken)
+    )
+
+
+def _readable(words: Sequence[Word], one: Tagged, taken: Sequence[Places]) -> Places:
+    """Find the words around values that make them understood: their part of the clause.
+
+    What other claims say behind it is left out, and the person whom the note is about.
+    """
+    if one.clause.asks:
+        return one.first, one.last
+    low, high = within(words, one.clause.start, one.clause.end)
+    subject = [(one.about - 1, one.about)] if one.about else []
+    before = (n for n in range(one.first, low, -1) if words[n - 1].kind in BEFORE)
+    low = max([next(before, low), *(last for _, last in subject if last <= one.first)])
+    behind = (n for n in range(one.last, high) if words[n].kind in BEHIND)
+    starts = (first for first, _ in [*taken, *subject] if first >= one.last)
+    high = min([next(behind, high), *starts])
+    if one.last - low > NOTE_WORDS:
+        low = max([low, *(last for _, last in taken if last <= one.first)])
+    while low < one.first and (words[low].kind in OPENERS or words[low].text in ASIDES):
+        low += 1
+    while high > one.last and words[high - 1].kind in LEADING:
+        high -= 1
+    if one.last - low > NOTE_WORDS:
+        low = one.first
+    if high - low > NOTE_WORDS:
+        high = one.last
+    return low, high
+
+
+def _is_time(words: Sequence[Word], one: Tagged, taken: Sequence[Places], said: Said) -> bool:
+    """Tell if a value is only when something is that another claim of the clause says."""
+    low, _ = within(words, one.clause.start, one.clause.end)
+    if not any(low <= first < one.first for first, _ in taken):
+        return False
+    start = one.first - (words[one.first - 1].kind == PREPOSITION)  # "in 2019"
+    value = said.plain[words[start].start : words[one.last - 1].end]
+    for mention in dates.find(value, said.turn.at):
+        value = value.replace(mention.phrase, " ")
+    return all(word in STOP_WORDS for word in tokens(value))
+
+
+def _is_bare(words: Sequence[Word], one: Tagged) -> bool:
     """Tell if a short value is all that its clause says: "tea, please" states nothing."""
-    around = f"{plain[one.clause.start : start]} {plain[end : one.clause.end]}".lower()
-    is_told = any(word.text not in ASIDES for word in split(around) if word.text[0].isalnum())
-    return one.last - one.first <= UNTOLD and not is_told
+    low, high = within(words, one.clause.start, one.clause.end)
+    around = [*words[low : one.first], *words[one.last : high]]
+    is_told = any(word.text not in ASIDES for word in around if word.text[0].isalnum())
+    return one.size <= UNTOLD and not is_told
 
 
 def _subject(tags: Tags, one: Tagged, said: Said) -> str:

@@ -56,6 +56,12 @@ def test_english_stays_english(text: str) -> None:
     assert spoken.of(text) is None
 
 
+def test_what_others_do_is_not_the_speakers() -> None:
+    """S1: where the parents live and work is noted at most, in the words that say whose it is."""
+    told = claims("Meine Eltern wohnen in Bonn und arbeiten bei Bosch.")
+    assert all(one.attribute == tagged.NOTE and "Eltern" in one.value for one in told)
+
+
 def test_what_is_over_has_an_end() -> None:
     """S1: a state of the past ended before it was told."""
     (claim,) = claims("Antes vivía en Bogotá.")

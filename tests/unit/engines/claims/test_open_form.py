@@ -38,6 +38,13 @@ def claims(words: str) -> list[Claim]:
         ("We deploy with Helm.", "does:deploy with", "Helm"),
         ("im on windows 11", "does:be on", "windows 11"),
         ("mariadb 10.6, max_connections 300", "has:max_connections", "300"),
+        (
+            "I keep spare keys in the shed at home",
+            "does:keep",
+            "spare keys in the shed at home",
+        ),
+        ("hosting is cheap, 4 bucks a month", "other", "4 bucks a month"),
+        ("Riverside for remote guests, always", "other", "Riverside for remote guests"),
     ],
 )
 def test_what_no_rule_lists_is_read_as_it_is_said(words: str, attribute: str, value: str) -> None:
