@@ -71,7 +71,7 @@ def read(
             is_rich[place],
             judge(questions[place]) - ASIDE * (any_rich and not is_rich[place]),
         )
-        for place in _chosen(questions, is_rich)
+        for place in _chosen(segments, questions, is_rich)
     ]
     best = max(one.confidence for one in judged)
     shares = [_share(one, best, any_rich=any_rich) for one in judged]
@@ -107,8 +107,14 @@ def _share(one: Judged, best: float, *, any_rich: bool) -> float:
     return min(1.0, max(0.0, 1 - (best - one.confidence) / SPREAD))
 
 
-def _chosen(questions: Sequence[Question], is_rich: Sequence[bool]) -> list[int]:
-    """Return the places of the segments to judge, in their order: those of which most is known."""
+def _chosen(
+    segments: Sequence[Segment], questions: Sequence[Question], is_rich: Sequence[bool]
+) -> list[int]:
+    """Return the places of the segments to judge, in their order.
+
+    Those that ask come first, then what is said just before them, which "where was that?" is about,
+    and then those of which most is known.
+    """
     telling = [
         place
         for place, question in enumerate(questions)
@@ -118,7 +124,11 @@ def _chosen(questions: Sequence[Question], is_rich: Sequence[bool]) -> list[int]
     most = max(JUDGED, min(ASKING, sum(is_rich)))
     if len(telling) <= most:
         return telling
-    best = sorted(telling, key=lambda place: (not is_rich[place], -_known(questions[place])))
+    is_before = [*(one.asks is Asks.MARKED for one in segments[1:]), False]
+    best = sorted(
+        telling,
+        key=lambda place: (not is_rich[place], not is_before[place], -_known(questions[place])),
+    )
     return sorted(best[:most])
 
 

@@ -113,6 +113,15 @@ def test_the_sentence_before_a_question_says_what_it_is_about(mem: Memory) -> No
     assert found[0] == FACTS[2]
 
 
+def test_the_sentence_before_a_question_counts_beside_a_log(mem: Memory) -> None:
+    """C2, C8: however much of a paste is known here, what a question is about is not left out."""
+    know(mem).remember("An error of a worker means no answer from the gateway")
+    asked, lines = "I mentioned the key of the boat house. Where was it again?", LOG.splitlines()
+    for place in (0, 60, 120):
+        prompt = "\n".join([*lines[:place], asked, *lines[place:]])
+        assert FACTS[0] in contents(mem.search(prompt))
+
+
 @every(
     "prompt",
     [
