@@ -225,12 +225,18 @@ def _surest(claims: Iterable[Claim]) -> Iterator[Claim]:
 
 
 def _says_same(claim: Claim, other: Claim) -> bool:
-    """Tell if half of the words of the shorter value are in the other."""
+    """Tell if half of the words of the shorter value are in the other.
+
+    Of different things all must be: the staging server hel-04 is not the production server hel-09.
+    """
     is_contrary = claim.negated != other.negated  # "he is not my brother, he is my cousin"
     may_differ = claim.negated or other.rule.startswith(RULE)  # what a rule denies is denied
     if claim.subject != other.subject or (is_contrary and may_differ):
         return False
-    return _share_half(values.stems(claim.value), values.stems(other.value))
+    mine, theirs = values.stems(claim.value), values.stems(other.value)
+    if {claim.attribute[:4], other.attribute[:4]} == {attributes.HAS}:
+        return claim.attribute == other.attribute or mine <= theirs or theirs <= mine
+    return _share_half(mine, theirs)
 
 
 def _share_half(mine: Set[str], theirs: Set[str]) -> bool:
