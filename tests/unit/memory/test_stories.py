@@ -36,8 +36,6 @@ KNOWN = {
     "hiring frozen": "that to hire nobody is not to hire two people is nowhere said",
     "number corrected": "'it' is not known from the turn before",
     "welder changes yard": "that who has started elsewhere welds there no longer is nowhere said",
-    "back to parents": "'moved back in with my parents in Zwolle' is not read",
-    "service renamed": "'ledgerd was renamed to moneta' is judged too unsure",
     "gym day moved": "'My piano lesson is on Tuesday at five' is judged too unsure",
     "band left": "a note ('called The Gutters') is not ended by what is done later",
 }

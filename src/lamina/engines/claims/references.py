@@ -107,6 +107,13 @@ SUCCESSIONS = tuple(
         r"(?: over| on)? to NEW",
     )
 )
+# What a thing is called from then on, whatever it is: "ledgerd was renamed to moneta".
+RENAMED = Hinted(
+    bounded(
+        r"\b(?P<old>\w[\w.-]*) (?P<renamed>(?:was|has been|got|is being) (?:renamed|rebranded)"
+        r"(?: to| as)?|is (?:now )?called|is now named) (?P<new>\w[\w.-]*)"
+    )
+)
 SURE = 0.85
 TOLD = 2  # words of a plan that a deed must have, if it names nothing
 
@@ -236,13 +243,18 @@ def _bereaved(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iter
 
 
 def _succeeded(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iterator[Claim]:
-    """Put the successor into the place of somebody: "Eva took over on-call from Jan"."""
-    patterns = [one for one in SUCCESSIONS if one.may_be_in(said.plain)]
+    """Put the successor into the place of somebody or something: "Eva replaces Jan"."""
+    patterns = [one for one in (*SUCCESSIONS, RENAMED) if one.may_be_in(said.plain)]
     for clause in clauses if patterns else ():
         if clause.asks or clause.doubted:
             continue
         found = next(filter(None, (said.search(one, clause) for one in patterns)), None)
-        if not found or not (values.is_name(found["old"]) and values.is_name(found["new"])):
+        if not found:
+            continue
+        if not (
+            found.groupdict().get("renamed")
+            or (values.is_name(found["old"]) and values.is_name(found["new"]))
+        ):
             continue
         told = values.stems(found.groupdict().get("thing") or "")
         held = [

@@ -125,8 +125,8 @@ RULES = (
         rf"(?: up)?(?: living)?{AWAY}\s(?:in|at|near|outside|out of){IN_A_HOUSE}", "place"),
     rule("never_lived", "lives_in", "lived", "have", r"\sin", "place", denied="lives_in"),
     rule("moved", "lives_in", "moved relocated emigrated", "plain have",
-        rf"(?!.*\bwhen I was\b){AWAY}(?:\sfrom (?P<old>[A-Z][\w' -]*?))?\s(?:to|into){IN_A_HOUSE}",
-        "place", denied="-"),
+        rf"(?!.*\bwhen I was\b){AWAY}(?:\sfrom (?P<old>[A-Z][\w' -]*?))?"
+        rf"\s(?:to|into|(?:back )?in with [\w' ]{{2,25}}? in){IN_A_HOUSE}", "place", denied="-"),
     rule("now_in", "lives_in", "in back", "am been", r"(?:\s(?:home )?(?:living )?in)?", "place",
         when="now"),
     rule("is_in", "lives_in", "in", "am",
