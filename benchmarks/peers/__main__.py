@@ -144,8 +144,15 @@ def main() -> None:
         action="store_true",
         help="measure the time of the processor, for peers without a server on a busy machine",
     )
+    parser.add_argument(
+        "--alike",
+        action="store_true",
+        help="filter by vectors alone in Lamina, too, as in peers that have nothing else",
+    )
     parser.add_argument("--show", action="store_true", help="measure nothing, show what is kept")
     given = parser.parse_args()
+    if given.alike:
+        os.environ["PEERS_FILTERED"] = "semantic"  # for the worker
     if given.processor:
         os.environ["PEERS_CLOCK"] = "processor"  # for the workers
     given.out.parent.mkdir(parents=True, exist_ok=True)

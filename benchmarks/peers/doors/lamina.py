@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -98,7 +99,9 @@ class Lamina(Door):
         return self._numbers(self.memory.search(question, limit=LIMIT))
 
     def filtered(self, question: str, user: str) -> list[int]:
-        return self._numbers(self.memory.search(question, limit=LIMIT, tags=[user]))
+        ranker = os.environ.get("PEERS_FILTERED", "hybrid")
+        found = self.memory.search(question, limit=LIMIT, tags=[user], ranker=ranker)
+        return self._numbers(found)
 
     def at(self, now: str | None) -> None:
         self.now = datetime.fromisoformat(now) if now else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamina.embedders import Embedder
 from lamina.model.record import Hits
@@ -23,7 +24,7 @@ FLOOR = 0.15  # what is less near than this is about something else
 MORE = 8
 AT_LEAST = 200
 # How many are looked at more closely before that: at least, and one record in so many.
-CLOSELY, ONE_IN = 3000, 32
+CLOSELY, ONE_IN = 2000, 50
 
 
 def rank(request: Request, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
@@ -54,7 +55,7 @@ def _nearest(request: Request, views: Sequence[Similarity]) -> Rows:
     closely = max(CLOSELY, 2 * number, len(request.rows) // ONE_IN)
     rows, picked = request.rows, request.picked
     if len(rows) > closely:
-        estimate = sum((view.estimate for view in views[1:]), views[0].estimate)
+        estimate = _estimate(views)
         best = trust.foremost(request, picked, estimate, closely)
         best = best[estimate[best] > 0]
         rows = best if isinstance(picked, slice) else picked[best]
@@ -64,3 +65,10 @@ def _nearest(request: Request, views: Sequence[Similarity]) -> Rows:
         estimate = sum(closer, views[0].look_closely(rows))
         rows = rows[trust.best_of(request, rows, estimate, number, number)]
     return np.sort(rows)
+
+
+def _estimate(views: Sequence[Similarity]) -> NDArray[np.int16] | NDArray[np.float32]:
+    """Estimate how near the picked rows are; above 0 are those that are nearer than by chance."""
+    if len(views) == 1:
+        return views[0].agreement
+    return sum((view.estimate for view in views[1:]), views[0].estimate)

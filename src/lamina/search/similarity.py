@@ -79,11 +79,24 @@ class Similarity:
 
         But for chance, the share of signs in which two vectors differ is their angle.
         """
-        cosines = _cosines_of_signs(self.space.dimensions)
-        size, picked = len(self.known), self._request.picked
-        estimate = cosines.take(self._codes.distances(self._centred, size, picked))
+        estimate = _cosines_of_signs(self.space.dimensions).take(self._differing)
         estimate[self._hidden] = 0
         return estimate
+
+    @cached_property
+    def agreement(self) -> NDArray[np.int16]:
+        """Count how many more signs the picked rows share with the question than they do not.
+
+        It orders rows as `estimate` does, and takes less time. 0 if hidden.
+        """
+        agreement = self.space.dimensions - 2 * self._differing.astype(np.int16)
+        agreement[self._hidden] = 0
+        return agreement
+
+    @cached_property
+    def _differing(self) -> NDArray[np.uint16]:
+        """Count the signs that differ from those of the question, for the picked rows."""
+        return self._codes.distances(self._centred, len(self.known), self._request.picked)
 
     def mean_estimate(self, rows: Rows) -> float:
         """Estimate the mean cosine of some of the visible rows."""
