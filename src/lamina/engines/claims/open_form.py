@@ -22,6 +22,7 @@ from lamina.engines.claims.open_phrases import (
     TITLES,
     Candidate,
     Topic,
+    means_person,
 )
 from lamina.engines.claims.open_verbs import CHANGES, LATER, ORDINALS, STANDING, Predicates
 from lamina.engines.claims.open_words import (
@@ -170,7 +171,7 @@ class Sentence(Predicates):
                 who.person, attributes.HAS + noun, span, place, "their_named", HOLDS, noun
             )
             self._mention(Topic(self.plain[slice(*span)], "", span[0], "a_person"), noun)
-        elif self._is_person(noun) and self._is_finite(after):
+        elif means_person(noun) and self._is_finite(after):
             topic = Topic(f"{who.person}'s {noun}", "", at, "their_person")
             yield from self._predicates(topic, after)
 
@@ -239,7 +240,7 @@ class Sentence(Predicates):
         end = self._of_whom(place, head)
         noun = self._raw(place, end).lower()
         is_of = self._kind(head) in (PREPOSITION, OTHER)  # "handover to the client"
-        is_person = self._is_person(self._raw(place, head).lower() if is_of else noun)
+        is_person = means_person(self._raw(place, head).lower() if is_of else noun)
         name, after = self._name_after(place, end, noun)
         at, span = self.words[start].start, None
         is_former = self._text(place) in FORMER and end > place + 1  # "my ex" is one still
@@ -301,7 +302,7 @@ class Sentence(Predicates):
             yield self._candidate("", attributes.HAS + noun, span, place, "a_named", HOLDS, noun)
             self._mention(Topic(self.plain[slice(*span)], "", span[0], "a_person"))
             return after
-        if self._kind(place - 1) == HAVE and self._is_person(noun):
+        if self._kind(place - 1) == HAVE and means_person(noun):
             person = noun.removeprefix("new ")
             self._mention(Topic(person, "", self.words[place].start, "a_person"), noun)
         if text == "the" and (thing := self._known_thing(place + 1, end)):

@@ -81,6 +81,15 @@ def third(verb: str) -> str:
     return f"{verb[:-1]}ies" if verb.endswith("y") and not is_vowel else f"{verb}s"
 
 
+def means_person(noun: str) -> bool:
+    """Tell if a noun means a person, or an animal that one has."""
+    last = noun.replace("-", " ").split()[-1]
+    is_known = noun in PERSONS or last in PERSONS or noun.endswith("in law")
+    is_list = last.endswith(("klist", "tlist", "ylist"))
+    is_trained = len(last) > len("wrist") and last.endswith(("ist", "ician", "woman"))
+    return is_known or (is_trained and not is_list)
+
+
 class Candidate(NamedTuple):
     """A statement that a turn may make."""
 
@@ -207,7 +216,7 @@ class Phrases:
         if self._text(end) == "'s" and self._kind(end + 1) in (PLAIN, NAME):
             more = self._nouns(end + 1)
             is_noun = self._is_finite(more) or self._kind(more) == NAME
-            if more > end + 1 and (is_noun or not self._is_person(self._raw(place, end).lower())):
+            if more > end + 1 and (is_noun or not means_person(self._raw(place, end).lower())):
                 return more
         if self._text(end) in ("this", "next", "last") and self._is_finite(end + 2):
             return end + 2  # "my quota this quarter is"
@@ -257,16 +266,9 @@ class Phrases:
         is_said = self._text(place - 1) == "=" or self._text(place) in CALLED
         return self._kind(place + (self._text(place) in CALLED)) == NAME or is_said
 
-    def _is_person(self, noun: str) -> bool:
-        last = noun.replace("-", " ").split()[-1]
-        is_known = noun in PERSONS or last in PERSONS or noun.endswith("in law")
-        is_list = last.endswith(("klist", "tlist", "ylist"))
-        is_trained = len(last) > len("wrist") and last.endswith(("ist", "ician", "woman"))
-        return is_known or (is_trained and not is_list)
-
     def _name_after(self, place: int, end: int, noun: str) -> tuple[tuple[int, int] | None, int]:
         """Find the name that a noun phrase has: "my N NAME", "my N, NAME,"."""
-        is_lower = self._kind(end) == PLAIN and self._is_person(noun) and not self._is_verb(end)
+        is_lower = self._kind(end) == PLAIN and means_person(noun) and not self._is_verb(end)
         if is_lower and noun.split()[-1] not in words.PLURAL and self.plain.islower():
             is_alone = self._kind(end + 1) != PLAIN or self._is_verb(end + 1)
             if is_alone:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from lamina.engines.claims import Claim, values
-from lamina.engines.claims.open_phrases import DENIED, ENDED, PLANNED
+from lamina.engines.claims.open_phrases import DENIED, ENDED, PLANNED, means_person
 from lamina.engines.claims.open_words import (
     ARTICLE,
     ASIDES,
@@ -89,7 +89,8 @@ def proposals(
 ) -> Iterator[tuple[Tagged, Claim]]:
     """Make a note of the values that the network sees in a clause, in the speaker's words."""
     taken = [within(tags.words, claim.start, claim.end) for claim in claims]
-    seen = [one for one in _values(tags, clauses) if _is_said(tags, one, said, is_new)]
+    read = (_owned(tags.words, one, said.plain) for one in _values(tags, clauses))
+    seen = [one for one in read if _is_said(tags, one, said, is_new)]
     joined = list(_joined(seen, taken))
     taken += [span for one in joined for span in one.values]
     for one in joined:
@@ -144,6 +145,13 @@ def _values(tags: Tags, clauses: Sequence[Clause]) -> Iterator[Tagged]:
             about = int(tags.about(first).argmax())
             near = _near(tags.words[:first], clause, clauses)
             yield Tagged(((first, place),), status, about, clause, near)
+
+
+def _owned(words: Sequence[Word], one: Tagged, plain: str) -> Tagged:
+    """Take what is said of a thing for said of the speaker, who has it."""
+    word = words[one.about - 1] if one.about else None
+    is_thing = word is not None and word.kind == PLAIN and not means_person(word.text)
+    return one._replace(about=0) if is_thing and not plain.islower() else one
 
 
 def _near(before: Sequence[Word], clause: Clause, clauses: Sequence[Clause]) -> str:
