@@ -124,10 +124,14 @@ def _chosen(
     most = max(JUDGED, min(ASKING, sum(is_rich)))
     if len(telling) <= most:
         return telling
-    is_before = [*(one.asks is Asks.MARKED for one in segments[1:]), False]
+    asked_next = [*(one.asks is Asks.MARKED for one in segments[1:]), False]
     best = sorted(
         telling,
-        key=lambda place: (not is_rich[place], not is_before[place], -_known(questions[place])),
+        key=lambda place: (
+            not is_rich[place],
+            not (is_rich[place] or asked_next[place]),
+            -_known(questions[place]),
+        ),
     )
     return sorted(best[:most])
 

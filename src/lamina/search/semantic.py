@@ -7,6 +7,7 @@ ones are compared exactly (docs/decisions/0045).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +68,7 @@ def _nearest(request: Request, views: Sequence[Similarity]) -> Rows:
     return np.sort(rows)
 
 
-def _estimate(views: Sequence[Similarity]) -> NDArray[np.int16] | NDArray[np.float32]:
+def _estimate(views: Sequence[Similarity]) -> NDArray[np.integer[Any]] | NDArray[np.float32]:
     """Estimate how near the picked rows are; above 0 are those that are nearer than by chance."""
     if len(views) == 1:
         return views[0].agreement

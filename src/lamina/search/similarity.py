@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,7 @@ UNSCALED = Scale(0.0, 0.1)
 SPOKEN = re.compile(r"\w+(?:'\w+)?")
 STOP_WEIGHT = 1.0
 REMEMBERED = 4096  # words
+FEW = 16_000  # dimensions whose counts are small numbers
 MARKED = 200_000  # up to so many rows, marking those that are wanted is faster than sorting them
 
 
@@ -84,12 +86,16 @@ class Similarity:
         return estimate
 
     @cached_property
-    def agreement(self) -> NDArray[np.int16]:
+    def agreement(self) -> NDArray[np.integer[Any]]:
         """Count how many more signs the picked rows share with the question than they do not.
 
-        It orders rows as `estimate` does, and takes less time. 0 if hidden.
+        It orders rows as `estimate` does, in less time: above 0 where that is, and 0 if hidden.
         """
-        agreement = self.space.dimensions - 2 * self._differing.astype(np.int16)
+        dimensions = self.space.dimensions
+        whole = np.int16 if dimensions < FEW else np.int32
+        agreement: NDArray[np.integer[Any]] = self._differing.astype(whole)
+        agreement *= -2
+        agreement += dimensions + 1
         agreement[self._hidden] = 0
         return agreement
 

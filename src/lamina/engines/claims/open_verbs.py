@@ -77,7 +77,7 @@ STANDING = frozenset(
 
 
 # What stands with these and a preposition is a thing of its own: "work as a nurse at Acme".
-SPLIT = frozenset("be use using work working live living study".split())
+SPLIT = frozenset("be use using work working live living study studying".split())
 
 Piece = tuple[int, int, str]  # the first word, the one behind the last, and the preposition before
 
@@ -358,7 +358,7 @@ class Predicates(Phrases):
     ) -> Iterator[Candidate]:
         """Make a candidate of the object and of each phrase with a preposition."""
         pieces = list(self._pieces(start, self._value_end(start)))
-        if verb.split()[-1] not in SPLIT:
+        if lemma(verb.split()[-1]) not in SPLIT:
             pieces = _whole(pieces)
         for number, (first, last, preposition) in enumerate(pieces):
             if number and preposition in LIMITS:

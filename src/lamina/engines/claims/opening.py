@@ -124,7 +124,7 @@ class Opening:
         mine = values.stems(self.said.plain[start:end])
         return not any(
             (one.start < end and start < one.end)
-            or (one.subject == subject and _share_half(mine, values.stems(one.value)))
+            or (one.subject == subject and not one.negated and _is_in(mine, one.value))
             for one in claims
         )
 
@@ -227,16 +227,23 @@ def _surest(claims: Iterable[Claim]) -> Iterator[Claim]:
 def _says_same(claim: Claim, other: Claim) -> bool:
     """Tell if half of the words of the shorter value are in the other.
 
-    Of different things all must be: the staging server hel-04 is not the production server hel-09.
+    Of two things all must be: the staging server hel-04 is not the production server hel-09.
     """
     is_contrary = claim.negated != other.negated  # "he is not my brother, he is my cousin"
     may_differ = claim.negated or other.rule.startswith(RULE)  # what a rule denies is denied
     if claim.subject != other.subject or (is_contrary and may_differ):
         return False
     mine, theirs = values.stems(claim.value), values.stems(other.value)
-    if {claim.attribute[:4], other.attribute[:4]} == {attributes.HAS}:
-        return claim.attribute == other.attribute or mine <= theirs or theirs <= mine
+    are_things = {claim.attribute[:4], other.attribute[:4]} == {attributes.HAS}
+    if are_things and claim.attribute != other.attribute:
+        return mine <= theirs or theirs <= mine
     return _share_half(mine, theirs)
+
+
+def _is_in(mine: Set[str], value: str) -> bool:
+    """Tell if a value says something, and half of some words or of its own."""
+    theirs = values.stems(value)
+    return bool(theirs) and _share_half(mine, theirs)
 
 
 def _share_half(mine: Set[str], theirs: Set[str]) -> bool:

@@ -108,12 +108,14 @@ SUCCESSIONS = tuple(
     )
 )
 # What a thing is called from then on, whatever it is: "ledgerd was renamed to moneta".
+THING = r"\w[\w.-]*(?: [A-Z0-9][\w.-]*){0,2}"
 RENAMED = Hinted(
     bounded(
-        r"\b(?P<old>\w[\w.-]*) (?P<renamed>(?:was|has been|got|is being) (?:renamed|rebranded)"
-        r"(?: to| as)?|is (?:now )?called|is now named) (?P<new>\w[\w.-]*)"
+        rf"\b(?P<old>{THING}) (?:was|has been|got|is being) (?:renamed|rebranded) (?:to|as)"
+        rf" (?:the )?[\"'`]?(?P<renamed>{THING})"
     )
 )
+NEGATED = re.compile(r"\b(?:not|never|untrue|false)\b|n't", re.I)
 SURE = 0.85
 TOLD = 2  # words of a plan that a deed must have, if it names nothing
 
@@ -124,6 +126,7 @@ def resolved(
     """Put claims into the slots of what they speak of, and add what else they change."""
     claims = _in_place(said, clauses, claims)
     settled = [*_bereaved(said, clauses, affirmed), *_succeeded(said, clauses, affirmed)]
+    settled += _renamed(said, clauses, affirmed)
     for claim in filter(None, (_as_rules_do(said, one, claims) for one in claims)):
         claim = _expected(claim, affirmed)
         if claim.negated or claim.until is not None:
@@ -243,18 +246,13 @@ def _bereaved(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iter
 
 
 def _succeeded(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iterator[Claim]:
-    """Put the successor into the place of somebody or something: "Eva replaces Jan"."""
-    patterns = [one for one in (*SUCCESSIONS, RENAMED) if one.may_be_in(said.plain)]
+    """Put the successor into the place of somebody: "Eva took over on-call from Jan"."""
+    patterns = [one for one in SUCCESSIONS if one.may_be_in(said.plain)]
     for clause in clauses if patterns else ():
         if clause.asks or clause.doubted:
             continue
         found = next(filter(None, (said.search(one, clause) for one in patterns)), None)
-        if not found:
-            continue
-        if not (
-            found.groupdict().get("renamed")
-            or (values.is_name(found["old"]) and values.is_name(found["new"]))
-        ):
+        if not found or not (values.is_name(found["old"]) and values.is_name(found["new"])):
             continue
         told = values.stems(found.groupdict().get("thing") or "")
         held = [
@@ -267,6 +265,29 @@ def _succeeded(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Ite
             (known,) = meant
             about = known.subject, known.attribute, _with(known.value, found["old"], found["new"])
             made = said.claim(*about, said.words(clause, found), SURE, "succeeded")
+            yield structs.replace(made, replaces=known.value)
+
+
+def _renamed(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iterator[Claim]:
+    """Give what is known by its old name the new one: "ledgerd was renamed to moneta"."""
+    for clause in clauses if RENAMED.may_be_in(said.plain) else ():
+        found = None if clause.asks or clause.doubted else said.search(RENAMED, clause)
+        if not found or NEGATED.search(said.part(clause)[: found.start()]):
+            continue
+        if values.is_empty(found["renamed"]):
+            continue
+        old = found["old"].lower()
+        held = affirmed.sharing(said.speaker, found["old"])
+        meant = [
+            one
+            for one in held
+            if one.attribute.startswith(attributes.HAS) and one.value.lower() == old
+        ]
+        if len(meant) == 1:
+            (known,) = meant
+            span = clause.start + found.start("old"), clause.start + found.end("renamed")
+            about = known.subject, known.attribute, found["renamed"]
+            made = said.claim(*about, span, SURE, "renamed")
             yield structs.replace(made, replaces=known.value)
 
 

@@ -23,6 +23,11 @@ HOUSE = (
     r"(?:flat|house|apartment|place|home|studio|condo|cottage|room|bungalow|loft|houseshare|farm"
     r"|village|town)"
 )
+# With whom somebody lives: "my parents", "Ana", and nobody who is told of.
+HOST = (
+    r"(?:(?:my|our|his|her|their|the)(?: (?!who\b|that\b|born\b|from\b|living\b|I\b)[\w-]+){1,2}"
+    r"|[A-Z][\w-]+)"
+)
 IN_A_HOUSE = rf"(?: an? (?:[\w-]+ ){{0,3}}{HOUSE} (?:in|near))?"
 BELOW = r"(?:an?|two|three|four|five|six|\d)\s(?:\w+ ){0,2}"
 CHILDREN = r"(?:kids?|children|child|sons?|daughters?|boys?|girls?|twins|toddlers?|baby|stepkids)"
@@ -126,7 +131,8 @@ RULES = (
     rule("never_lived", "lives_in", "lived", "have", r"\sin", "place", denied="lives_in"),
     rule("moved", "lives_in", "moved relocated emigrated", "plain have",
         rf"(?!.*\bwhen I was\b){AWAY}(?:\sfrom (?P<old>[A-Z][\w' -]*?))?"
-        rf"\s(?:to|into|(?:back )?in with [\w' ]{{2,25}}? in){IN_A_HOUSE}", "place", denied="-"),
+        rf"\s(?:to|into|(?:back )?in with {HOST} in(?! (?:Spring|Summer|Autumn|Fall|Winter)\b))"
+        rf"{IN_A_HOUSE}", "place", denied="-"),
     rule("now_in", "lives_in", "in back", "am been", r"(?:\s(?:home )?(?:living )?in)?", "place",
         when="now"),
     rule("is_in", "lives_in", "in", "am",

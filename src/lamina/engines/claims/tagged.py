@@ -8,7 +8,7 @@ itself later, so it has as much of the clause as it needs: "got it at 29", not "
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from lamina.engines.claims import Claim, values
@@ -88,25 +88,27 @@ def proposals(
     tags: Tags, said: Said, clauses: Sequence[Clause], claims: Sequence[Claim], is_new: IsNew
 ) -> Iterator[tuple[Tagged, Claim]]:
     """Make a note of the values that the network sees in a clause, in the speaker's words."""
-    taken = [within(tags.words, claim.start, claim.end) for claim in claims]
-    read = (_owned(tags.words, one, said.plain) for one in _values(tags, clauses))
+    words = tags.words
+    taken = {within(words, claim.start, claim.end): claim.subject for claim in claims}
+    read = (_owned(words, one) for one in _values(tags, clauses))
     seen = [one for one in read if _is_said(tags, one, said, is_new)]
-    joined = list(_joined(seen, taken))
-    taken += [span for one in joined for span in one.values]
+    joined = list(_joined(words, seen, taken))
+    taken |= {span: _subject(tags, one, said) for one in joined for span in one.values}
     for one in joined:
-        if _is_time(tags.words, one, taken, said):
+        if _is_time(words, one, taken, said):
             continue
-        place, end = _readable(tags.words, one, taken)
-        span = tags.words[place].start, tags.words[end - 1].end
-        words = said.turn.text[slice(*span)].translate(UNQUOTED)
-        if _is_bare(tags.words, one):
+        subject = _subject(tags, one, said)
+        others = {span for span, whose in taken.items() if whose != subject}
+        place, end = _readable(words, one, taken, others)
+        span = words[place].start, words[end - 1].end
+        if MASK in said.plain[slice(*span)] or _is_bare(words, one):
             continue
         yield (
             one,
             said.claim(
-                _subject(tags, one, said),
+                subject,
                 PLAN if one.status == PLANNED else NOTE,
-                words,
+                said.turn.text[slice(*span)].translate(UNQUOTED),
                 span,
                 LIKELY,
                 RULE,
@@ -147,11 +149,17 @@ def _values(tags: Tags, clauses: Sequence[Clause]) -> Iterator[Tagged]:
             yield Tagged(((first, place),), status, about, clause, near)
 
 
-def _owned(words: Sequence[Word], one: Tagged, plain: str) -> Tagged:
-    """Take what is said of a thing for said of the speaker, who has it."""
-    word = words[one.about - 1] if one.about else None
-    is_thing = word is not None and word.kind == PLAIN and not means_person(word.text)
-    return one._replace(about=0) if is_thing and not plain.islower() else one
+def _owned(words: Sequence[Word], one: Tagged) -> Tagged:
+    """Take what is said of a thing for said of the speaker, who has it, if it is named just before.
+
+    A person is not always told from a thing by the noun. So the note has to name it.
+    """
+    place = one.about - 1
+    if place < 0 or words[place].kind != PLAIN or means_person(words[place].text):
+        return one
+    is_near = words[place].start >= one.clause.start and 0 <= one.first - place < NOTE_WORDS
+    between = (words[n].kind for n in range(place, one.first))
+    return one._replace(about=0) if is_near and BEFORE.isdisjoint(between) else one
 
 
 def _near(before: Sequence[Word], clause: Clause, clauses: Sequence[Clause]) -> str:
@@ -160,41 +168,49 @@ def _near(before: Sequence[Word], clause: Clause, clauses: Sequence[Clause]) -> 
     return next((word.kind for word in said if word.kind in PERSONS), "nobody")
 
 
-def _joined(listed: Sequence[Tagged], taken: Sequence[Places]) -> Iterator[Tagged]:
+def _joined(
+    words: Sequence[Word], listed: Sequence[Tagged], taken: Collection[Places]
+) -> Iterator[Tagged]:
     """Join values of one clause that say the same kind of thing of the same person."""
     joined: list[Tagged] = []
     for one in listed:
         before = joined[-1] if joined else None
-        if before and _are_one_note(before, one, taken):
+        if before and _are_one_note(words, before, one, taken):
             joined[-1] = before._replace(values=before.values + one.values)
         else:
             joined.append(one)
     return iter(joined)
 
 
-def _are_one_note(one: Tagged, other: Tagged, taken: Sequence[Places]) -> bool:
+def _are_one_note(
+    words: Sequence[Word], one: Tagged, other: Tagged, taken: Collection[Places]
+) -> bool:
     is_same = (one.clause, one.status, one.about) == (other.clause, other.status, other.about)
     is_short = other.last - one.first <= NOTE_WORDS
-    return (
-        is_same
-        and is_short
-        and not any(first < other.first and last > one.last for first, last in taken)
+    if not (is_same and is_short):
+        return False
+    is_apart = any(words[n].kind == UNSEEN for n in range(one.last, other.first))
+    return not is_apart and not any(
+        first < other.first and last > one.last for first, last in taken
     )
 
 
-def _readable(words: Sequence[Word], one: Tagged, taken: Sequence[Places]) -> Places:
+def _readable(
+    words: Sequence[Word], one: Tagged, taken: Collection[Places], others: Collection[Places]
+) -> Places:
     """Find the words around values that make them understood: their part of the clause.
 
-    What other claims say behind it is left out, and the person whom the note is about.
+    What other claims say behind it is left out, and what they say of others, and the person whom
+    the note is about.
     """
     if one.clause.asks:
         return one.first, one.last
     low, high = within(words, one.clause.start, one.clause.end)
-    subject = [(one.about - 1, one.about)] if one.about else []
+    left_out = [*others, *([_name(words, one.about)] if one.about else [])]
     before = (n for n in range(one.first, low, -1) if words[n - 1].kind in BEFORE)
-    low = max([next(before, low), *(last for _, last in subject if last <= one.first)])
+    low = max([next(before, low), *(last for _, last in left_out if last <= one.first)])
     behind = (n for n in range(one.last, high) if words[n].kind in BEHIND)
-    starts = (first for first, _ in [*taken, *subject] if first >= one.last)
+    starts = (first for first, _ in [*taken, *left_out] if first >= one.last)
     high = min([next(behind, high), *starts])
     if one.last - low > NOTE_WORDS:
         low = max([low, *(last for _, last in taken if last <= one.first)])
@@ -209,7 +225,7 @@ def _readable(words: Sequence[Word], one: Tagged, taken: Sequence[Places]) -> Pl
     return low, high
 
 
-def _is_time(words: Sequence[Word], one: Tagged, taken: Sequence[Places], said: Said) -> bool:
+def _is_time(words: Sequence[Word], one: Tagged, taken: Collection[Places], said: Said) -> bool:
     """Tell if a value is only when something is that another claim of the clause says."""
     low, _ = within(words, one.clause.start, one.clause.end)
     if not any(low <= first < one.first for first, _ in taken):
@@ -226,16 +242,24 @@ def _is_bare(words: Sequence[Word], one: Tagged) -> bool:
     low, high = within(words, one.clause.start, one.clause.end)
     around = [*words[low : one.first], *words[one.last : high]]
     is_told = any(word.text not in ASIDES for word in around if word.text[0].isalnum())
-    return one.size <= UNTOLD and not is_told
+    return len(one.values) == 1 and one.size <= UNTOLD and not is_told
 
 
 def _subject(tags: Tags, one: Tagged, said: Said) -> str:
     """Name whom a value is about; empty where the network points at no name."""
     if not one.about:
         return said.speaker
-    first = last = one.about - 1
-    if tags.words[last].kind not in NAMES:
+    if tags.words[one.about - 1].kind not in NAMES:
         return ""
-    while tags.words[last].kind == NAME and first and tags.words[first - 1].kind == NAME:
+    first, last = _name(tags.words, one.about)
+    return said.plain[tags.words[first].start : tags.words[last - 1].end]
+
+
+def _name(words: Sequence[Word], about: int) -> Places:
+    """Find the whole name of which the network points at a word."""
+    first, last = about - 1, about
+    while words[first].kind == NAME and first and words[first - 1].kind == NAME:
         first -= 1
-    return said.plain[tags.words[first].start : tags.words[last].end]
+    while words[first].kind == NAME and last < len(words) and words[last].kind == NAME:
+        last += 1
+    return first, last

@@ -236,3 +236,16 @@ def test_going_with_a_firm_is_no_partner() -> None:
     """S1: who goes with a supplier has decided; who goes out with somebody has a partner."""
     assert "partner" not in [one.attribute for one in claims("We're going with Nordbau now.")]
     assert "partner" in [one.attribute for one in claims("I'm going out with Carla now.")]
+
+
+def test_with_whom_somebody_moved_in_is_not_where() -> None:
+    """S1: "my parents in Zwolle" names the home, "Ana in spring" does not."""
+    homes = [
+        [one.value for one in claims(words) if one.attribute == "lives_in"]
+        for words in (
+            "I moved back in with my parents in Zwolle.",
+            "I moved in with my parents who live in Leeds.",
+            "I moved in with Ana in Spring.",
+        )
+    ]
+    assert homes == [["Zwolle"], [], []]

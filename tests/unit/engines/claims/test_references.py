@@ -226,6 +226,29 @@ def test_a_deed_changes_nothing_that_it_does_not_name(deed: str, attribute: str,
     assert stated(f"We {deed}.", "did", deed, [(attribute, old)]) == [f"did = {deed}"]
 
 
+RENAMED = [
+    ("ledgerd was renamed to moneta.", "ledgerd", "moneta"),
+    ("Falcon Heavy has been renamed to Kestrel Nine.", "Falcon Heavy", "Kestrel Nine"),
+    ("ledgerd was not renamed to moneta.", "ledgerd", None),
+    ("It's not true that ledgerd was renamed to moneta.", "ledgerd", None),
+    ("Falcon was renamed to Kestrel.", "Falcon Heavy", None),
+    ("Was ledgerd renamed to moneta?", "ledgerd", None),
+]
+
+
+@every(("text", "old", "new"), RENAMED)
+def test_a_thing_is_renamed_by_its_whole_name(text: str, old: str, new: str | None) -> None:
+    """S2: what is known by the old name gets the new one; a denied renaming changes nothing."""
+    wanted = [] if new is None else [f"has:project = {new} for {old}"]
+    assert told(text, [], [("has:project", old)]) == wanted
+
+
+def test_a_name_of_two_things_renames_neither() -> None:
+    """S2: where the old name is that of two things, it is not clear which one is renamed."""
+    known = [("has:project", "Falcon"), ("has:yacht", "Falcon")]
+    assert told("Falcon was renamed to Kestrel.", [], known) == []
+
+
 PLANS = [
     ("fly to Rome on 6 May", "fly to Rome on 3 May", True),
     ("fly to Rome in June", "fly to Rome in May", True),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lamina.engines.claims import Claim, Turn, open_words, sentences, tagged, tagger
 from lamina.engines.claims.said import Said
+from lamina.engines.claims.sentences import MASK
 from lamina.engines.claims.tagger import Network, Tags
 from tests.cases import every
 
@@ -93,6 +94,31 @@ def test_a_note_does_not_name_its_person_twice() -> None:
     """S1: a note about Theo says what is so of Theo."""
     [note] = notes("Theo is into volcanoes", "into volcanoes", about="theo")
     assert note == "Theo other: into volcanoes"
+
+
+def test_a_note_leaves_out_what_is_said_of_another() -> None:
+    """S1: beside "my sister rides", the note about Leo is his alone, with the whole of his name."""
+    text = "Leo Marsh paints boats while Priya rides"
+    assert notes(text, "paints boats", about="marsh", known="Priya") == [
+        "Leo Marsh other: paints boats"
+    ]
+    assert notes(text, "paints boats", about="leo") == ["Leo Marsh other: paints boats"]
+
+
+def test_what_is_said_of_a_thing_far_away_is_not_said_of_the_speaker() -> None:
+    """S1: a note about a thing names it; otherwise it would be read as one about the speaker."""
+    near, far = "the boiler is off for six days", "the boiler: it was fixed, and is off"
+    assert notes(near, "off for six days", about="boiler") == [
+        "user other: the boiler is off for six days"
+    ]
+    assert notes(far, "off", about="boiler") == []
+
+
+def test_masked_words_are_in_no_note() -> None:
+    """S1: two values with a link between them are not joined into a note that holds the link."""
+    text = f"my desk is up here {MASK * 4} near the lift"
+    for note in notes(text, "up here", "near the lift"):
+        assert MASK not in note
 
 
 def test_a_plan_is_noted_as_one() -> None:
