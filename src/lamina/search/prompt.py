@@ -1,8 +1,9 @@
 """Read a prompt (C2): judge its segments, and make one question of those that count.
 
 The segment that asks for something counts in full. What stands beside it counts as far as memories
-speak for it: "I am looking back at our talk about the roof. What did it cost?" needs both, a
-greeting and a pasted log do not.
+speak for it, and so does a question of which far less is known than of another one: "I am looking
+back at our talk about the roof. What did it cost?" needs both, a greeting and the questions in a
+pasted transcript do not.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ UNPROMPTED = 0.10  # what speaks against several sentences of which none asks: o
 BESIDE = 0.9  # what the words of such a segment count at most
 SPREAD = 0.5  # the evidence between a segment that counts in full and one that does not count
 LEAST = 0.05
+NEARLY = 0.2  # as much less evidence than the best one has is no reason to count a question less
 # A prompt of less content than this may be a follow-up, which is read with some sentences of what
 # was said before.
 WHOLE = 2.0
@@ -100,8 +102,8 @@ def _are_rich(segments: Sequence[Segment], questions: Sequence[Question]) -> lis
 
 def _share(one: Judged, best: float, *, any_rich: bool) -> float:
     """Return what the words of a segment count, from 0 to 1."""
-    if one.is_rich:
-        return 1.0
+    if one.is_rich:  # of two questions, one may be part of what is pasted
+        return min(1.0, max(0.0, 1 - (best - one.confidence - NEARLY) / SPREAD))
     if any_rich:
         return BESIDE * min(1.0, max(0.0, (one.confidence + ASIDE) / SPREAD))
     return min(1.0, max(0.0, 1 - (best - one.confidence) / SPREAD))

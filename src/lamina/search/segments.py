@@ -17,6 +17,7 @@ from lamina.text.words import WORD
 MOST = 24  # segments of a prompt that are looked at
 LONGEST = 400  # characters of a sentence; a longer one is cut at its commas
 PIECE = 200  # characters of what it is cut into
+ASKED_WORDS = 3  # of a question behind a colon
 # The end of a sentence: a sign with a space behind it, a sign of a script without spaces, a line.
 # The sign ; is a question mark behind a Greek letter.
 END = re.compile(
@@ -24,6 +25,8 @@ END = re.compile(
     r"|[。！？｡\n]"
 )
 COMMA = re.compile(r"[,;:،、，；：](?=\s|[^\x00-\x7f])|\s[-–—]\s")
+# What leads to a question: "while I wait for the train: where was it?".
+LEADING = re.compile(r"(?::|\s[-–—])\s+")
 # "Dr. Weiss", "J. Smith", "e.g. tea": a stop behind these ends nothing.
 SHORT = bounded(r"(?:\b(?:[A-Z][a-z]|Mrs|Prof|\w)|\.\w)\Z", longest=5)
 MARKS = bounded(r"[?？؟\u037e][\"'”’)\]\s]*\Z|[\u0370-\u03ff\u1f00-\u1fff];\s*\Z", longest=60)
@@ -75,7 +78,19 @@ def split(prompt: str) -> tuple[Segment, ...]:
 def sentences(text: str) -> Iterator[str]:
     """Yield the sentences and lines of a text in their order; very long ones in pieces."""
     for sentence in _sentences(text):
-        yield from _pieces(sentence)
+        for part in _asides(sentence):
+            yield from _pieces(part)
+
+
+def _asides(sentence: str) -> Iterator[str]:
+    """Part a question from what leads to it."""
+    start = 0
+    if asks(sentence) is Asks.MARKED:
+        for mark in LEADING.finditer(sentence):
+            if len(WORD.findall(sentence, mark.end())) >= ASKED_WORDS:
+                yield from _spoken(sentence[start : mark.start()])
+                start = mark.end()
+    yield sentence[start:]
 
 
 def asks(text: str) -> Asks:

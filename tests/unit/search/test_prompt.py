@@ -122,6 +122,23 @@ def test_the_sentence_before_a_question_counts_beside_a_log(mem: Memory) -> None
         assert FACTS[0] in contents(mem.search(prompt))
 
 
+MEETING = (
+    "[00:31] CHAIR: Item one, signage for the second entrance. Where are we?\n"
+    "[00:38] ESTATES: Two quotes are back. Could somebody measure the wall?\n"
+    "[01:12] CHAIR: What does the third supplier charge for a new sign of steel? Nobody?\n"
+    "[01:20] ESTATES: Has anybody in the town heard when the lift gets repaired?\n"
+)
+
+
+def test_questions_in_a_paste_do_not_outweigh_the_one_that_is_asked(mem: Memory) -> None:
+    """C2: of several questions, those of which nothing is known here do not change the hits."""
+    know(mem)
+    bare = mem.search("Where did I put the key of the boat house?")
+    asked = "Now to something else: where did I put the key of the boat house?"
+    for asking in (f"{MEETING}\n{asked}", f"{asked}\n\n{MEETING}"):
+        assert contents(mem.search(asking)) == contents(bare) == [FACTS[0]]
+
+
 @every(
     "prompt",
     [

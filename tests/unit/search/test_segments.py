@@ -27,6 +27,11 @@ def texts(prompt: str) -> list[str]:
         ("नमस्ते। दवा कहाँ है? धन्यवाद।", ["नमस्ते।", "दवा कहाँ है?", "धन्यवाद।"]),
         ("She met Ben. Where?", ["She met Ben.", "Where?"]),
         ("same line\nsame line\nother line", ["same line", "other line"]),
+        ("While I wait: where is my key?", ["While I wait", "where is my key?"]),
+        (
+            "Nothing about the log - what did Ben say?",
+            ["Nothing about the log", "what did Ben say?"],
+        ),
     ],
 )
 def test_sentences_and_lines(prompt: str, expected: list[str]) -> None:
@@ -42,6 +47,8 @@ def test_sentences_and_lines(prompt: str, expected: list[str]) -> None:
         "  tea  ",
         "version 2.0.1 of app.py",
         "a; b",
+        "tea or coffee: which?",
+        "The plan: tea at nine.",
         "?",
         "",
         "...",
