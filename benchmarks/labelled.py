@@ -23,6 +23,7 @@ from lamina.engines.claims.open_words import Word
 
 Floats = NDArray[np.floating[Any]]
 
+ENDINGS = tuple(sorted((HERE / "claims").glob("endings-*")))
 STANDING = HERE / "standing" / "messages.jsonl"  # has instructions alone
 FILES = (
     *sorted((HERE / "claims").glob("messages-*")),
@@ -37,6 +38,7 @@ HURRIED = 0.25  # share of texts that are read as if typed in a hurry, too
 MARKS_LEFT = 0.4  # share of marks that are left in them
 LONGEST_VALUE = 10  # words, where a label has other words than the text
 NOBODY = -1  # no word says whom it is about, though it is not the speaker
+OVER = ("ended", "denied")  # statuses of what holds no longer
 REFERRING = frozenset("you your he she they his her".split())
 
 
@@ -49,6 +51,14 @@ class Value(NamedTuple):
     about: int  # 0 for the speaker, else the number of the word, counted from 1; NOBODY
 
 
+class Mention(NamedTuple):
+    """The words of something known, and whether the text says that it is over."""
+
+    start: int
+    end: int
+    is_over: bool
+
+
 class Text(NamedTuple):
     """A turn as the network is told it, with what is labelled."""
 
@@ -56,6 +66,7 @@ class Text(NamedTuple):
     values: tuple[Value, ...] | None  # None where nobody has noted any
     orders: tuple[tuple[int, int], ...] | None  # the words of standing instructions
     is_exhaustive: bool = False
+    mentions: tuple[Mention, ...] = ()
 
 
 def texts(path: Path) -> Iterator[Text]:
@@ -83,6 +94,16 @@ def text(row: Mapping[str, Any]) -> Text:
     found = labels and [located(said, label, words, None) for label in labels]
     orders = None if labels is None else tuple(span for span in found or () if span)
     return Text(given, values, orders)
+
+
+def endings(path: Path) -> Iterator[Text]:
+    """Read a file of messages that mention something known; nothing else of them is labelled."""
+    for line in path.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        read = unlabelled(row["text"], is_talk=False)
+        words = open_words.split(sentences.said(row["text"]))[: tagger.MOST_WORDS]
+        if span := located(row["text"], row["value"], words, None):
+            yield read._replace(mentions=(Mention(*span, row["over"]),))
 
 
 def unlabelled(said: str, is_talk: bool) -> Text:
@@ -167,7 +188,10 @@ def hurried(text: Text, chance: random.Random) -> Text | None:
     )
     orders = text.orders and tuple(_kept(places, *span) for span in text.orders)
     noted = None if text.values is None else tuple(values)
-    return Text(inputs, noted, orders, text.is_exhaustive) if kept else None
+    mentions = tuple(
+        Mention(*_kept(places, one.start, one.end), one.is_over) for one in text.mentions
+    )
+    return Text(inputs, noted, orders, text.is_exhaustive, mentions) if kept else None
 
 
 def with_hurried(texts: Iterable[Text], chance: random.Random) -> list[Text]:
@@ -208,8 +232,9 @@ def target(text: Text) -> Target:
     named = np.zeros(count, np.int64)
     # The longest first: what is inside another value is the value that was meant there.
     for value in sorted(text.values or (), key=lambda value: value.start - value.end):
-        named[value.start] = 1 + 2 * value.status
-        named[value.start + 1 : value.end] = 2 + 2 * value.status
+        first, later = _columns(tagger.STATUSES[value.status])
+        named[value.start] = first
+        named[value.start + 1 : value.end] = later
     classes[np.arange(count), named] = 1
     for start, end in text.orders or ():
         orders[start:end] = 1
@@ -230,6 +255,29 @@ def blended(label: Target, told: Target, share: float) -> Target:
         ordered * label.orders + (1 - ordered) * told.orders,
         told.about,
     )
+
+
+def settled(text: Text, told: Target) -> Target:
+    """Correct what a teacher says of what a text mentions: it is over, or it is not."""
+    classes = told.classes.copy()
+    for start, end, is_over in text.mentions:
+        rows = classes[start:end]
+        if is_over:
+            rows[:] = 0
+            first, later = _columns("ended")
+            rows[:1, first], rows[1:, later] = 1, 1
+            continue
+        for status in OVER:
+            for holds, over in zip(_columns("holds"), _columns(status), strict=True):
+                rows[:, holds] += rows[:, over]
+                rows[:, over] = 0
+    return told._replace(classes=classes)
+
+
+def _columns(status: str) -> tuple[int, int]:
+    """Number the classes of a word that is the first of a value, and of a later one."""
+    first = 1 + 2 * tagger.STATUSES.index(status)
+    return first, first + 1
 
 
 def mean(several: Sequence[Target]) -> Target:

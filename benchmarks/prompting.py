@@ -14,6 +14,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +42,8 @@ FORMS: Mapping[str, Callable[[str, int], str]] = {
     "wrapped": lambda question, place: prompts.wrapped(question, place, prompts.TUNED),
     "wrapped, unseen": lambda question, place: prompts.wrapped(question, place, prompts.UNSEEN),
     "pasted": prompts.pasted,
+    "wrapped by another": partial(prompts.of_another, "wrapped"),
+    "pasted by another": partial(prompts.of_another, "pasted"),
 }
 
 
@@ -81,7 +85,7 @@ def measure(every: int, embedders: Sequence[Embedder] = ()) -> Groups:
     groups: Groups = defaultdict(list)
     chance = random.Random(SEED)
     abstention.chance.seed(SEED)  # the same nonsense for every system
-    cases = {data: list(read()) for data, read in SETS.items()}
+    cases, places = {data: list(read()) for data, read in SETS.items()}, count()
     for data, own in cases.items():
         chosen = own[::every] if data == "LME48" else own[:: max(1, every // 3)]
         words = abstention.vocabulary(own)
@@ -93,8 +97,8 @@ def measure(every: int, embedders: Sequence[Embedder] = ()) -> Groups:
             with filled(items(case.turns), now, embedders) as (memory, ids):
                 keys = {id: turn.key for id, turn in zip(ids, case.turns, strict=True)}
                 asked = [one for one in case.questions if one.gold and one.category != "5"]
-                for place, question in enumerate(asked[:: 1 if len(asked) < 50 else every]):
-                    now[0] = question.now
+                for question in asked[:: 1 if len(asked) < 50 else every]:
+                    now[0], place = question.now, next(places)
                     for form, make in FORMS.items():
                         found = _found(memory, make(question.text, place), keys, question)
                         groups[form, data].append(found)

@@ -5,8 +5,10 @@ Wrappings, pastes and facts are our own. To every second wrapping no weight was 
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 # {} is the question as it is, as the last or a middle sentence.
 WRAPPINGS = (
@@ -101,6 +103,18 @@ def paste(chance: random.Random) -> str:
         )
         text += "\n"
     return text
+
+
+# Prompts by another hand, which had not seen these.
+ANOTHER: dict[str, list[str]] = json.loads(
+    (Path(__file__).parent / "prompts_of_another.json").read_text("utf-8")
+)
+
+
+def of_another(form: str, question: str, place: int) -> str:
+    """Put a question into a prompt that another hand wrote."""
+    templates = ANOTHER[form]
+    return templates[place % len(templates)].replace("{question}", question)
 
 
 def wrapped(question: str, place: int, wrappings: Sequence[str] = WRAPPINGS) -> str:

@@ -44,6 +44,7 @@ NEAR = 96  # numbers of a word that those before and behind it are told of it
 DROPPED, DROPPED_VECTORS = 0.2, 0.1
 COURSE = fitting.Course(5, 32, (("", 2e-3),), 1e-3, 0.1)
 VARIATIONS = 40_000  # texts that only teachers say something of
+MENTIONED = 3  # how often a message is read whose labels say only what is over
 OWN = 0.5  # how much the labels of a text count, beside what a teacher says of it
 SEED = 7
 
@@ -215,6 +216,7 @@ class School:
             teacher = self._teacher(number)
             listed = [one for other in paths for one in self.read[other]]
             examples = self._labelled(listed, teacher)
+            examples += self._mentioned(number, teacher)
             examples += self._varied(paths, [teacher])
             np.savez_compressed(path, **learn(examples, self.words))
         return dict(np.load(path))
@@ -228,12 +230,22 @@ class School:
             for one in self._labelled(listed, teachers[fold(path)])
         ]
         examples += self._labelled(list(labelled.plain()), teachers[0])
+        examples += self._mentioned(None, teachers[0])
         return learn(examples + self._varied(FILES, teachers), self.words)
 
     def _labelled(self, listed: Sequence[Text], teacher: Teacher) -> list[fitting.Example]:
         texts = labelled.with_hurried(listed, random.Random(SEED))
         pairs = zip(texts, teacher.tell(texts), strict=True)
         return [(text, labelled.blended(labelled.target(text), told, OWN)) for text, told in pairs]
+
+    def _mentioned(self, left_out: int | None, teacher: Teacher) -> list[fitting.Example]:
+        """Take messages that mention something known; what else is in them, a teacher says."""
+        paths = (path for n, path in enumerate(labelled.ENDINGS) if n % FOLDS != left_out)
+        texts = labelled.with_hurried(
+            (one for path in paths for one in labelled.endings(path)), random.Random(SEED)
+        )
+        told = zip(texts, teacher.tell(texts), strict=True)
+        return MENTIONED * [(text, labelled.settled(text, one)) for text, one in told]
 
     def _varied(self, paths: Sequence[Path], teachers: Sequence[Teacher]) -> list[fitting.Example]:
         """Make texts that nobody has labelled, with what the teachers say of them on average."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import structs
 
 from lamina.engines import facts, profile, review
-from lamina.engines.claims import Claim, Turn, attributes, open_words, tagged, topics
+from lamina.engines.claims import Claim, Turn, attributes, mentions, open_words, tagged, topics
 from lamina.engines.claims.extraction import extract
 from lamina.engines.claims.open_words import Word
 from lamina.engines.facts import Fact
@@ -132,9 +132,9 @@ def _stated(fact: Fact, text: str) -> tuple[str, str, bool] | None:
 
 def _claims(fact: Fact, text: str) -> Iterator[Claim]:
     (claims,) = extract([Turn(text, fact.subject, fact.valid_from)], [facts.known_claim(fact)])
-    # A note names no slot: it may be the bare value.
+    # A note names no slot: it may be the bare value. What ends a fact says nothing in its place.
     for claim in claims:
-        if claim.rule != tagged.RULE and claim.attribute != tagged.NOTE:
+        if claim.rule not in (tagged.RULE, mentions.RULE) and claim.attribute != tagged.NOTE:
             yield _in_its_case(fact, claim)
 
 

@@ -59,6 +59,7 @@ class Affirmed:
     def __init__(self, known: Iterable[Claim]) -> None:
         self._by_stem: dict[tuple[str, str], list[Claim]] = {}
         self._of: dict[str, list[Claim]] = {}
+        self._called: dict[str, list[str]] = {}  # persons, by the first word of their names
         self._last: dict[tuple[str, str], Claim] = {}  # of each attribute
         self._by_noun: dict[tuple[str, str], list[Claim]] = {}  # of what somebody has
         self._nouns: dict[str, set[str]] = {}
@@ -71,6 +72,9 @@ class Affirmed:
         self._end(claim)
         if claim.negated or claim.until is not None:
             return
+        if claim.subject not in self._of:
+            first = claim.subject.lower().partition(" ")[0]
+            self._called.setdefault(first, []).append(claim.subject)
         self._of.setdefault(claim.subject, []).append(claim)
         self._last[claim.subject, claim.attribute] = claim
         for stem in values.stems(claim.value):
@@ -95,6 +99,11 @@ class Affirmed:
     def _holding(self, claims: Sequence[Claim]) -> list[Claim]:
         """Choose what still holds, of the latest."""
         return [claim for claim in claims[-MOST:] if id(claim) not in self._over]
+
+    def named(self, words: Iterable[str]) -> list[str]:
+        """List the persons of whom something was said, and whose names begin with a word."""
+        called = (self._called.get(word, ()) for word in dict.fromkeys(words))
+        return [person for persons in called for person in persons]
 
     def of(self, subject: str) -> list[Claim]:
         """List what was said of a person, the latest last."""

@@ -20,6 +20,7 @@ from lamina.engines.claims import (
     instructions,
     judge,
     languages,
+    mentions,
     notes,
     people,
     predicates,
@@ -171,7 +172,7 @@ class _Reader:
         self._take(answers.self_answered(said, clauses), taken)
         claims = self._corrected(said, clauses, taken.claims)
         turn = self._opening(said, clauses, tags)
-        settled = self._settled(said, clauses, turn.widened(claims, hearsay))[:MOST_CLAIMS]
+        settled = self._settled(said, clauses, turn.widened(claims, hearsay), tags)[:MOST_CLAIMS]
         self.lately[said.speaker] = settled or self.lately.get(said.speaker, [])
         return settled
 
@@ -181,7 +182,11 @@ class _Reader:
         return Opening(said, clauses, self.judged, tags, is_talk=is_talk, things=things)
 
     def _settled(
-        self, said: Said, clauses: Sequence[Clause], claims: Sequence[Claim]
+        self,
+        said: Said,
+        clauses: Sequence[Clause],
+        claims: Sequence[Claim],
+        tags: Callable[[], Tags],
     ) -> list[Claim]:
         """Let denials and retractions take back what was said before."""
         given = reasons.given(said, claims)
@@ -189,6 +194,8 @@ class _Reader:
         settled = denials.settled(placed, self.affirmed)
         before = self.stated.get(said.speaker, ())
         settled = denials.retracted(said, settled, before, self.affirmed)
+        if not self.people.listener(said.speaker):
+            settled = mentions.over(said, clauses, settled, self.affirmed, tags)
         for claim in settled:
             self.affirmed.note(claim)
             if ":" in claim.attribute:
