@@ -19,6 +19,7 @@ from lamina.engines.claims import tagger
 POINTER = 48  # numbers by which a value finds the word that it is about
 SHARP = 1 / math.sqrt(POINTER)
 ORDERS = 0.5  # how much telling instructions counts
+OVER = 0.3  # how much telling what is over counts
 SUBJECTS = 0.15  # how much pointing at the right word counts
 HIDDEN = -1e4  # the score of a word that is not there
 
@@ -40,6 +41,7 @@ def heads(torch: Any, made: Any, width: int) -> None:
     """Give a module the heads that every network has."""
     linear = torch.nn.Linear
     made.out, made.orders = linear(width, tagger.CLASSES), linear(width, 1)
+    made.over = linear(width, 1)
     made.who, made.named = linear(width, POINTER), linear(width, POINTER)
     made.own = linear(width, 1)
 
@@ -115,6 +117,12 @@ def _loss(torch: Any, made: Any, batch: Batch, targets: Sequence[Target]) -> Any
     ordered = doubt(made.orders(made.dropped(states))[..., 0].float(), orders, reduction="none")
     instructed = mask * torch.tensor([[float(target.is_instructed)] for target in targets])
     loss = loss + ORDERS * (ordered * instructed).sum() / mask.sum()
+    over, marked = (
+        _filled(torch, rows, mask)
+        for rows in ([one.over for one in targets], [one.marked for one in targets])
+    )
+    ended = doubt(made.over(made.dropped(states))[..., 0].float(), over, reduction="none")
+    loss = loss + OVER * (ended * marked).sum() / marked.sum().clamp(min=1)
     return loss + SUBJECTS * _pointed(torch, made, states, mask, targets)
 
 

@@ -23,7 +23,6 @@ from lamina.engines.claims.open_words import Word
 
 Floats = NDArray[np.floating[Any]]
 
-ENDINGS = tuple(sorted((HERE / "claims").glob("endings-*")))
 STANDING = HERE / "standing" / "messages.jsonl"  # has instructions alone
 FILES = (
     *sorted((HERE / "claims").glob("messages-*")),
@@ -33,6 +32,9 @@ FILES = (
 # Whose labels have nearly everything that is stated; the others have what lasts.
 EXHAUSTIVE = frozenset(f"messages-{number}" for number in (5, 6, 7, 8, 9, 11))
 ELSEWHERE = frozenset("1234")  # writers in STANDING whose messages are in files of their own
+# The labels of these say only whether what is mentioned is over.
+ENDINGS = tuple(sorted((HERE / "claims").glob("endings-*")))
+EVERY = (*FILES, *ENDINGS)
 FOLDS = 3
 HURRIED = 0.25  # share of texts that are read as if typed in a hurry, too
 MARKS_LEFT = 0.4  # share of marks that are left in them
@@ -71,6 +73,9 @@ class Text(NamedTuple):
 
 def texts(path: Path) -> Iterator[Text]:
     """Read a file of labelled messages or talks."""
+    if path in ENDINGS:
+        yield from _endings(path)
+        return
     for line in path.read_text("utf-8").splitlines():
         row = json.loads(line)
         if row.get("writer") not in ELSEWHERE:
@@ -96,14 +101,16 @@ def text(row: Mapping[str, Any]) -> Text:
     return Text(given, values, orders)
 
 
-def endings(path: Path) -> Iterator[Text]:
-    """Read a file of messages that mention something known; nothing else of them is labelled."""
-    for line in path.read_text("utf-8").splitlines():
-        row = json.loads(line)
-        read = unlabelled(row["text"], is_talk=False)
-        words = open_words.split(sentences.said(row["text"]))[: tagger.MOST_WORDS]
-        if span := located(row["text"], row["value"], words, None):
-            yield read._replace(mentions=(Mention(*span, row["over"]),))
+def _endings(path: Path) -> Iterator[Text]:
+    """Read messages that mention something known; nothing else of them is labelled."""
+    told: dict[str, list[Mapping[str, Any]]] = {}
+    for row in map(json.loads, path.read_text("utf-8").splitlines()):
+        told.setdefault(row["text"], []).append(row)
+    for said, rows in told.items():
+        words = open_words.split(sentences.said(said))[: tagger.MOST_WORDS]
+        spans = ((located(said, row["value"], words, None), row["over"]) for row in rows)
+        mentions = tuple(Mention(*span, is_over) for span, is_over in spans if span)
+        yield unlabelled(said, is_talk=False)._replace(mentions=mentions)
 
 
 def unlabelled(said: str, is_talk: bool) -> Text:
@@ -212,7 +219,7 @@ def fold(path: Path) -> int:
 
     A new file moves others to other folds, so networks that were kept must be trained again.
     """
-    return FILES.index(path) % FOLDS
+    return EVERY.index(path) % FOLDS
 
 
 class Target(NamedTuple):
@@ -221,6 +228,8 @@ class Target(NamedTuple):
     classes: Floats  # a row for each word: how likely it is of each class
     orders: Floats  # how likely each word is part of a standing instruction
     about: tuple[tuple[int, Floats], ...]  # where a value begins: the speaker, or which word
+    over: Floats  # how likely what each word names is over
+    marked: Floats  # 1 for words of which that is said
     is_noted: bool = True  # whether anybody noted values at all
     is_instructed: bool = True  # whether anybody noted instructions
 
@@ -232,9 +241,8 @@ def target(text: Text) -> Target:
     named = np.zeros(count, np.int64)
     # The longest first: what is inside another value is the value that was meant there.
     for value in sorted(text.values or (), key=lambda value: value.start - value.end):
-        first, later = _columns(tagger.STATUSES[value.status])
-        named[value.start] = first
-        named[value.start + 1 : value.end] = later
+        named[value.start] = 1 + 2 * value.status
+        named[value.start + 1 : value.end] = 2 + 2 * value.status
     classes[np.arange(count), named] = 1
     for start, end in text.orders or ():
         orders[start:end] = 1
@@ -243,7 +251,21 @@ def target(text: Text) -> Target:
         for value in text.values or ()
         if value.about != NOBODY
     )
-    return Target(classes, orders, about, text.values is not None, text.orders is not None)
+    over, marked = _over(text)
+    is_noted, is_instructed = text.values is not None, text.orders is not None
+    return Target(classes, orders, about, over, marked, is_noted, is_instructed)
+
+
+def _over(text: Text) -> tuple[Floats, Floats]:
+    """Say which words name what is over, and of which words that is known."""
+    over, marked = np.zeros((2, len(text.given.words)), np.float32)
+    noted = (
+        (value.start, value.end, tagger.STATUSES[value.status] in OVER)
+        for value in text.values or ()
+    )
+    for start, end, is_over in (*noted, *text.mentions):
+        over[start:end], marked[start:end] = is_over, 1
+    return over, marked
 
 
 def blended(label: Target, told: Target, share: float) -> Target:
@@ -254,34 +276,16 @@ def blended(label: Target, told: Target, share: float) -> Target:
         own * label.classes + (1 - own) * told.classes,
         ordered * label.orders + (1 - ordered) * told.orders,
         told.about,
+        told.over + share * label.marked * (label.over - told.over),
+        np.ones_like(label.marked),
     )
-
-
-def settled(text: Text, told: Target) -> Target:
-    """Correct what a teacher says of what a text mentions: it is over, or it is not."""
-    classes = told.classes.copy()
-    for start, end, is_over in text.mentions:
-        rows = classes[start:end]
-        if is_over:
-            rows[:] = 0
-            first, later = _columns("ended")
-            rows[:1, first], rows[1:, later] = 1, 1
-            continue
-        for status in OVER:
-            for holds, over in zip(_columns("holds"), _columns(status), strict=True):
-                rows[:, holds] += rows[:, over]
-                rows[:, over] = 0
-    return told._replace(classes=classes)
-
-
-def _columns(status: str) -> tuple[int, int]:
-    """Number the classes of a word that is the first of a value, and of a later one."""
-    first = 1 + 2 * tagger.STATUSES.index(status)
-    return first, first + 1
 
 
 def mean(several: Sequence[Target]) -> Target:
     """Average what teachers say of a text, and take whom values are about from the first."""
     classes = np.stack([one.classes for one in several]).mean(axis=0, dtype=np.float32)
-    orders = np.stack([one.orders for one in several]).mean(axis=0, dtype=np.float32)
-    return Target(classes.astype(np.float16), orders.astype(np.float16), several[0].about)
+    orders, over = (
+        np.stack(rows).mean(axis=0, dtype=np.float32).astype(np.float16)
+        for rows in ([one.orders for one in several], [one.over for one in several])
+    )
+    return Target(classes.astype(np.float16), orders, several[0].about, over, several[0].marked)

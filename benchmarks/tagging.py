@@ -31,7 +31,7 @@ from rich.console import Console
 from benchmarks import fitting, labelled
 from benchmarks.conversations import longmemeval_users
 from benchmarks.fitting import SHARP
-from benchmarks.labelled import FILES, FOLDS, Text, fold
+from benchmarks.labelled import EVERY, FOLDS, Text, fold
 from benchmarks.teacher import Files, Teacher
 from benchmarks.variations import Said, Variations
 from lamina.embedders.wordllama import WordLlama
@@ -44,7 +44,6 @@ NEAR = 96  # numbers of a word that those before and behind it are told of it
 DROPPED, DROPPED_VECTORS = 0.2, 0.1
 COURSE = fitting.Course(5, 32, (("", 2e-3),), 1e-3, 0.1)
 VARIATIONS = 40_000  # texts that only teachers say something of
-MENTIONED = 3  # how often a message is read whose labels say only what is over
 OWN = 0.5  # how much the labels of a text count, beside what a teacher says of it
 SEED = 7
 
@@ -184,7 +183,7 @@ def numbers(made: Any, vocabulary: Vocabulary) -> Numbers:
         "endings": half(made.endings.weight),
     }
     linear = {"in": made.first, "out": made.out, "who": made.who, "named": made.named}
-    linear |= {"own": made.own, "orders": made.orders}
+    linear |= {"own": made.own, "orders": made.orders, "over": made.over}
     linear |= {f"layer_{number}": layer for number, layer in enumerate(made.layers)}
     for name, one in linear.items():
         kept[name], kept[f"{name}_bias"] = half(one.weight.T), half(one.bias)
@@ -199,7 +198,7 @@ class School:
 
     @cached_property
     def read(self) -> dict[Path, list[Text]]:
-        return {path: list(labelled.texts(path)) for path in FILES}
+        return {path: list(labelled.texts(path)) for path in EVERY}
 
     @cached_property
     def words(self) -> Vocabulary:
@@ -212,11 +211,10 @@ class School:
     def _kept(self, number: int) -> Numbers:
         path = self._folder / f"{number}.npz"
         if not path.exists():
-            paths = [path for path in FILES if fold(path) != number]
+            paths = [path for path in EVERY if fold(path) != number]
             teacher = self._teacher(number)
             listed = [one for other in paths for one in self.read[other]]
             examples = self._labelled(listed, teacher)
-            examples += self._mentioned(number, teacher)
             examples += self._varied(paths, [teacher])
             np.savez_compressed(path, **learn(examples, self.words))
         return dict(np.load(path))
@@ -230,22 +228,12 @@ class School:
             for one in self._labelled(listed, teachers[fold(path)])
         ]
         examples += self._labelled(list(labelled.plain()), teachers[0])
-        examples += self._mentioned(None, teachers[0])
-        return learn(examples + self._varied(FILES, teachers), self.words)
+        return learn(examples + self._varied(EVERY, teachers), self.words)
 
     def _labelled(self, listed: Sequence[Text], teacher: Teacher) -> list[fitting.Example]:
         texts = labelled.with_hurried(listed, random.Random(SEED))
         pairs = zip(texts, teacher.tell(texts), strict=True)
         return [(text, labelled.blended(labelled.target(text), told, OWN)) for text, told in pairs]
-
-    def _mentioned(self, left_out: int | None, teacher: Teacher) -> list[fitting.Example]:
-        """Take messages that mention something known; what else is in them, a teacher says."""
-        paths = (path for n, path in enumerate(labelled.ENDINGS) if n % FOLDS != left_out)
-        texts = labelled.with_hurried(
-            (one for path in paths for one in labelled.endings(path)), random.Random(SEED)
-        )
-        told = zip(texts, teacher.tell(texts), strict=True)
-        return MENTIONED * [(text, labelled.settled(text, one)) for text, one in told]
 
     def _varied(self, paths: Sequence[Path], teachers: Sequence[Teacher]) -> list[fitting.Example]:
         """Make texts that nobody has labelled, with what the teachers say of them on average."""

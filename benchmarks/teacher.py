@@ -31,7 +31,7 @@ LOOKS = 32  # numbers made of what a word looks like, its kind and its clause
 DROPPED, DROPPED_STATES = 0.1, 0.2
 FIRST, LAST, UNKNOWN = 101, 102, 100  # tokens of the model
 MOST_PIECES, MOST_TOKENS = 8, 500  # of a word, and of a text
-COURSE = fitting.Course(4, 24, (("encoder", 1e-4), ("", 2e-3)), 0.01, 0.1)
+COURSE = fitting.Course(3, 24, (("encoder", 1e-4), ("", 2e-3)), 0.01, 0.1)
 SURE = 0.3  # how likely a value begins with a word that is asked whom it is about
 ALIKE = 32  # texts that are read at once
 # The names of a layer's parts here and in the file.
@@ -97,7 +97,9 @@ class Teacher:
         batch, made = self._given(texts), self.made
         states, mask = made(batch), batch["mask"]
         likely = made.out(states).float().softmax(-1)
-        orders = torch.sigmoid(made.orders(states).float())[..., 0]
+        orders, over = (
+            torch.sigmoid(head(states).float())[..., 0] for head in (made.orders, made.over)
+        )
         begins = likely[..., 1::2].sum(-1) * mask > SURE
         rows, starts = torch.nonzero(begins, as_tuple=True)
         scores = fitting.about(torch, made, states, mask, rows, starts).float().softmax(-1)
@@ -107,7 +109,9 @@ class Teacher:
                 (int(starts[value]), _half(scores[value, : count + 1]))
                 for value in torch.nonzero(rows == row)[:, 0]
             )
-            yield Target(_half(likely[row, :count]), _half(orders[row, :count]), about)
+            told = (_half(one[row, :count]) for one in (likely, orders, over))
+            classes, ordered, ended = told
+            yield Target(classes, ordered, about, ended, np.ones(count, np.float16))
 
     def _given(self, texts: Sequence[Text]) -> dict[str, Any]:
         """Make what the model reads: the tokens, where each word begins, and what it looks like."""

@@ -114,7 +114,8 @@ class _Reader:
             claims = list(languages.read(tongue, said, clauses, alone=is_alone))
             tags, stated = self._tags(said, clauses), languages.stated(tongue, said.plain, clauses)
             turn = self._opening(said, stated, tags)
-            return [*claims, *turn.noted(claims, is_foreign=True)][:MOST_CLAIMS]
+            claims += turn.noted(claims, is_foreign=True)
+            return self._ended(said, stated, claims[:MOST_CLAIMS], tags)
         if not spoken.is_english(said.plain):
             return []
         if not said.speaker:
@@ -194,14 +195,26 @@ class _Reader:
         settled = denials.settled(placed, self.affirmed)
         before = self.stated.get(said.speaker, ())
         settled = denials.retracted(said, settled, before, self.affirmed)
-        if not self.people.listener(said.speaker):
-            settled = mentions.over(said, clauses, settled, self.affirmed, tags)
+        settled = self._ended(said, clauses, settled, tags)
         for claim in settled:
-            self.affirmed.note(claim)
             if ":" in claim.attribute:
                 self.memory.note(claim)
         self.stated[said.speaker] = settled
         return settled
+
+    def _ended(
+        self,
+        said: Said,
+        clauses: Sequence[Clause],
+        claims: list[Claim],
+        tags: Callable[[], Tags],
+    ) -> list[Claim]:
+        """Add that what a message mentions is over, and note what is so now."""
+        if not self.people.listener(said.speaker):
+            claims = mentions.over(said, clauses, claims, self.affirmed, tags)
+        for claim in claims:
+            self.affirmed.note(claim)
+        return claims
 
     def _take(self, claims: Iterable[Claim], taken: Taken) -> None:
         """Keep what this turn has not said before."""

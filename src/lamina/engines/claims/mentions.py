@@ -18,10 +18,9 @@ from lamina.engines.claims.denials import Affirmed
 from lamina.engines.claims.open_words import Word
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
-from lamina.engines.claims.tagger import STATUSES, Tags
+from lamina.engines.claims.tagger import Tags
 from lamina.text.words import tokens
 
-OVER = [STATUSES.index("ended"), STATUSES.index("denied")]
 RULE = "over"
 LASTING = frozenset("did visited birthday age origin nationality name".split())  # cannot end
 LEAST = 0.5
@@ -72,10 +71,8 @@ def _mentions(
 
 
 def likely(tags: Tags, span: tuple[int, int]) -> float:
-    """Compute how likely some words are a value that is over, if they are a value at all."""
-    rows = tags.statuses[slice(*span)]
-    every = float(rows.sum())
-    return float(rows[:, OVER].sum()) / every if every else 0.0
+    """Compute how likely what some words name is over."""
+    return float(tags.over()[slice(*span)].mean())
 
 
 def _end(said: Said, one: Mention) -> Claim:

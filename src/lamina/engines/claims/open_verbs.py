@@ -49,6 +49,8 @@ CHANGES = frozenset(
     " extended increased reduced transitioned".split()
 )
 CHANGE = "change"
+# Words between what is changed and to what: "pushed the report back to May".
+WHITHER = frozenset("back forward forwards up down out over on off ahead again".split())
 AIMS = {
     "want": "goal", "wants": "goal", "wanna": "goal", "hope": "goal", "hoping": "goal",
     "plan": "plan", "plans": "plan", "planning": "plan", "intend": "plan", "going": "plan",
@@ -288,11 +290,17 @@ class Predicates(Phrases):
     def _changed(self, topic: Topic, place: int) -> list[Candidate]:
         """Read "moved the deadline to Friday", "switched from Jira to Linear"."""
         noun = ""
+        while self._text(place) in WHITHER:  # "pushed back the report to May"
+            place += 1
         if self._kind(place) in (ARTICLE, MY):
-            end = self._nouns(place + 1)
-            noun, place = (self._raw(place + 1, end).lower() if end > place + 1 else ""), end
+            end = last = self._nouns(place + 1)
+            while self._text(last - 1) in WHITHER:
+                last -= 1
+            noun, place = (self._raw(place + 1, last).lower() if last > place + 1 else ""), end
         elif self._text(place) in self.things:
             noun, place = self._text(place), place + 1  # "moved staging to eu-5"
+        while self._text(place) in WHITHER:
+            place += 1
         old = None
         if self._text(place) == "from":
             last = place + 1

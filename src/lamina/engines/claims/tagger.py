@@ -73,6 +73,10 @@ class Tags(NamedTuple):
         """Compute how likely each word is part of an instruction that stands."""
         return self.network.orders(self.states)
 
+    def over(self) -> Floats:
+        """Compute how likely what each word names is over, if it is something known."""
+        return self.network.over(self.states)
+
 
 class Network:
     """The numbers of the network, and how they read a turn."""
@@ -156,9 +160,16 @@ class Network:
 
     def orders(self, states: Floats) -> Floats:
         """Compute how likely each word is part of an instruction that stands."""
+        return self._likely(states, "orders")
+
+    def over(self, states: Floats) -> Floats:
+        """Compute how likely what each word names is over, if it is something known."""
+        return self._likely(states, "over")
+
+    def _likely(self, states: Floats, head: str) -> Floats:
         import numpy as np
 
-        scores = states @ self._wide["orders"] + self._wide["orders_bias"]
+        scores = states @ self._wide[head] + self._wide[f"{head}_bias"]
         likely: Floats = 1 / (1 + np.exp(-scores[:, 0]))
         return likely
 
