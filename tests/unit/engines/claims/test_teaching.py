@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from benchmarks.labelled import blended, mean, target, text, unlabelled, with_hurried
+from benchmarks.labelled import Mention, blended, mean, target, text, unlabelled, with_hurried
 from benchmarks.variations import Said, Variations
 
 from lamina.engines.claims import tagger
@@ -71,3 +71,28 @@ def test_a_hurried_text_keeps_its_labels() -> None:
     for one in listed:
         assert len(one.values or ()) == 2
         assert len(one.given.marks[0]) == tagger.MARKS
+
+
+def test_what_is_over_is_learned_from_every_label() -> None:
+    """S1, S2: from values that have ended and from mentions that are over; a teacher says it of
+    every word."""
+    facts = [
+        {"about": "user", "attribute": "sister", "value": "Mia", "status": "holds"},
+        {"about": "Mia", "attribute": "lives in", "value": "Rome", "status": "ended"},
+    ]
+    ended = text({"text": SENTENCE, "facts": facts})
+    wanted = target(ended)
+    words = ended.given.words
+    assert {words[place] for place in np.flatnonzero(wanted.marked)} == {"mia", "rome"}
+    assert {words[place] for place in np.flatnonzero(wanted.over)} == {"rome"}
+    mentioned = unlabelled(SENTENCE, is_talk=False)
+    mentioned = mentioned._replace(
+        mentions=(Mention(words.index("rome"), words.index("rome") + 1, True),)
+    )
+    assert (target(mentioned).over == wanted.over).all()
+    assert not target(mentioned).is_noted
+    told = target(unlabelled(SENTENCE, is_talk=False))
+    half = blended(wanted, told._replace(over=np.full(len(words), 0.4, np.float32)), 0.5)
+    assert np.isclose(half.over[words.index("rome")], 0.7)
+    assert np.isclose(half.over[words.index("sister")], 0.4)
+    assert half.marked.all()

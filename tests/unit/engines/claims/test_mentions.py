@@ -1,0 +1,127 @@
+"""What is known and mentioned again (S2, S7): it ends where a message says so, and nowhere else.
+
+How likely a mention is over is given, so that these tests hang on no network; the last one asks the
+network that is shipped.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lamina.engines.claims import Claim, Turn, mentions, sentences, tagged, tagger
+from lamina.engines.claims.denials import Affirmed
+from lamina.engines.claims.said import Said
+from lamina.engines.claims.tagger import Network, Tags
+from tests.cases import every
+from tests.unit.engines.claims.holding import claims as claimed
+
+if TYPE_CHECKING:
+    from lamina.engines.claims.tagger import Floats
+
+NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
+BEFORE = NOW - timedelta(days=90)
+Told = tuple[str, str, str]  # a subject, an attribute and a value
+MEDICINE = ("Ann", "does:take", "sertraline")
+BAND = ("Ann", "other", "in a band called The Gutters")
+OLA = ("Zofia", "sibling", "Ola")
+
+
+class Sure(Network):
+    """A network that takes every mention to be over, or none."""
+
+    def __init__(self, likely: float) -> None:
+        super().__init__({})
+        self._given = likely
+
+    def over(self, states: Floats) -> Floats:
+        return np.full(len(states), self._given, np.float32)
+
+
+def claim(subject: str, attribute: str, value: str, text: str = "", **more: Any) -> Claim:
+    place = max(0, text.find(value))
+    given = {"at": NOW if text else BEFORE, "confidence": 0.8, "rule": "open self", **more}
+    return Claim(subject, attribute, value, place, place + len(value), **given)
+
+
+def ended(
+    text: str, known: list[Told], found: tuple[Claim, ...] = (), likely: float = 0.9
+) -> list[str]:
+    """List what a message of Ann's ends, if every mention in it is as likely over."""
+    return [
+        f"{one.subject}: {one.attribute} = {one.value}"
+        for one in told(text, known, found, likely)
+        if one.rule == mentions.RULE and one.until == NOW
+    ]
+
+
+def told(text: str, known: list[Told], found: tuple[Claim, ...], likely: float) -> list[Claim]:
+    plain = sentences.said(text)
+    said = Said(Turn(text, "Ann", NOW), plain, "Ann", 1)
+    clauses = list(sentences.clauses(plain))
+
+    def tags() -> Tags:
+        read = tagger.shipped().tag(plain, clauses, is_talk=False)
+        return read._replace(network=Sure(likely))
+
+    affirmed = Affirmed(claim(*one) for one in known)
+    return mentions.over(said, clauses, list(found), affirmed, tags)
+
+
+@every(
+    ("text", "known", "wanted"),
+    [
+        ("I came off sertraline last week.", MEDICINE, ["Ann: does:take = sertraline"]),
+        ("I left The Gutters.", BAND, ["Ann: other = in a band called The Gutters"]),
+        (
+            "Ola packed up and left Tucson.",
+            ("Ola", "lives_in", "Tucson"),
+            ["Ola: lives_in = Tucson"],
+        ),
+        ("I'm off the pills.", MEDICINE, []),  # it is not named
+        ("Is sertraline over for me?", MEDICINE, []),  # it is asked
+        ("The kiln broke.", ("Ann", "goal", "buy a used kiln"), []),  # one of its words
+        ("I left The Gutters.", ("Ann", "did", "left The Gutters"), []),  # stays done
+        ("No emojis there.", ("Ann", "instruction:emojis", "No emojis"), []),
+    ],
+)
+def test_what_is_known_ends_where_a_message_says_so(
+    text: str, known: Told, wanted: list[str]
+) -> None:
+    """S2: of the speaker or of somebody who is named, by all words of the value or by its name."""
+    assert ended(text, [known]) == wanted
+
+
+def test_an_unlikely_mention_ends_nothing() -> None:
+    """S2: what is as likely to hold holds."""
+    assert ended("I came off sertraline last week.", [MEDICINE], likely=0.4) == []
+
+
+def test_what_a_turn_says_of_a_value_wins() -> None:
+    """S2: who is said to do something, or to be something else, is not gone; nor what is told anew."""
+    moved = claim("Ola", "lives_in", "Poznan", "Ola moved to Poznan.")
+    assert ended("Ola moved to Poznan.", [("Ann", "sibling", "Ola")], (moved,)) == []
+    cousin = claim("Ann", "relative", "Nils", "Nils is not my cousin.", negated=True)
+    assert ended("Nils is not my cousin.", [("Ann", "sibling", "Nils")], (cousin,)) == []
+    lived = claim("Ann", "lives_in", "Ostrava", "I lived in Ostrava before Brno.", until=NOW)
+    assert ended("I lived in Ostrava before Brno.", [("Ann", "lives_in", "Brno")], (lived,)) == []
+
+
+def test_no_note_repeats_what_has_ended() -> None:
+    """S1, S2: "came off sertraline" is the end of a fact, and no fact besides."""
+    text = "I came off sertraline last week."
+    note = claim("Ann", "other", "came off sertraline", text, rule=tagged.RULE)
+    (only,) = told(text, [MEDICINE], (note,), 0.9)
+    assert only.rule == mentions.RULE
+    assert only.confidence == 0.9
+
+
+def test_the_network_tells_what_is_over() -> None:
+    """S2, S7: in words that no rule lists, and only then."""
+    said = "I take sertraline in the morning."
+    over = claimed(said, "Took my last sertraline ten days ago, the doctor agreed.")
+    assert any(one.until and one.value == "sertraline" for one in over)
+    still = claimed(said, "Forgot the sertraline this morning, is that bad?")
+    assert not any(one.until for one in still)
