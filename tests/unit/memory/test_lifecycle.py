@@ -544,7 +544,7 @@ def test_the_scope_of_what_is_moved(op: Operator) -> None:
     assert [op.get(record.id) for record in others] == others
 
 
-SAME = "The user likes strong espresso"
+SAME = "Strong espresso helps before a night shift"
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from lamina.engines.promotion import Action
 from lamina.model.record import Layer, Record, State, Trust
 from tests.conftest import CONTRACTS, Desk, contents, move, size, verified
 
-TEA = "Ana drinks green tea every morning"
-ALIKE = "Ana drinks green tea every morning."
+TEA = "green tea keeps its taste for a year in a closed tin"
+ALIKE = "green tea keeps its taste for a year in a closed tin."
 OTHER = "the quarterly report is due on Friday"
 
 
@@ -138,7 +138,7 @@ def test_without_the_setting_nothing_is_joined(desk: Desk, rules: str) -> None:
 def test_the_setting_is_a_cosine(desk: Desk, least: float, joins: list[bool]) -> None:
     """L7: at 1 only the same words are one, lower also the like, by the same cosines that
     a search knows."""
-    texts = [TEA, ALIKE, "Green tea is what Ana has every morning"]
+    texts = [TEA, ALIKE, "for green tea a closed tin does well"]
     vectors = WordLlama().embed([TEA, *texts]).astype(np.float16).astype(np.float64)
     assert [bool(cosine >= least - 1e-3) for cosine in vectors[1:] @ vectors[0]] == joins
     op = opened(desk, f"deduplicate: {least}\n")

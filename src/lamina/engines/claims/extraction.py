@@ -118,13 +118,20 @@ class _Reader:
             return self._ended(said, stated, claims[:MOST_CLAIMS], tags)
         if not spoken.is_english(said.plain):
             return []
-        if not said.speaker:
-            voices = notes.voices(said, clauses)
-            told = (self._claims(one, some, self._tags(one, some)) for one, some in voices)
-            return [claim for claims in told for claim in claims][:MOST_CLAIMS]
         tags = self._tags(said, clauses)
-        claims = self._claims(said, clauses, tags)
-        return [*claims, *instructions.given(said, clauses, tags)] if is_alone else claims
+        told = [
+            claim
+            for voice in notes.voices(said, clauses)
+            for claim in voice.told(self._voiced(voice, tags))
+        ][:MOST_CLAIMS]
+        if not said.speaker or not is_alone:
+            return told
+        return [*told, *instructions.given(said, clauses, tags)]
+
+    def _voiced(self, voice: notes.Voice, tags: Callable[[], Tags]) -> list[Claim]:
+        """Claim what a voice says; the network is asked anew about words that were put in place."""
+        own = self._tags(voice.said, voice.clauses) if voice.is_retold else tags
+        return self._claims(voice.said, voice.clauses, own)
 
     def _tags(self, said: Said, clauses: Sequence[Clause]) -> Callable[[], Tags]:
         """Ask the network about a turn once, and only if anybody wants to know."""

@@ -27,6 +27,7 @@ FOREIGN = hinted(
 )
 # Looked for once in each word: most of a list of handles is no address.
 MAIL = re.compile(r"(?<!\S)[^\w\s]*+(?P<mail>\w[^\s@]*+@\S+\.\w++)")
+DIGIT = "0"
 # Not speech, and slow to read: wide gaps and endless words.
 WIDEST = 20  # characters of a gap within a sentence
 GAP = re.compile(rf"\s{{{WIDEST},}}+")
@@ -256,8 +257,8 @@ def _masked(found: re.Match[str]) -> str:
 
 
 def _mailed(found: re.Match[str]) -> str:
-    """Mask an address, but not a bracket before it."""
-    return found.string[found.start() : found.start("mail")] + MASK * len(found["mail"])
+    """Read an address as a number: it is a value, and none of its words is said."""
+    return found.string[found.start() : found.start("mail")] + DIGIT * len(found["mail"])
 
 
 def _quoted(found: re.Match[str]) -> str:

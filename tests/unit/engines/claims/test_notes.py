@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from tests.cases import every
 
-from .holding import claims
+from .holding import claims, said
+
+LIKELY = 0.5
 
 OWNED = [
     ("Olu's manager is Femi Ade", [("Olu", "has:manager", "Femi Ade")]),
@@ -18,11 +20,41 @@ OWNED = [
 ]
 
 
-@every(("note", "wanted"), OWNED)
+ACTING = [
+    ("Olu drives a Fiat", [("Olu", "owns", "Fiat")]),
+    ("Jonas Weber manages the platform team", [("Jonas Weber", "job", "manage the platform team")]),
+    ("The user likes strong espresso", [("User", "likes", "strong espresso")]),
+    ("Ana prefers tea over coffee", [("Ana", "likes", "tea over coffee")]),
+    ("Mia's sister lives in Oslo", [("Mia's sister", "lives_in", "Oslo")]),
+    ("Rent is 900 euros", []),  # no person is 900 euros
+    ("Backups go to S3 every night", []),
+    ("Tom bakes", []),  # may be a noun
+    ("The deploy script runs at 5pm", []),
+    ("Always use uv", []),
+]
+
+
+@every(("note", "wanted"), [*OWNED, *ACTING])
 def test_a_note_says_it_of_the_owner(note: str, wanted: list[tuple[str, str, str]]) -> None:
     """S1: a note without a speaker is about whoever it names, and else about nobody."""
-    found = [(one.subject, one.attribute, one.value) for one in claims(note, speaker=None)]
+    found = [
+        (one.subject, one.attribute, one.value)
+        for one in claims(note, speaker=None)
+        if one.confidence >= LIKELY
+    ]
     assert found == wanted
+
+
+def test_a_note_denies_what_somebody_does() -> None:
+    """S2: in the words in which they would say it."""
+    (denied,) = claims("Priya no longer works at Acme", speaker=None)
+    assert (denied.subject, denied.attribute, denied.value) == ("Priya", "employer", "Acme")
+    assert denied.negated
+
+
+def test_who_names_themselves_says_it_of_themselves() -> None:
+    """S1: somebody else who is named says nothing by it."""
+    assert ("Ann", "owns", "Fiat") in said("Ann drives a Fiat")
 
 
 def test_only_the_sentence_of_the_owner_is_about_them() -> None:

@@ -33,6 +33,7 @@ def claims(words: str) -> list[Claim]:
         ("the staging server is eu-2", "has:staging server", "eu-2"),
         ("our budget is 3,000", "has:budget", "3,000"),
         ("draft a mail to my landlord Mr. Okafor about the boiler", "has:landlord", "Mr. Okafor"),
+        ("My work mail is ana.b@acme.co.uk", "has:work mail", "ana.b@acme.co.uk"),
         ("How do I tell Oksana, our cluster admin?", "has:cluster admin", "Oksana"),
         ("Standup is at 9:40.", "has:standup", "at 9:40"),
         ("We deploy with Helm.", "does:deploy with", "Helm"),
