@@ -2,11 +2,12 @@
 
 `python -m benchmarks.claims` prints the tables of the three conversations that rules were tuned
 on, and how well each does by what the other two teach. `--held-out` counts the two
-conversations that nobody reads while rules are changed, `--invented` the talks of
-tests/golden/claims.jsonl. `--updates` judges the cases of tests/golden/updates.jsonl instead,
-`--speed` measures time, `--rules` counts each rule, `--errors` lists what goes wrong in the
-three. `--rare` lists the rules that seldom fire in any development conversation, and what is
-lost without each. The conversations are not part of Lamina; see `conversations.py`.
+conversations that nobody reads while rules are changed, by one annotator and by two,
+`--invented` the talks of tests/golden/claims.jsonl. `--updates` judges the cases of
+tests/golden/updates.jsonl instead, `--speed` measures time, `--rules` counts each rule,
+`--errors` lists what goes wrong in the three. `--rare` lists the rules that seldom fire in any
+development conversation, and what is lost without each. The conversations are not part of
+Lamina; see `conversations.py`.
 """
 
 from __future__ import annotations
@@ -35,12 +36,14 @@ from lamina.text import words
 
 HERE = Path(__file__).parent
 LABELS = (HERE / "claims" / "labels.jsonl", *sorted((HERE / "claims").glob("tuning-*.jsonl")))
+LABELS_SECOND = HERE / "claims" / "labels-second.jsonl"  # of HELD_OUT, by another annotator
 UPDATES = HERE.parent / "tests" / "golden" / "updates.jsonl"
 INVENTED = HERE.parent / "tests" / "golden" / "claims.jsonl"
 INVENTED_AT = datetime(2026, 5, 20, tzinfo=UTC)
 LABEL = ("subject", "attribute", "value", "negated")
 TALKS = tuple(sorted((HERE / "claims").glob("talks-*.jsonl")))
 TALKS_HELD_OUT = HERE / "claims" / "held-out-talks.jsonl"
+TALKS_SECOND = HERE / "claims" / "held-out-talks-second.jsonl"
 TUNED = ("conv-26", "conv-30", "conv-41")
 HELD_OUT = ("conv-42", "conv-43")
 THRESHOLDS = (0.0, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
@@ -98,10 +101,10 @@ class Score(NamedTuple):
         return self.strict / self.found if self.found else 0.0
 
 
-def sessions(names: Sequence[str]) -> Iterator[Session]:
+def sessions(names: Sequence[str], paths: Sequence[Path] = LABELS) -> Iterator[Session]:
     """The labelled sessions of some conversations."""
     labels: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for line in (line for path in LABELS for line in path.read_text("utf-8").splitlines()):
+    for line in (line for path in paths for line in path.read_text("utf-8").splitlines()):
         label = json.loads(line)
         labels[label["conversation"], f"session_{label['session']}", label["turn"]].append(label)
     for case in conversations.locomo():
@@ -242,6 +245,47 @@ def curve(title: str, told: Iterable[Session]) -> Table:
         reached = score(judged, labels, threshold)
         table.add_row(f"{threshold:.2f}", *_cells(reached), f"{reached.strictly:.2f}")
     return table
+
+
+def agreement(title: str, told: Iterable[Session], second: Iterable[Session]) -> Table:
+    """Count by two annotators: what either noted is right, what both noted is to be found.
+
+    Only persons and values are compared: two readers often name an attribute differently.
+    """
+    pairs = [
+        labels
+        for one, other in zip(told, second, strict=True)
+        for labels in zip(extract(one.turns), one.labels, other.labels, strict=True)
+    ]
+    agreed = [[one for one in mine if _is_noted(one, theirs)] for _, mine, theirs in pairs]
+    total = sum(map(len, agreed))
+    table = _table(f"{title}: {total} claims that both noted", "at least", "claims",
+                   "either noted it", "found of what both noted")  # fmt: skip
+    for threshold in THRESHOLDS:
+        found = right = met = 0
+        for (claims, mine, theirs), both in zip(pairs, agreed, strict=True):
+            sure = [claim for claim in claims if claim.confidence >= threshold]
+            found += len(sure)
+            right += sum(any(is_told(one, label) for label in (*mine, *theirs)) for one in sure)
+            met += sum(any(is_told(one, label) for one in sure) for label in both)
+        shares = f"{right / max(1, found):.2f}", f"{met / max(1, total):.2f}"
+        table.add_row(f"{threshold:.2f}", str(found), *shares)
+    first, other = (sum(len(pair[side]) for pair in pairs) for side in (1, 2))
+    table.add_row("first by second", str(first), f"{total / max(1, first):.2f}", "")
+    shared = sum(_is_noted(one, pair[1]) for pair in pairs for one in pair[2])
+    table.add_row("second by first", str(other), f"{shared / max(1, other):.2f}", "")
+    return table
+
+
+def is_told(claim: Claim, label: Mapping[str, Any]) -> bool:
+    """Tell if a claim says what a label does, whatever the attribute is called."""
+    return same_words(claim, label) >= 0.5
+
+
+def _is_noted(label: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> bool:
+    subject, value = label["subject"], label["value"]
+    claim = Claim(subject, label["attribute"], value, 0, 0, INVENTED_AT, 1.0, "")
+    return any(is_told(claim, other) for other in others)
 
 
 def left_out() -> Table:
@@ -577,6 +621,10 @@ def main() -> None:
     elif given.held_out:
         screen.print(curve(f"held out ({', '.join(HELD_OUT)})", sessions(HELD_OUT)))
         screen.print(curve(TALKS_HELD_OUT.stem, talks(TALKS_HELD_OUT)))
+        told, second = sessions(HELD_OUT), sessions(HELD_OUT, [LABELS_SECOND])
+        screen.print(agreement("held out, by two annotators", told, second))
+        told, second = talks(TALKS_HELD_OUT), talks(TALKS_SECOND)
+        screen.print(agreement(f"{TALKS_HELD_OUT.stem}, by two annotators", told, second))
     elif given.invented:
         screen.print(curve("invented", invented()))
     else:
