@@ -16,6 +16,7 @@ from lamina.engines.claims import (
     Turn,
     answers,
     changes,
+    contrasts,
     denials,
     instructions,
     judge,
@@ -198,6 +199,7 @@ class _Reader:
     ) -> list[Claim]:
         """Let denials and retractions take back what was said before."""
         given = reasons.given(said, claims)
+        given = contrasts.corrected(said, clauses, given, self.affirmed)
         placed = references.resolved(said, clauses, given, self.affirmed)
         settled = denials.settled(placed, self.affirmed)
         before = self.stated.get(said.speaker, ())

@@ -368,7 +368,7 @@ class Phrases:
         if last <= first:
             return
         lead = self._text(start) if self._kind(start) == PREPOSITION else ""
-        if last - first <= WHOLE:
+        if last - first <= WHOLE and not self._is_placed(first, last):
             yield (self._undetermined(first + bool(lead), last), last, lead)
             return
         borders = [
@@ -383,6 +383,13 @@ class Phrases:
             begin = self._undetermined(begin, two)
             if begin < two:
                 yield begin, min(two, begin + MOST_WORDS), preposition
+
+    def _is_placed(self, start: int, end: int) -> bool:
+        """Tell if somebody is something somewhere: "a nurse at Mercy"."""
+        return self._kind(start) == ARTICLE and any(
+            self._text(place) == "at" and self._kind(place + 1) == NAME
+            for place in range(start + 2, end - 1)
+        )
 
     def _untied(self, start: int, end: int) -> int:
         while start < end and self._kind(start) in (ADVERB, COMMA):

@@ -209,6 +209,9 @@ def _readable(
     left_out = [*others, *([_name(words, one.about)] if one.about else [])]
     before = (n for n in range(one.first, low, -1) if words[n - 1].kind in BEFORE)
     low = max([next(before, low), *(last for _, last in left_out if last <= one.first)])
+    # "I'm 71 and take aspirin": what another claim says before "and" is left out.
+    told = (last + 1 for _, last in taken if last < one.first and words[last].kind == JOINT)
+    low = max([low, *told])
     behind = (n for n in range(one.last, high) if words[n].kind in BEHIND)
     starts = (first for first, _ in [*taken, *left_out] if first >= one.last)
     high = min([next(behind, high), *starts])
