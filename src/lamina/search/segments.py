@@ -6,6 +6,7 @@ People greet, explain, paste a log and ask for a format; only some of that is th
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from enum import IntEnum
 
@@ -17,7 +18,7 @@ from lamina.text.words import WORD
 MOST = 24  # segments of a prompt that are looked at
 LONGEST = 400  # characters of a sentence; a longer one is cut at its commas
 PIECE = 200  # characters of what it is cut into
-ASKED_WORDS = 3  # of a question behind a colon
+FEW_WORDS = 3  # that are no question, and lead to none
 # The end of a sentence: a sign with a space behind it, a sign of a script without spaces, a line.
 # The sign ; is a question mark behind a Greek letter.
 END = re.compile(
@@ -83,12 +84,19 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def _asides(sentence: str) -> Iterator[str]:
-    """Part a question from what leads to it."""
+    """Separate a question from what leads to it, where both are more than a few words.
+
+    A name ("Ben: where does he live?") and what begins to ask stay with the question.
+    """
     start = 0
-    if asks(sentence) is Asks.MARKED:
+    if asks(sentence) is Asks.MARKED and LEADING.search(sentence):
+        words = [word.start() for word in WORD.finditer(sentence)]
         for mark in LEADING.finditer(sentence):
-            if len(WORD.findall(sentence, mark.end())) >= ASKED_WORDS:
-                yield from _spoken(sentence[start : mark.start()])
+            before = bisect_left(words, mark.start()) - bisect_left(words, start)
+            behind = len(words) - bisect_left(words, mark.end())
+            lead = sentence[start : mark.start()]
+            if min(before, behind) >= FEW_WORDS and asks(lead) is Asks.NOT:
+                yield from _spoken(lead)
                 start = mark.end()
     yield sentence[start:]
 

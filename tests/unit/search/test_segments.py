@@ -32,6 +32,8 @@ def texts(prompt: str) -> list[str]:
             "Nothing about the log - what did Ben say?",
             ["Nothing about the log", "what did Ben say?"],
         ),
+        ("Ben: where does he live now?", ["Ben: where does he live now?"]),
+        ("What is the ratio: two to one or not?", ["What is the ratio: two to one or not?"]),
     ],
 )
 def test_sentences_and_lines(prompt: str, expected: list[str]) -> None:

@@ -119,20 +119,25 @@ class _Reader:
             return self._ended(said, stated, claims[:MOST_CLAIMS], tags)
         if not spoken.is_english(said.plain):
             return []
+        if not said.speaker:
+            return self._noted(said, clauses)[:MOST_CLAIMS]
         tags = self._tags(said, clauses)
-        told = [
-            claim
-            for voice in notes.voices(said, clauses)
-            for claim in voice.told(self._voiced(voice, tags))
-        ][:MOST_CLAIMS]
-        if not said.speaker or not is_alone:
-            return told
-        return [*told, *instructions.given(said, clauses, tags)]
+        claims = self._claims(said, clauses, tags)
+        return [*claims, *instructions.given(said, clauses, tags)] if is_alone else claims
 
-    def _voiced(self, voice: notes.Voice, tags: Callable[[], Tags]) -> list[Claim]:
-        """Claim what a voice says; the network is asked anew about words that were put in place."""
-        own = self._tags(voice.said, voice.clauses) if voice.is_retold else tags
-        return self._claims(voice.said, voice.clauses, own)
+    def _noted(self, said: Said, clauses: Sequence[Clause]) -> list[Claim]:
+        """Claim what a note says, also what it says in the place of whom it is about."""
+        owned, rest = notes.owned(said, clauses)
+        claims = self._claims(said, rest, self._tags(said, rest))
+        for voice in owned:
+            claims += self._voiced(voice)
+        for voice in notes.acting(said, rest, claims, self.people.knows):
+            claims += self._voiced(voice)
+        return claims
+
+    def _voiced(self, voice: notes.Voice) -> Iterator[Claim]:
+        tags = self._tags(voice.said, voice.clauses)
+        return voice.told(self._claims(voice.said, voice.clauses, tags))
 
     def _tags(self, said: Said, clauses: Sequence[Clause]) -> Callable[[], Tags]:
         """Ask the network about a turn once, and only if anybody wants to know."""

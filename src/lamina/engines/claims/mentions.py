@@ -8,21 +8,27 @@ one that has ended.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
 
 from lamina.engines.claims import Claim, attributes, open_words, tagged, values
 from lamina.engines.claims.denials import Affirmed
-from lamina.engines.claims.open_words import Word
+from lamina.engines.claims.open_phrases import means_person
+from lamina.engines.claims.open_words import NAME, PLAIN, Word
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.tagger import Tags
-from lamina.text.words import tokens
+
+if TYPE_CHECKING:
+    from lamina.engines.claims.tagger import Floats
 
 RULE = "over"
-LASTING = frozenset("did visited birthday age origin nationality name".split())  # cannot end
+# Cannot end, or is ended by what is said of it alone.
+LASTING = frozenset("did visited birthday age origin nationality name allergy".split())
+NAMES = re.compile(r"\b[^\W\d_a-zß-öø-ÿ]\w+")
 LEAST = 0.5
 SHORT = 2  # letters of a word that names nothing
 
@@ -45,34 +51,55 @@ def over(
 ) -> list[Claim]:
     """Add the ends of known values that a turn mentions as over; no note repeats these values."""
     ended: dict[int, Mention] = {}
-    for clause in clauses:
-        if clause.asks or clause.doubted:
-            continue
-        for one in _mentions(said, clause, affirmed, tags):
-            best = ended.get(id(one.known))
-            is_surer = one.likely > (best.likely if best else LEAST)
-            if is_surer and not _is_told(said, one, claims):
-                ended[id(one.known)] = one
+    for one in _mentions(said, clauses, affirmed, tags):
+        best = ended.get(id(one.known))
+        is_surer = one.likely > (best.likely if best else LEAST)
+        if is_surer and not _is_told(said, one, claims):
+            ended[id(one.known)] = one
     ends = [_end(said, one) for one in ended.values()]
     return [*(one for one in claims if not _repeats(one, ends)), *ends]
 
 
 def _mentions(
-    said: Said, clause: Clause, affirmed: Affirmed, tags: Callable[[], Tags]
+    said: Said, clauses: Sequence[Clause], affirmed: Affirmed, tags: Callable[[], Tags]
 ) -> Iterator[Mention]:
-    part = said.part(clause)
-    persons = (said.speaker, *affirmed.named(sorted(tokens(said.plain))))
-    found = (known for person in persons for known in affirmed.sharing_any(person, part))
-    for known in filter(_may_end, found):
-        words = tags().words
-        if span := _named(known, words, open_words.within(words, clause.start, clause.end)):
-            start, end = words[span[0]].start, words[span[1] - 1].end
-            yield Mention(known, start, end, likely(tags(), span))
+    """List the known values of the speaker, and of others who are named, that clauses mention."""
+    persons = [said.speaker, *_persons(said.plain, affirmed)]
+    estimates: list[Floats] = []  # of all words, made once and only if a value is mentioned
+    for clause in clauses:
+        if clause.asks or clause.doubted:
+            continue
+        part = said.part(clause)
+        found = (known for person in persons for known in affirmed.sharing_any(person, part))
+        for known in filter(_may_end, found):
+            read = tags()
+            around = open_words.within(read.words, clause.start, clause.end)
+            span = _named(said.plain, known, read.words, around)
+            if span and _is_about(read, span, known.subject, said.speaker):
+                estimates = estimates or [read.over()]
+                start, end = read.words[span[0]].start, read.words[span[1] - 1].end
+                yield Mention(known, start, end, float(estimates[0][slice(*span)].mean()))
+
+
+def _persons(plain: str, affirmed: Affirmed) -> list[str]:
+    """List the known persons whom a turn names; two of one name are not told apart."""
+    called = (affirmed.named([name.lower()]) for name in sorted(set(NAMES.findall(plain))))
+    return [persons[0] for persons in called if len(persons) == 1]
 
 
 def likely(tags: Tags, span: tuple[int, int]) -> float:
     """Compute how likely what some words name is over."""
     return float(tags.over()[slice(*span)].mean())
+
+
+def _is_about(tags: Tags, span: tuple[int, int], subject: str, speaker: str) -> bool:
+    """Tell if the network takes what some words name for somebody's."""
+    about = int(tags.about(span[0]).argmax())
+    word = tags.words[about - 1]
+    is_thing = word.kind == PLAIN and not means_person(word.text)
+    if not about or is_thing:
+        return subject == speaker
+    return word.text in subject.lower().split()
 
 
 def _end(said: Said, one: Mention) -> Claim:
@@ -92,15 +119,22 @@ def _may_end(known: Claim) -> bool:
     return known.attribute not in LASTING and not known.attribute.startswith(attributes.INSTRUCTION)
 
 
-def _named(known: Claim, words: Sequence[Word], around: tuple[int, int]) -> tuple[int, int] | None:
-    """Find the words of a clause that name a known value: all of them, or one of its names."""
-    stems = values.stems(known.value)
-    named = values.stems(" ".join(word for word in known.value.split() if _is_name(word)))
-    places = [n for n in range(*around) if values.stem(words[n].text) in (named or stems)]
-    found = {values.stem(words[n].text) for n in places}
-    if not found or not (named or found == stems):
-        return None
-    return places[0], places[-1] + 1
+def _named(
+    plain: str, known: Claim, words: Sequence[Word], around: tuple[int, int]
+) -> tuple[int, int] | None:
+    """Find the words of a clause that name a known value: all of them, or a name among them.
+
+    A name is written as one, and in texts without capitals all of its words are there.
+    """
+    places = range(*around)
+    names = values.stems(" ".join(word for word in known.value.split() if _is_name(word)))
+    named = [n for n in places if words[n].kind == NAME and values.stem(words[n].text) in names]
+    if not named:
+        wanted = names if names and plain.islower() else values.stems(known.value)
+        named = [n for n in places if values.stem(words[n].text) in wanted]
+        if {values.stem(words[n].text) for n in named} != wanted:
+            return None
+    return (named[0], named[-1] + 1) if named else None
 
 
 def _is_name(word: str) -> bool:
@@ -110,21 +144,22 @@ def _is_name(word: str) -> bool:
 def _is_told(said: Said, one: Mention, claims: Sequence[Claim]) -> bool:
     """Tell if a turn says by itself whether a value holds: of the value, or of what it is.
 
-    What somebody does who is mentioned, or is said to be besides, ends nothing either.
+    What somebody else does, is, or has no longer, ends nothing either.
     """
     mention, known = values.stems(said.plain[one.start : one.end]), one.known
     for claim in claims:
         if claim.rule == tagged.RULE:
             continue
-        if mention & values.stems(claim.subject):
+        is_there = claim.start <= one.start and one.end <= claim.end
+        if mention & values.stems(claim.subject) or (is_there and claim.subject != known.subject):
             return True
         if claim.subject != known.subject:
             continue
-        is_same = claim.attribute == known.attribute
+        is_same, is_end = claim.attribute == known.attribute, claim.until is not None
         if is_same and not attributes.of(claim.attribute).many:
             return True
         if mention & values.stems(f"{claim.value} {claim.replaces or ''}") and (
-            is_same or claim.negated
+            is_same or claim.negated or is_end
         ):
             return True
     return False

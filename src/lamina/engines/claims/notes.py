@@ -1,124 +1,160 @@
 """Read what a note says of somebody as they would say it themselves. Pure.
 
 "Olu's manager is Femi Ade" says of Olu what "My manager is Femi Ade" does when Olu says it, and
-"Olu drives a Fiat" what "I drive a Fiat" does.
+"Olu drives a Fiat" what "I drive a Fiat" does. Each such sentence is read by itself, and only if it
+speaks of nobody else: who "I" and "her sister" are in a note is not known.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from msgspec import structs
 
-from lamina.engines.claims import Claim, open_words, values
+from lamina.engines.claims import Claim, attributes, open_verbs, open_words, statements, values
 from lamina.engines.claims.open_phrases import DOES
 from lamina.engines.claims.open_words import (
     ARTICLE,
+    COMMA,
+    JOINT,
     MY,
     NAME,
     NUMBER,
     OTHER,
     PREPOSITION,
+    SELF,
     THEIR,
+    THEY,
+    YOUR,
 )
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause, by_sentence
 from lamina.engines.claims.values import Span
 from lamina.text.patterns import bounded
-from lamina.text.words import first_name
 
 OURS, ME = "My", "I"
-BEING = "does:be"  # what no rule for persons reads: an age, a job and a diet have rules
+USER = "User"  # whom an agent's notes are about
 CAPITAL = r"[^\W\d_a-zß-öø-ÿ][\w-]*"
 # A name, what belongs to it, and a verb; "Ana's moved", "Ana's a nurse" say what Ana has or is.
 OWNED = bounded(
-    rf"\s*(?P<owner>(?P<who>{CAPITAL}(?: {CAPITAL}){{0,2}})'s) (?!(?:an?|the|not|been|so|very)\b"
-    r"|\w+(?:ed|ing)\b)(?:(?!and\b)[\w-]+ ){1,5}?(?:is|are|was|were|has|have|will|[a-z]{2,}s)\b"
+    rf"\s*(?P<owner>(?P<who>{CAPITAL}(?: {CAPITAL}){{0,2}})'s) (?!\w+(?:ed|ing)\b)[\w-]+"
+    r"(?: [\w-]+){0,4} (?:is|are|was|were|[a-z]+s)\b"
 )
-
 # A name and its verb, with what may stand between: "Olu no longer drives", "Ana doesn't eat".
 ACTING = bounded(
-    rf"\s*(?P<owner>(?P<who>{CAPITAL}(?: {CAPITAL}){{0,2}})"
+    rf"\s*(?P<who>{CAPITAL}(?: {CAPITAL}){{0,2}})"
     r"(?P<between>(?: (?:also|now|always|never|usually|often|really|still|just|only|currently"
-    r"|recently|no longer)){0,2}) (?P<verb>[a-z]+(?:n't)?))\b"
+    r"|recently|no longer)){0,2} )(?P<verb>[a-z]+(?:n't)?)\b"
 )
-# What is said of somebody, as they say it of themselves.
 OWN_VERBS = {
     "is": "am", "isn't": "am not", "has": "have", "hasn't": "haven't", "does": "do",
-    "doesn't": "don't", "goes": "go",
+    "doesn't": "don't",
 }  # fmt: skip
 SAME_VERBS = frozenset(
     "was wasn't had hadn't didn't will won't can can't could would wouldn't used".split()
 )
 # Behind a word that may be a noun as well, these say that it is a verb: "backups go", "bakes a".
-OBJECTS = frozenset({ARTICLE, MY, THEIR, OTHER, PREPOSITION, NUMBER, NAME})
+OBJECTS = frozenset({ARTICLE, OTHER, PREPOSITION, NUMBER, NAME})
+ANYBODY = frozenset({SELF, MY, YOUR, THEY, THEIR})
 LEAST = 4  # letters of a verb that ends as those of others do
+# What only a person can be, have or do. One capitalised word may as well be a thing: "Rent is 900".
+PERSONAL = frozenset(
+    "likes dislikes favourite hobby diet avoids allergy job studies skill religion language"
+    " habit nationality partner child parent sibling relative friend colleague pet birthday".split()
+)
+DRIVEN = "owns"  # the rule of what somebody owns or drives; things have things, too
+BEING = f"{attributes.DOES}be"
 
 
 class Voice(NamedTuple):
-    """What one person says, and where a note names them instead."""
+    """A sentence of a note in the words of whom it is about."""
 
     said: Said
     clauses: list[Clause]
-    named: Span = (0, 0)
-
-    @property
-    def is_retold(self) -> bool:
-        return self.named != (0, 0)
+    begins: int  # where in the note
+    named: Span  # where in the sentence the person stands
+    is_person: bool = True  # or may it be a thing?
 
     def told(self, claims: Iterable[Claim]) -> Iterator[Claim]:
-        """Let what was claimed begin with the name, without what may be said of a thing."""
-        start, end = self.named
+        """Put what was claimed into its place in the note."""
         who = self.said.speaker
         for claim in claims:
-            if not self.is_retold:
-                yield claim
-            elif claim.attribute != BEING or " " in who:
-                # "Rent is 900 euros": one capitalised word may be a thing.
-                begins = start if start < claim.start < end else claim.start
+            if self.is_person or _is_personal(claim):
                 whose = f"{who}'s {claim.subject}" if claim.subject[:1].islower() else claim.subject
-                yield structs.replace(claim, subject=whose, start=begins)
+                first, last = self.named
+                start = first if first <= claim.start < last else claim.start
+                place = {"start": start + self.begins, "end": claim.end + self.begins}
+                yield structs.replace(claim, subject=whose, **place)
 
 
-def voices(said: Said, clauses: Sequence[Clause]) -> Iterator[Voice]:
-    """Split a turn into what it says itself, and what is said in the place of whom it is about.
+def owned(said: Said, clauses: Sequence[Clause]) -> tuple[list[Voice], list[Clause]]:
+    """Split off the sentences about somebody's things."""
+    voices, rest = [], list[Clause]()
+    for sentence in by_sentence(clauses):
+        found = OWNED.match(said.plain, sentence[0].start, sentence[-1].end)
+        if found and values.is_name(found["who"]) and not _is_of_others(said, found, sentence):
+            voices.append(_voice(said, sentence, found["who"], found.span("owner"), OURS))
+        else:
+            rest += sentence
+    return voices, rest
 
-    In a note that is anybody who is named first; who speaks may name themselves, too.
-    """
-    own: list[Clause] = []
+
+def acting(
+    said: Said, clauses: Sequence[Clause], claims: Sequence[Claim], knows: Callable[[str], bool]
+) -> Iterator[Voice]:
+    """List the sentences about what somebody does of which nothing has been claimed."""
     for sentence in by_sentence(clauses):
         start, end = sentence[0].start, sentence[-1].end
-        if found := _owned(said, start, end) or _acting(said, start, end):
-            match, own_words = found
-            retold = _retold(said, match, own_words, end)
-            yield Voice(retold, sentence, match.span("owner"))
-        else:
-            own += sentence
-    yield Voice(said, own)
+        found = ACTING.match(said.plain, start, end)
+        if not found or not values.is_name(found["who"]):
+            continue
+        is_read = any(start <= claim.start < end for claim in claims)
+        if is_read or _is_of_others(said, found, sentence):
+            continue
+        who, verb = found["who"], _own_verb(found["verb"], said.plain[found.end() : end])
+        own = f"{ME}{found['between']}{verb}"
+        if verb and len(own) <= found.end() - found.start("who"):
+            span = found.start("who"), found.end()
+            voice = _voice(said, sentence, who, span, own)
+            yield voice._replace(is_person=" " in who or who == USER or knows(who))
 
 
-Found = tuple[re.Match[str], str]  # the words for a person, and what they would say instead
+def _voice(said: Said, sentence: Sequence[Clause], who: str, named: Span, own: str) -> Voice:
+    """Let somebody say a sentence: their own words stand in the place of the note's."""
+    begins, ends = sentence[0].start, sentence[-1].end
+    start, end = named[0] - begins, named[1] - begins
+
+    def told(text: str) -> str:
+        part = text[begins:ends]
+        behind = part[end:] if own == OURS else _joined(part[end:])
+        return f"{part[:start]}{own.rjust(end - start)}{behind}"
+
+    turn = structs.replace(said.turn, text=told(said.turn.text))
+    clauses = [one._replace(start=one.start - begins, end=one.end - begins) for one in sentence]
+    retold = said._replace(turn=turn, plain=told(said.plain), speaker=who)
+    return Voice(retold, clauses, begins, (start, end))
 
 
-def _owned(said: Said, start: int, end: int) -> Found | None:
-    found = OWNED.match(said.plain, start, end)
-    return (found, OURS) if found and _is_meant(said, found["who"]) else None
+def _is_of_others(said: Said, found: re.Match[str], sentence: Sequence[Clause]) -> bool:
+    """Tell if a sentence speaks of anybody whose name it does not say."""
+    behind = said.plain[found.end("who") + len("'s") : sentence[-1].end]
+    return any(word.kind in ANYBODY for word in open_words.split(behind))
 
 
-def _acting(said: Said, start: int, end: int) -> Found | None:
-    found = ACTING.match(said.plain, start, end)
-    verb = _own_verb(found["verb"], said.plain[found.end() : end]) if found else ""
-    if not found or not verb or not _is_meant(said, found["who"]):
-        return None
-    return found, f"{ME}{found['between']} {verb}"
-
-
-def _is_meant(said: Said, who: str) -> bool:
-    if not said.speaker:
-        return values.is_name(who)
-    return who.lower() in (said.speaker.lower(), (first_name(said.speaker) or "").lower())
+def _joined(behind: str) -> str:
+    """Turn the verbs that are joined to the first one into somebody's own, too."""
+    words, told, place = open_words.split(behind), list[str](), 0
+    for before, word in pairwise(words):
+        if before.kind not in (JOINT, COMMA):
+            continue
+        verb = _own_verb(word.text, behind[word.end :])
+        if verb and len(verb) <= word.end - word.start:
+            told += [behind[place : word.start], verb.rjust(word.end - word.start)]
+            place = word.end
+    return "".join([*told, behind[place:]])
 
 
 def _own_verb(verb: str, behind: str) -> str:
@@ -130,19 +166,12 @@ def _own_verb(verb: str, behind: str) -> str:
     if not verb.endswith("s") or verb.endswith("ss") or len(verb) < LEAST:
         return ""
     follows = open_words.split(behind)[:1]
-    if verb not in DOES and not (follows and follows[0].kind in OBJECTS):
-        return ""
-    if verb.endswith("ies"):
-        return f"{verb[:-3]}y"
-    return verb[: -2 if verb.endswith(("sses", "shes", "ches", "xes")) else -1]
+    is_verb = verb in DOES or bool(follows and follows[0].kind in OBJECTS)
+    return open_verbs.lemma(verb) if is_verb else ""
 
 
-def _retold(said: Said, found: re.Match[str], own: str, end: int) -> Said:
-    """Let the owner say a sentence, and nothing else; what is behind it stays in its place."""
-
-    def told(text: str) -> str:
-        begin, behind = found.start("owner"), found.end("owner")
-        return f"{' ' * begin}{own.rjust(behind - begin)}{text[behind:end]}".ljust(len(text))
-
-    turn = structs.replace(said.turn, text=told(said.turn.text))
-    return said._replace(turn=turn, plain=told(said.plain), speaker=found["who"])
+def _is_personal(claim: Claim) -> bool:
+    """Tell if a claim can be true of a person alone."""
+    kind = claim.attribute.partition(":")[0]
+    is_deed = claim.attribute.startswith(attributes.DOES) and not claim.attribute.startswith(BEING)
+    return is_deed or kind in PERSONAL or claim.rule in (DRIVEN, *statements.PERSONAL)

@@ -406,7 +406,7 @@ def _whole(pieces: Sequence[Piece]) -> list[Piece]:
 def lemma(verb: str) -> str:
     """Strip a verb of the third person's ending: "handles" is "handle"."""
     if verb.endswith("ies"):
-        return f"{verb[:-3]}y"
+        return verb[:-1] if len(verb) == len("lies") else f"{verb[:-3]}y"
     if verb.endswith(("sses", "shes", "ches", "xes", "zes", "oes")):
         return verb[:-2]
     return {"has": "have", "is": "be"}.get(verb) or (

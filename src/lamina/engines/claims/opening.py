@@ -183,7 +183,9 @@ def _covers(claim: Claim, one: Candidate, speaker: str) -> bool:
     """Tell if the words of a candidate are those of a claim already."""
     is_inside = claim.start <= one.value[0] and one.value[1] <= claim.end
     is_anyones = one.shape == A_NAMED  # whose it is, the rule knows
-    return is_inside and (is_anyones or claim.subject == (one.subject or speaker))
+    # "Ana is 40" does not say that the speaker has an "ana".
+    is_person = one.attribute == attributes.HAS + claim.subject.lower()
+    return is_inside and (is_anyones or is_person or claim.subject == (one.subject or speaker))
 
 
 def _claim(said: Said, one: Candidate, is_talk: bool) -> Claim:
@@ -200,7 +202,7 @@ def _claim(said: Said, one: Candidate, is_talk: bool) -> Claim:
         f"{RULE} {topic}",
         negated=status == DENIED,
         within=one.clause,
-        replaces=said.plain[slice(*one.replaces)] if one.replaces else None,
+        replaces=said.turn.text[slice(*one.replaces)] if one.replaces else None,
         is_over=status == ENDED,
     )
 

@@ -113,6 +113,8 @@ RENAMED = Hinted(
     bounded(
         rf"\b(?P<old>{THING}) (?:was|has been|got|is being) (?:renamed|rebranded) (?:to|as)"
         rf" (?:the )?[\"'`]?(?P<renamed>{THING})"
+        # Not "renamed to avoid confusion": behind a name, the clause ends or goes on with a time.
+        r"(?=[\"'`]?\s*(?:[.,;:!)]|\Z|(?:now|today|yesterday|last|on|in|since|and|so|but)\b))"
     )
 )
 NEGATED = re.compile(r"\b(?:not|never|untrue|false)\b|n't", re.I)

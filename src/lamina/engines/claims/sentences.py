@@ -27,7 +27,7 @@ FOREIGN = hinted(
 )
 # Looked for once in each word: most of a list of handles is no address.
 MAIL = re.compile(r"(?<!\S)[^\w\s]*+(?P<mail>\w[^\s@]*+@\S+\.\w++)")
-DIGIT = "0"
+DIGIT, MARKS = "0", re.compile(r"\W")
 # Not speech, and slow to read: wide gaps and endless words.
 WIDEST = 20  # characters of a gap within a sentence
 GAP = re.compile(rf"\s{{{WIDEST},}}+")
@@ -134,6 +134,13 @@ DOUBT = hinted(
     r"|should have|almost|nearly|act as|role-?play|rumou?r)\b|\bi'd have\b|\bas if\b",
     re.I,
 )
+# What follows these is said in a part that somebody plays.
+PLAY = hinted(
+    r"\b(?:pretend(?:ing)? (?:that )?(?:you|we|i)\b|let's pretend|imagine (?:that )?you(?:'re| are)"
+    r"|role-?play (?:as|that|an?|the|with me|where)|(?:act|speak|write|answer) as (?:if|though) you"
+    r"|(?:play|take) the (?:part|role) of|act as|in (?:the )?(?:voice|role|persona) of)\b",
+    re.I,
+)
 SARCASM = hinted(
     r"(?:^|\s)/s\b|\byeah,? right\b|\bas if!|\boh sure,|\bsure, and I'm\b|\.{3} not!"
     r"|\bjust kidding\b|\bjk\b",
@@ -182,15 +189,19 @@ def by_sentence(clauses: Iterable[Clause]) -> Iterator[list[Clause]]:
 
 def clauses(plain: str) -> Iterator[Clause]:
     """Split a turn into clauses, in their order."""
+    played = PLAY.search(plain)
+    stage = played.start() if played else len(plain)
     for number, (start, end, asks) in enumerate(_sentences(plain)):
         parts = list(_parts(plain, start, end))
+        if not parts:
+            continue  # nothing but marks: ", ?"
         parts = list(_told_before(plain, parts)) if asks else parts
         asking = _first_asking(plain, parts, end) if asks else len(parts)
         joked = bool(SARCASM.search(plain, start, end))
         supposed = False
         for place, (first, last, link) in enumerate(parts):
             asked = place >= asking or bool(INVERTED.match(plain, first, last))
-            doubted = joked or link in ("if", "unless", "whether", "like")
+            doubted = joked or last > stage or link in ("if", "unless", "whether", "like")
             doubted = doubted or bool(DOUBT.search(plain, first, last))
             doubted = doubted or (supposed and "'ll" in plain[first:last])
             supposed = supposed or link == "if" or plain[first : first + 3].lower() == "if "
@@ -257,8 +268,8 @@ def _masked(found: re.Match[str]) -> str:
 
 
 def _mailed(found: re.Match[str]) -> str:
-    """Read an address as a number: it is a value, and none of its words is said."""
-    return found.string[found.start() : found.start("mail")] + DIGIT * len(found["mail"])
+    """Make one word of an address: it is a value, and none of the words in it is said."""
+    return found.string[found.start() : found.start("mail")] + MARKS.sub(DIGIT, found["mail"])
 
 
 def _quoted(found: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ from lamina.engines.claims.words import either
 
 # Nothing belongs to it.
 ALIKE = (
-    r"(?=\s*(?:[,.!]|\Z|(?:and|but|so|by|now|today|already|this|living|these|again|since|over|as"
+    r"(?=\s*(?:[,!]|\.(?!\d)|\Z|(?:and|but|so|by|now|today|already|this|living|these|again|since|over|as"
     r"|for|any ?more|too|though|at)\b))"
 )
 AWAY = (

@@ -82,11 +82,11 @@ class Network:
     """The numbers of the network, and how they read a turn."""
 
     def __init__(self, numbers: Mapping[str, NDArray[np.generic]]) -> None:
-        self._numbers = numbers
+        self.numbers = numbers
 
     @cached_property
     def _rows(self) -> dict[str, int]:
-        listed = self._numbers["words"].tobytes().decode().split("\n")
+        listed = self.numbers["words"].tobytes().decode().split("\n")
         return {word: row for row, word in enumerate(listed)}
 
     @cached_property
@@ -97,7 +97,7 @@ class Network:
         narrow = ("words", "vectors")
         wide = {
             name: np.ascontiguousarray(one, np.float32)
-            for name, one in self._numbers.items()
+            for name, one in self.numbers.items()
             if name not in narrow
         }
         for layer in range(len(REACH)):
@@ -125,7 +125,7 @@ class Network:
 
         numbers = self._wide
         rows = [self._rows.get(word, 0) for word in given.words]
-        vectors = self._numbers["vectors"].take(rows, axis=0).astype(np.float32)
+        vectors = self.numbers["vectors"].take(rows, axis=0).astype(np.float32)
         parts = (
             vectors * numbers["scale"],
             numbers["kinds"].take(given.kinds, axis=0),

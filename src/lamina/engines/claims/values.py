@@ -69,6 +69,7 @@ PLACE = bounded(
     rf"|\s+(?:now|with|and|so|for)))?)"
 )
 LOWER = bounded(r"(?:the )?([a-z][\w-]+)")
+CODE = re.compile(r"[^\W\d]\d|\d[^\W\d]")  # a quarter, a host, an address: no place
 ORG = bounded(
     rf"(?:an? |the |our )?((?!I\b|I'){CAPITAL}(?:(?: (?:of|and|&|for|the))? (?!I\b|I'){CAPITAL})*"
     r"|(?<=the )[a-z]+(?: [a-z]+(?= [a-z]+))?(?= ?[.,;!?]|\Z| (?:and|as|in|for|now|but|so)\b))"
@@ -193,11 +194,12 @@ def is_job(value: str) -> bool:
 
 def _place(plain: str, start: int, end: int) -> Iterator[Span]:
     found = PLACE.match(plain, start, end)
-    if found and is_name(found[1]):
+    if found and is_name(found[1]) and not CODE.search(found[1]):
         yield _without_possessive(plain, *found.span(1))
     elif plain.islower():
         lower = LOWER.match(plain, start, end)
-        if lower and lower[1] not in EMPTY and lower[1] not in NO_NAME:
+        is_word = lower and not CODE.search(lower[1])
+        if lower and is_word and lower[1] not in EMPTY and lower[1] not in NO_NAME:
             yield lower.span(1)
 
 

@@ -30,10 +30,10 @@ OLA = ("Zofia", "sibling", "Ola")
 
 
 class Sure(Network):
-    """A network that takes every mention to be over, or none."""
+    """The network that is shipped, but for how likely it takes a mention to be over."""
 
     def __init__(self, likely: float) -> None:
-        super().__init__({})
+        super().__init__(tagger.shipped().numbers)
         self._given = likely
 
     def over(self, states: Floats) -> Floats:
@@ -85,6 +85,18 @@ def told(text: str, known: list[Told], found: tuple[Claim, ...], likely: float) 
         ("The kiln broke.", ("Ann", "goal", "buy a used kiln"), []),  # one of its words
         ("I left The Gutters.", ("Ann", "did", "left The Gutters"), []),  # stays done
         ("No emojis there.", ("Ann", "instruction:emojis", "No emojis"), []),
+        (
+            "Sold the Octavia.",
+            ("Ann", "has:car", "Skoda Octavia"),
+            ["Ann: has:car = Skoda Octavia"],
+        ),
+        ("removed jest completely", ("Ann", "does:use", "Jest"), ["Ann: does:use = Jest"]),
+        # What is one's brother's, a common word of a name, and another's first name.
+        ("My brother quit Siemens.", ("Ann", "employer", "Siemens"), []),
+        ("I got a new bike, the old one is gone.", ("Ann", "lives_in", "New York"), []),
+        ("The street is closed.", ("Ann", "lives_in", "12 Baker Street"), []),
+        ("I may stop running.", ("Ann", "plan", "visit Japan in May"), []),
+        ("I will quit drinking at Bosch.", ("Will", "employer", "Bosch"), []),
     ],
 )
 def test_what_is_known_ends_where_a_message_says_so(

@@ -22,7 +22,7 @@ def pieces(text: str, network: Network | None = None) -> list[Piece]:
 
 def always() -> Network:
     """A network that takes every word for part of an instruction."""
-    numbers = dict(tagger.shipped()._numbers)
+    numbers = dict(tagger.shipped().numbers)
     numbers["orders"] = np.zeros_like(numbers["orders"])
     numbers["orders_bias"] = np.array([4.0], np.float16)
     return Network(numbers)

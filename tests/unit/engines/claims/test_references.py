@@ -230,6 +230,8 @@ RENAMED = [
     ("ledgerd was renamed to moneta.", "ledgerd", "moneta"),
     ("Falcon Heavy has been renamed to Kestrel Nine.", "Falcon Heavy", "Kestrel Nine"),
     ("ledgerd was not renamed to moneta.", "ledgerd", None),
+    ("ledgerd was renamed to avoid confusion.", "ledgerd", None),
+    ("ledgerd was renamed to moneta last week.", "ledgerd", "moneta"),
     ("It's not true that ledgerd was renamed to moneta.", "ledgerd", None),
     ("Falcon was renamed to Kestrel.", "Falcon Heavy", None),
     ("Was ledgerd renamed to moneta?", "ledgerd", None),

@@ -93,3 +93,34 @@ def test_clauses_are_apart_and_in_order(words: str) -> None:
 def test_masked_words_are_not_counted_as_language() -> None:
     """S1: a mask is no word."""
     assert spoken.is_english(MASK * 20)
+
+
+PLAYED = [
+    "Write a letter in the voice of Sherlock Holmes. I'm a detective, I live at 221B.",
+    "Pretend you're a hiring manager and I'm a candidate. I have ten years in Geneva.",
+    "Act as a landlord. I own two flats and a cat.",
+]
+
+
+@every("text", PLAYED)
+def test_a_part_that_somebody_plays_states_nothing(text: str) -> None:
+    """S1: neither the sentence that hands out the part nor what follows it."""
+    assert not claims(text)
+
+
+@every("text", ["I pretend to be fine. I live in Bonn.", "I live in Bonn. Pretend you're a bot."])
+def test_what_is_said_outside_a_part_is_stated(text: str) -> None:
+    """S1: before it, and where nobody plays any."""
+    assert [one.value for one in claims(text)] == ["Bonn"]
+
+
+@given(st.text(alphabet=",?.!:;- \nIa'\"", max_size=40))
+def test_marks_alone_are_no_clauses(text: str) -> None:
+    """S1, Q9: whatever marks a turn is made of, it is read, and its clauses lie within it."""
+    for clause in clauses(sentences.said(text)):
+        assert 0 <= clause.start < clause.end <= len(text)
+
+
+def test_a_question_without_words_is_read() -> None:
+    """S1: ", ?" states nothing, and what stands beside it is read."""
+    assert [one.value for one in claims("What? , ? I live in Rome.")] == ["Rome"]

@@ -69,7 +69,7 @@ def test_a_long_turn_is_tagged_in_part() -> None:
 
 def test_a_network_without_knowledge_makes_no_claims() -> None:
     """S6: what no shape fits is claimed only if the network sees a value."""
-    numbers = dict(tagger.shipped()._numbers)
+    numbers = dict(tagger.shipped().numbers)
     numbers["out"] = np.zeros_like(numbers["out"])
     numbers["out_bias"] = np.array([20.0] + [0.0] * 8, np.float16)
     blind = Network(numbers)
