@@ -66,9 +66,7 @@ class FactWriter:
         self._store = scope.store
         self._listener = listener
         self._records = FactRecords(scope)
-        self._sure: float = (
-            scope.settings["sleep.sure"] / 100
-        )  # less certain ones are only proposed
+        self._sure: float = scope.settings["sleep.sure"] / 100  # other claims are only proposed
         self._likely: float = scope.settings["sleep.likely"] / 100  # or ignored
         self._check = check
 
