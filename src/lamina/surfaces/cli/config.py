@@ -47,7 +47,7 @@ def _plain(one: settings.Value) -> dict[str, Any]:
 
 
 def _safe(value: Any) -> Any:
-    """Convert a value to JSON; texts are not shown, since they may contain a password."""
+    """Convert a value to JSON; a password in a text is not shown."""
     if isinstance(value, tuple):
         return [_safe(one) for one in value]
     return settings.shown_value(value) if isinstance(value, str) else value

@@ -36,7 +36,7 @@ def graph(memory: Memory, record_id: str) -> dict[str, Any]:
                 nodes[name] = _node(reached)
                 queue.append(reached)
         edges |= {edge: None for edge in links if edge[0] in nodes and edge[1] in nodes}
-    # Their other uses do not belong to the lineage; but what they replaced in it does.
+    # Their other evidence does not belong to the lineage; what they replaced of it does.
     above = [name for name in memory.resting_on(start.id) if name not in nodes]
     room = MOST - len(nodes)
     complete = complete and len(above) <= room

@@ -265,6 +265,6 @@ async def verify(caller: CurrentCaller, _: Annotated[params.NoParameters, Query(
 def _id(text: str) -> str:
     """Read an id in lower case, as in the store; people may type it in capitals."""
     record_id = text.lower()
-    if not is_id(record_id):  # even the trail of reads does not need to know
+    if not is_id(record_id):  # not even the trail of reads needs to know this
         raise no_record(shown(text, 80))
     return record_id
