@@ -133,7 +133,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name, or the module of errors, on first use."""
+    """Import a public name, or the errors module, on first use."""
     if name in _ORIGINS:
         found = globals()[name] = getattr(importlib.import_module(f"lamina.{_ORIGINS[name]}"), name)
         return found

@@ -6,19 +6,19 @@ import gc
 import sys
 
 INTERRUPTED = 130
-# New objects between two looks for garbage. What is loaded at the start is none; with Python's 700
-# the looks take a tenth of a short command.
+# New objects between two garbage collections. Nothing loaded at startup is garbage, and with
+# Python's 700 the collections take a tenth of the time of a short command.
 SELDOM = 50_000
 
 
 def main() -> None:
-    """Run the command that was typed, and end with its exit code."""
+    """Run the command line, and exit with its code."""
     gc.set_threshold(SELDOM)
     try:
         from lamina.surfaces.cli.main import run
 
         code = run(sys.argv[1:])
-    except KeyboardInterrupt:  # `run` answers those that come later
+    except KeyboardInterrupt:  # `run` handles later ones
         sys.stderr.write("interrupted\n")
         code = INTERRUPTED
     sys.exit(code)

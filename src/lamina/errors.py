@@ -14,7 +14,7 @@ class LaminaError(Exception):
         self.details = details
 
     def to_dict(self) -> dict[str, object]:
-        """The one shape in which every surface shows an error."""
+        """Return the error in the shape that every surface shows."""
         return {"error": {"code": self.code, "message": self.message, **self.details}}
 
 
@@ -35,7 +35,7 @@ class NotFound(LaminaError):
 
 
 def no_record(which: str) -> NotFound:
-    """Make the error for an id that leads nowhere. It says what to do, on every surface."""
+    """Make the error for an unknown id. It says what to do, on every surface."""
     return NotFound(f"there is no record {which}; list or search memories to find an id")
 
 

@@ -1,5 +1,5 @@
-"""Take memories while the store is away, and replay them into it later (B4).
+"""Accept memories while the store is unavailable, and replay them into it later (B4).
 
-Lines in two files per agent, each with a checksum. It knows the store, and no other room that
-uses it.
+Memories wait in two files per agent, as lines with a checksum each. This room knows the store,
+but none of the rooms that use it.
 """

@@ -21,7 +21,7 @@ ENDING = len(CHECKSUM) + 64 + len(b'"}')
 EMPTY: tuple[Any, ...] = (None, (), {}, [])
 
 
-# Some of a line goes into the trail for good, so there is no room for words in it (P4).
+# Parts of a line stay in the trail forever, so there must be no room for words in it (P4).
 Number = Annotated[int, Meta(ge=0, lt=1 << 62)]
 Action = Literal["remember", "remember_conversation", "run.note"]
 
@@ -39,13 +39,13 @@ class Line(msgspec.Struct, frozen=True):
     record_type: Literal["memory_item", "erased"]
     id: Annotated[str, Meta(pattern=f"^{ID.pattern}$", max_length=26)]
     at: Annotated[datetime, Meta(tz=True)]
-    order: Number  # how many bytes both files had before its batch, or more: it only grows
+    order: Number  # the size of both files before its batch, or more; it only grows
     batch: Annotated[str, Meta(pattern="^[0-9a-f]{16}$", max_length=16)]
     part: Number
     of: Number
     action: Action
     actor: Actor
-    payload: Draft | None = None  # nothing is left of one that was erased
+    payload: Draft | None = None  # None once it was erased
     unless: Commit | None = None
 
 
@@ -135,7 +135,7 @@ def decoded(raw: bytes) -> Line:
 
 
 def emptied(raw: bytes) -> bytes:
-    """Reduce an erased line to its place in its batch; nothing is left of an invalid one."""
+    """Reduce an erased line to its position in its batch; nothing is left of an invalid one."""
     try:
         line = decoded(raw)
     except ValueError:
@@ -144,6 +144,6 @@ def emptied(raw: bytes) -> bytes:
 
 
 def suffix(chance: bytes) -> str:
-    """Make the end of an id that the store cannot number now, as long and as unique as its own."""
+    """Make the end of an id that the store cannot assign now, as long and as unique as its own."""
     number = int.from_bytes(chance[:8], "big")
     return "".join(ALPHABET[number >> shift & 31] for shift in range(55, -5, -5))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Outage(NamedTuple):
-    """An operation that failed because the store was away, and the cause."""
+    """An operation that failed because the store was unavailable, and the cause."""
 
     tried: str  # read, written, or written in time
     cause: str

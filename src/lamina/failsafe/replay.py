@@ -26,9 +26,9 @@ from lamina.store.upkeep import erase_plan
 from lamina.text import words
 
 Progress = Callable[[int, int], None]
-AT_ONCE = 50  # lines that are stored in one step; meanwhile others wait
+AT_ONCE = 50  # lines stored per transaction, while other writers wait
 NOBODY = Actor(Role.SYSTEM, "failsafe", "failsafe")
-NOTE = "failsafe"  # where the metadata of a constrained record says why it is
+NOTE = "failsafe"  # the metadata key that says why a record is constrained
 
 
 class RequiredMirror(Protocol):
@@ -43,8 +43,8 @@ class Replayed(msgspec.Struct):
     """The counts of a replay."""
 
     stored: int = 0
-    known: int = 0  # those that the store had already
-    constrained: int = 0  # of those that were stored
+    known: int = 0  # already in the store
+    constrained: int = 0  # of those stored
     rejected: int = 0
     archived: list[str] = []
 
@@ -53,7 +53,7 @@ class Replayed(msgspec.Struct):
 
 
 class Replay:
-    """Bring one spool into one store. It can be repeated: ids tell what is there."""
+    """Replay one spool into one store. It can be repeated: ids show what is already stored."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Replay:
         self._allowed = allowed
         self._note_crossing = note_crossing
         self._required = required
-        self._adopted: list[Record] = []  # in the transaction that goes on
+        self._adopted: list[Record] = []  # in the current transaction
         self._settled: set[str] = set()
         self._end: float | None = None
         self._rejected: dict[str, str] = {}
@@ -79,9 +79,9 @@ class Replay:
     def run(
         self, progress: Progress | None = None, patience: float | None = None
     ) -> Replayed | None:
-        """Replay all that waits, also what comes meanwhile; None when another process does.
+        """Replay everything that waits, and what arrives meanwhile; None if another process does.
 
-        StoreUnavailable says that it is not done after so many seconds of patience.
+        StoreUnavailable means that it did not finish within `patience` seconds.
         """
         self._end = None if patience is None else time.monotonic() + patience
         with self._spool.replaying() as is_alone:
@@ -100,7 +100,7 @@ class Replay:
         return self._done
 
     def _check_erased(self) -> None:
-        """Raise while an erasure is unfinished: it may take some of what waits."""
+        """Raise while an erasure is unfinished: it may remove some of the waiting lines."""
         with self._store.database.moment() as connection:
             if erase_plan.is_unfinished(connection):
                 raise StoreUnavailable(erase_plan.UNFINISHED, failsafe=True)
@@ -137,7 +137,7 @@ class Replay:
                 progress(len(self._settled), len(contents.lines))
 
     def _pass_over(self, record_ids: Sequence[str]) -> None:
-        """Skip what an earlier replay has stored at once: a short replay would get no further."""
+        """Skip everything that is already stored, so that even a short replay gets further."""
         if record_ids:
             with self._store.database.moment() as connection:
                 known = records.known(connection, record_ids)
@@ -145,7 +145,7 @@ class Replay:
             self._done.known += len(known)
 
     def _take(self, group: Sequence[Line]) -> None:
-        """Store lines in one step; if that is refused, one by one, noting what is refused."""
+        """Store lines in one step; if they are refused, one by one, noting which are refused."""
         before = structs.replace(self._done)
         try:
             with (
@@ -170,7 +170,7 @@ class Replay:
                 self._rejected[group[0].id] = error.message
 
     def _actor(self, line: Line) -> Actor:
-        """Choose the actor of an event: nobody, where anyone could have written the line."""
+        """Choose the actor of an event: NOBODY if anyone could have written the line."""
         return NOBODY if self._allowed.is_unproven(line) else line.actor
 
     def _turn(self) -> AbstractContextManager[None]:
@@ -178,14 +178,14 @@ class Replay:
 
     def _take_batch(self, transaction: Transaction, batch: Sequence[Line]) -> None:
         stored = sum(self._take_line(transaction, line) for line in batch)
-        if stored:  # there for good, so in numbers and times alone
+        if stored:  # events stay for good, so this one has only numbers and times
             transaction.tell(
                 "replayed",
                 {"batch": batch[0].batch, "records": stored, "written": iso(batch[0].at)},
             )
 
     def _take_line(self, transaction: Transaction, line: Line) -> bool:
-        """Store a line; say whether it became a record of its own."""
+        """Store a line; return whether it became a new record."""
         draft, why = self._allowed.drafted(line)
         if draft is None:
             self._rejected[line.id] = str(why)
@@ -201,7 +201,7 @@ class Replay:
             record = structs.replace(record, state=State.CONSTRAINED, metadata=metadata)
         elif (
             line.actor.role is not Role.OPERATOR
-        ):  # who vouches for what it says, whatever that rests on
+        ):  # an operator vouches for it, whatever its evidence
             record = structs.replace(record, trust=transaction.derived(draft).trust)
         transaction.adopt([record], [draft.key])
         self._adopted.append(record)
@@ -210,7 +210,7 @@ class Replay:
         return True
 
     def _is_known(self, transaction: Transaction, draft: Draft) -> bool:
-        """Say whether the store has it under its key, or had it until it was erased."""
+        """Return whether the store has it under its key, or had it until it was erased."""
         if draft.key is None:
             return False
         existing = transaction.find_key(draft.key, draft.user)
@@ -225,7 +225,7 @@ class Replay:
     def _checked(
         self, transaction: Transaction, draft: Draft, why: str | None
     ) -> tuple[Draft, dict[str, Any]]:
-        """Make a draft that can be stored, and say what keeps it from being believed."""
+        """Make a draft that can be stored, and note why its record has to be constrained."""
         note: dict[str, Any] = {} if why is None else {"reason": why}
         if (
             draft.key is not None
@@ -259,7 +259,7 @@ class Replay:
 
 
 def groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Group lines for one event each: one actor, one action, whole batches."""
+    """Group lines into one event each: one actor, one action, whole batches."""
     group: list[Line] = []
     for _, one in groupby(lines, key=lambda line: line.batch):
         batch = list(one)
@@ -277,9 +277,9 @@ def groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 
 def _is_shut(error: LaminaError) -> bool:
-    """Say whether the store takes nothing at all, so that no line is to blame.
+    """Return whether the store accepts nothing at all, so that no line is to blame.
 
-    The memory has moved, or our role lacks a right.
+    The memory has been moved, or our role lacks a right.
     """
     return isinstance(error, Refused) and "place" in error.details
 
@@ -297,10 +297,10 @@ def _erased(transaction: Transaction, evidence: Sequence[str]) -> Iterator[str]:
 
 
 def _free_id(transaction: Transaction, line: Line) -> str | None:
-    """Choose the id of a line in the store; None when it is there already.
+    """Choose the id of a line in the store; None if the record is already there.
 
-    A write of unknown outcome had ids of the store. If it did not happen, another write may have
-    got them.
+    A line has ids from the store if the outcome of its write was unknown. If that write did not
+    happen, the store may have given them to another one.
     """
     if line.unless is not None:
         event = transaction.event(line.unless.event)

@@ -1,4 +1,4 @@
-"""A store that may be away: it is opened again when it can be, and the fail-safe stands in."""
+"""A store that may be unavailable: it is reopened when possible, and the fail-safe stands in."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from lamina.store.tables.records import Filter
 class Resilient:
     """A store with the fail-safe beside it.
 
-    `store` is the store itself, or raises why it cannot be used now. The methods that read add
-    the records that wait in the fail-safe, and do with these alone while the store is away.
+    `store` is the store itself, or raises why it cannot be used now. The methods that read also
+    return the records that wait in the fail-safe, and only those while the store is unavailable.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Resilient:
         *,
         spooled: bool = True,
     ) -> None:
-        """Open a store; without `spooled` the fail-safe of this folder is not looked at."""
+        """Open a store; without `spooled`, ignore the fail-safe of this folder."""
         self.folder = folder
         self.agent = agent
         self.settings = settings
@@ -66,12 +66,12 @@ class Resilient:
 
     @property
     def store(self) -> Store:
-        """The store; StoreUnavailable or Corrupt while it is away."""
+        """The store; raises StoreUnavailable or Corrupt while it cannot be used."""
         return self._store if self._store is not None else self._reopened()
 
     @property
     def reads(self) -> ReadLog:
-        """The trail of reads. It is a file of its own, and goes on while the store is away."""
+        """The trail of reads, a file of its own that works while the store is unavailable."""
         if self._store is not None:
             return self._store.reads
         if self._reads is None:
@@ -84,11 +84,11 @@ class Resilient:
         return self._reads
 
     def path_of(self, name: str) -> Path:
-        """Locate a file or folder of this agent; a preset may have it elsewhere."""
+        """Locate a file or folder of this agent; its preset may place it elsewhere."""
         return self.folder / PRESETS[self.settings["preset"]].paths.get(name, name)
 
     def user(self, given: object) -> str | None:
-        """Check the name of a user, against those of the store unless it is away."""
+        """Check the name of a user, against those in the store if it is available."""
         if self._store is None:
             return stored_user(given, lambda _: False, lambda _: False)
         return self._store.user(given)
@@ -100,13 +100,13 @@ class Resilient:
                 part.close()
 
     def is_waiting(self) -> bool:
-        """Say whether anything waits in the fail-safe."""
+        """Return whether anything waits in the fail-safe."""
         return self._queue is not None and self.spool.is_waiting()
 
     def waiting(self) -> list[Waiting]:
         """List the records that wait in the fail-safe, in their order.
 
-        Ask before reading the store, which may take them at any time.
+        Call this before reading the store: a replay may move them there at any time.
         """
         return [] if self._queue is None else self._queue.records()
 
@@ -115,7 +115,7 @@ class Resilient:
         return [] if self._queue is None else self._queue.problems()
 
     def get(self, record_id: str, user: str | None) -> Record | None:
-        """Find a record, stored or waiting, that is this user's or unscoped."""
+        """Find a record, stored or waiting, that belongs to this user or is unscoped."""
         mine = [
             record for record in self.waiting() if record.id == record_id and is_of(user, record)
         ]
@@ -150,7 +150,7 @@ class Resilient:
         known_at: datetime | None,
         limit: int,
     ) -> Hits:
-        """Search the store with `search`, and what waits by its words."""
+        """Search the store with `search`, and the waiting records by shared words."""
         if not self.is_waiting():
             return search()
         hits = waiting.found(query, waiting.chosen(self.waiting(), chosen, known_at), limit)
@@ -161,7 +161,7 @@ class Resilient:
             return Hits(hits, [f"only the fail-safe was searched: {error.message}"], is_whole=False)
 
     def note(self, error: LaminaError, tried: str = "read") -> None:
-        """Remember an outage. Raise any other error, and every one without the fail-safe."""
+        """Remember an outage. Raise other errors, and every error if there is no fail-safe."""
         is_ours = self._process == os.getpid()  # a closed or forked handle has no fail-safe
         if not is_outage(error) or not is_ours or self.settings["failsafe"] == "off":
             raise error
@@ -188,5 +188,5 @@ class Resilient:
 
 
 def is_of(user: str | None, record: Record) -> bool:
-    """Say whether a record is this user's or unscoped; without a user every record is."""
+    """Return whether a record is this user's or unscoped; without a user every record is."""
     return user is None or record.user in (None, user)

@@ -48,14 +48,14 @@ from lamina.text.words import counted, shown
 
 SHORT, LONG, REJECTED = "short_term.jsonl", "long_term.jsonl", "rejected.jsonl"
 FILES = (LONG, SHORT)
-WRITING, REPLAYING = ".lock", ".replay"  # empty files that processes lock
+WRITING, REPLAYING = ".lock", ".replay"  # empty files to lock
 SHORT_LAYERS = frozenset((Layer.WORKING, Layer.SHORT_TERM))
-QUIET = 5.0  # seconds that somebody waits for a replay to end
+QUIET = 5.0  # seconds to wait for a replay to end
 OUTAGES = (StoreUnavailable, Corrupt)
 UNFINISHED = "other lines of its batch are missing, so it was never acknowledged"
 
 
-Batch = dict[int, tuple[Line, LinePosition]]  # by their part
+Batch = dict[int, tuple[Line, LinePosition]]  # by part number
 
 
 class _File:
@@ -66,7 +66,7 @@ class _File:
         self.changed = 0  # when, in nanoseconds
         self.size = 0
         self.number = 0
-        self.last = b""  # the last line that has an end
+        self.last = b""  # the last complete line
         self.good: list[tuple[Line, LinePosition]] = []
         self.broken: list[Broken] = []
         self.tail: Broken | None = None
@@ -80,25 +80,25 @@ class Spool:
         self._files: dict[str, _File] = {}
         self._batches: dict[str, Batch] = {}
         self._keys: dict[tuple[str | None, str | None], Line] = {}
-        self._last = -1  # the highest order that was read
+        self._last = -1  # the highest order read so far
         self._contents: Contents | None = None
         self._cache_lock = threading.Lock()
 
     def is_waiting(self) -> bool:
-        """Say whether anything waits, by a glance at the files; foreign files do not count."""
+        """Return whether anything waits, by the size of the files alone; ignore foreign files."""
         try:
             is_folder = stat.S_ISDIR(os.lstat(self.folder).st_mode)
         except (
             FileNotFoundError,
             NotADirectoryError,
-        ):  # as in most homes; every search asks, so this is one call
+        ):  # as in most homes; every search calls this, so it is one system call
             return False
         return is_folder and any(
             is_file(path := self.folder / name) and size_of(path) for name in FILES
         )
 
     def contents(self) -> Contents:
-        """Read all that waits now."""
+        """Read everything that waits now."""
         if not self.is_waiting():
             return Contents()
         with self._cache_lock, self._locked(reading=True):
@@ -114,14 +114,14 @@ class Spool:
     ) -> list[Line]:
         """Keep memories, all or none; they survive a power cut when this returns.
 
-        The same key and text again is the same memory.
+        Repeating a key with the same text returns the same memory.
         """
         self._make_folder()
         with self._cache_lock, self._locked():
             self._read()
             order = max(
                 self._last + 1, sum(map(_size, self._files.values()))
-            )  # an erasure may have made them shorter
+            )  # an erasure may have shortened the files
             batch = os.urandom(8).hex()
             commit = None if unless is None else msgspec.convert(unless, Commit)
             kept: list[Line] = []
@@ -158,7 +158,7 @@ class Spool:
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
-        """Let no one replay in a block: an erasure cleans what waits where it waits."""
+        """Prevent replays in a block: an erasure cleans waiting lines where they are."""
         self._make_folder()
         make_private_file(self.folder / REPLAYING)
         with ExitStack() as stack:
@@ -173,7 +173,7 @@ class Spool:
 
     @contextmanager
     def replaying(self) -> Iterator[bool]:
-        """Take the turn to replay; False when another process has it."""
+        """Lock the spool for a replay; yield False if another process is replaying."""
         self._make_folder()
         with ExitStack() as stack:
             is_alone = True
@@ -188,9 +188,9 @@ class Spool:
     def settle(
         self, done: Contents, rejected: Mapping[str, str], archive: Path, stamp: str
     ) -> list[Path] | None:
-        """Archive the files once all of them is done, and lay aside what could not be used.
+        """Archive the files once all of them is done, and set aside the lines that were unusable.
 
-        `rejected` maps ids of lines to reasons. Nothing is moved when something was kept meanwhile.
+        `rejected` maps ids of lines to reasons. If lines were added meanwhile, nothing is moved.
         """
         with self._cache_lock, self._locked():
             if self._gathered().files != done.files:
@@ -204,13 +204,13 @@ class Spool:
             return self._move(archive, stamp)
 
     def rejected(self) -> int:
-        """Count the lines that were laid aside."""
+        """Count the lines that were set aside."""
         with suppress(OSError):
             return read_private(self.folder / REJECTED).count(b"\n")
         return 0
 
     def problems(self) -> list[str]:
-        """Say that something waits, or was laid aside."""
+        """Describe foreign files, and lines that wait or were set aside."""
         own = [self.folder / name for name in (*FILES, REJECTED)]
         strange = [path for path in own if os.path.lexists(path) and not is_file(path)]
         strange = [self.folder] if self.folder.is_symlink() else strange
@@ -253,9 +253,9 @@ class Spool:
         }
 
     def cleanse(self, is_doomed: Callable[[bytes], bool], archive: Path) -> list[Path]:
-        """Remove lines from every file of the spool (P5); list the files that were rewritten.
+        """Remove lines from every file of the spool (P5); return the files that were rewritten.
 
-        Of a line that still waits, its place in its batch stays, without a word of it.
+        A line that still waits keeps its position in its batch, without any of its text.
         """
         own = [self.folder / name for name in (*FILES, REJECTED)]
         found = [path for path in (*own, *archived(archive)) if is_file(path)]
@@ -267,7 +267,7 @@ class Spool:
                 path for path in found if _cleansed(path, is_doomed, keeps_place=path in own[:2])
             ]
 
-    # What follows is done by whoever holds the lock.
+    # The methods below are called with the lock held.
 
     def _make_folder(self) -> None:
         refuse_link(self.folder)
@@ -290,7 +290,7 @@ class Spool:
         )
 
     def _read(self) -> None:
-        """Read what is new in the files; all of a file that is not what it was."""
+        """Read what is new in the files; reread a file that was changed or replaced."""
         for name in FILES:
             known = self._files.get(name)
             before = len(known.good) if known is not None else 0
@@ -304,7 +304,7 @@ class Spool:
                         self._index(file.good)
 
     def _read_file(self, name: str) -> bool:
-        """Read on in a file; say whether there was anything new."""
+        """Read the rest of a file; return whether there was anything new."""
         known = self._files.get(name)
         file = open_private(self.folder / name)
         if file is None:
@@ -317,7 +317,7 @@ class Spool:
                 return False
             elif _size(known) >= found.st_size or not _goes_on(
                 file, known
-            ):  # somebody has changed it, or it is another one
+            ):  # it was changed or replaced
                 known = self._files[name] = _File(found.st_ino)
             known.changed = found.st_mtime_ns
             file.seek(known.size)
@@ -334,12 +334,12 @@ class Spool:
                 self._keys[line.payload.user, line.payload.key] = line
 
     def _known(self, name: tuple[str | None, str | None]) -> Line | None:
-        """Find what was kept for a user under a key."""
+        """Find the line kept for a user under a key."""
         line = self._keys.get(name)
         return line if line is not None and _is_whole(self._batches[line.batch]) else None
 
     def _gathered(self) -> Contents:
-        """Collect all that waits; the same object as before if nothing has changed."""
+        """Collect everything that waits; return the same object if nothing has changed."""
         self._read()
         if self._contents is None:
             waiting: list[tuple[Line, LinePosition]] = []
@@ -365,7 +365,7 @@ class Spool:
         return self._contents
 
     def _append(self, lines: Sequence[Line]) -> None:
-        """Append lines to their files; take a partial write back."""
+        """Append lines to their files; undo a partial write."""
         bodies: dict[str, list[bytes]] = {name: [] for name in FILES}
         for line in lines:
             assert line.payload is not None
@@ -384,14 +384,12 @@ class Spool:
                 fsync_folder(self.folder)
         except BaseException:
             for name, size in known.items():
-                with suppress(
-                    OSError
-                ):  # a rest that stays is known by its batch, or by its torn end
+                with suppress(OSError):  # what remains is recognised by its batch or its torn end
                     cut_private(self.folder / name, size)
             raise
 
     def _check(self, body: bytes) -> None:
-        """Raise when a line could not be read back: it must not be acknowledged."""
+        """Raise if a line could not be read back: it must not be acknowledged."""
         try:
             decoded(body)
         except ValueError as error:
@@ -400,7 +398,7 @@ class Spool:
             ) from None
 
     def _lay_aside(self, broken: Sequence[Broken]) -> None:
-        """Keep unusable lines for a person to look at; none twice, even after a crash."""
+        """Keep unusable lines for a person to inspect; none twice, even after a crash."""
         if not broken:
             return
         path = self.folder / REJECTED
@@ -428,7 +426,7 @@ class Spool:
         make_private_folder(archive)
         for name in FILES:
             source, number = self.folder / name, 0
-            if not size_of(source):  # a disk that was full has left nothing but its name
+            if not size_of(source):  # a full disk left only an empty file
                 source.unlink(missing_ok=True)
                 continue
             while (target := archive / _archive_name(name, stamp, number)).exists():
@@ -438,7 +436,7 @@ class Spool:
             except OSError as error:
                 if error.errno != errno.EXDEV:
                     raise
-                write_private(target, source.read_bytes())  # the fail-safe has a disk of its own
+                write_private(target, source.read_bytes())  # the fail-safe is on another disk
                 source.unlink()
             moved.append(target)
         fsync_folder(archive)
@@ -447,16 +445,16 @@ class Spool:
 
 
 def is_outage(error: LaminaError) -> bool:
-    """Say whether an error means that the store cannot be used now.
+    """Return whether an error means that the store cannot be used now.
 
-    An embedder's error means less; one about a file that is not our store, or that of a newer
-    Lamina, means that it never could.
+    An embedder's error does not mean that. One about a file that is not our store, or that of a
+    newer Lamina, means that it never could be used.
     """
     return type(error) in OUTAGES and not error.details.get("foreign")
 
 
 def spool(folder: Path, preset: str) -> Spool:
-    """Open the spool of the agent with this folder, where its preset has it."""
+    """Open the spool of the agent with this folder, at the path that its preset sets."""
     name = "failsafe"
     if preset != "default":
         from lamina.home.retention import PRESETS
@@ -471,7 +469,7 @@ def archived(archive: Path) -> list[Path]:
 
 
 def _take(file: _File, name: str, raw: bytes) -> None:
-    """Read one line; the last one may have no end."""
+    """Read one line; the last one may be incomplete."""
     place = LinePosition(name, file.number + 1, file.size, len(raw))
     if not raw.endswith(b"\n"):
         file.tail = Broken(place, "it is incomplete: its writer was interrupted")
@@ -486,7 +484,7 @@ def _take(file: _File, name: str, raw: bytes) -> None:
 
 
 def _goes_on(file: BinaryIO, known: _File) -> bool:
-    """Say whether a file still holds what was read of it: inode numbers are reused."""
+    """Return whether a file still holds what was read of it: inode numbers are reused."""
     file.seek(known.size - len(known.last))
     return file.read(len(known.last)) == known.last
 
@@ -505,7 +503,7 @@ def _archive_name(name: str, stamp: str, number: int) -> str:
 
 
 def _cleansed(path: Path, is_doomed: Callable[[bytes], bool], *, keeps_place: bool) -> bool:
-    """Rewrite a file without some of its lines; say whether it had any."""
+    """Rewrite a file without some of its lines; return whether it had any."""
     raws = path.read_bytes().splitlines(keepends=True)
     kept = [(emptied(raw) if keeps_place else b"") if is_doomed(raw) else raw for raw in raws]
     if kept == raws:

@@ -1,4 +1,4 @@
-"""Check lines of the fail-safe: anyone who can write the file can write a right checksum."""
+"""Check lines of the fail-safe: anyone who can write the file can write a valid checksum."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ UNPROVEN = (
 
 
 class Allowed(NamedTuple):
-    """The rules for lines: whose they may be, of which kinds, and how large."""
+    """The rules for lines: which users and kinds they may have, and how large they may be."""
 
     home: Path
     agent: str
@@ -42,11 +42,11 @@ class Allowed(NamedTuple):
     max_bytes: int
 
     def is_unproven(self, line: Line) -> bool:
-        """Say whether a line claims an operator, of whom this home asks a key."""
+        """Return whether a line claims to be an operator's, although this home asks for a key."""
         return line.actor.role is Role.OPERATOR and operator_key.is_set(self.home)
 
     def drafted(self, line: Line) -> tuple[Draft | None, str | None]:
-        """Check a line against the rules: a draft with the reason for doubt, or no draft at all."""
+        """Check a line: return a draft and any reason to doubt it, or None and what is wrong."""
         given = line.payload
         assert given is not None
         if clock.tag_of(line.id) != clock.agent_tag(self.agent):

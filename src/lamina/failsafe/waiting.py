@@ -17,8 +17,8 @@ from lamina.store.tables import facets, records
 from lamina.store.tables.records import Filter
 from lamina.text import words as text
 
-ENOUGH = 0.5  # of the words of a question: with fewer a memory is no answer
-STEM, ENDING = 4, 3  # letters that words of one family share at least, and how many may follow
+ENOUGH = 0.5  # the share of a question's words that an answer has at least
+STEM, ENDING = 4, 3  # letters that related words share at their start, and that may follow these
 
 
 class Queue:
@@ -30,7 +30,7 @@ class Queue:
         self._made: tuple[Contents | None, list[Waiting]] = None, []
 
     def records(self) -> list[Waiting]:
-        """List the records in order; none when the spool cannot be read."""
+        """List the records in order; none if the spool cannot be read."""
         try:
             contents = self._spool.contents()
         except StoreUnavailable:
@@ -41,7 +41,7 @@ class Queue:
         return self._made[1]
 
     def problems(self) -> list[str]:
-        """Say what is wrong, if only that the spool cannot be read."""
+        """Describe what is wrong, even if it is only that the spool cannot be read."""
         try:
             return self._spool.problems()
         except StoreUnavailable as error:
@@ -49,7 +49,7 @@ class Queue:
 
 
 def record(line: Line, allowed: Allowed) -> Waiting | None:
-    """Make the record that a line will become, without a number; None for an invalid line."""
+    """Make the record that a line will become, without a number; None if the line is invalid."""
     draft, why = allowed.drafted(line)
     if draft is None:
         return None
@@ -77,7 +77,7 @@ def listed(stored: Sequence[Record], waiting: Sequence[Record], limit: int) -> l
 
 
 def found(query: str, waiting: Sequence[Record], limit: int) -> list[Hit]:
-    """Rank records by shared words with a question: there is no index of them."""
+    """Rank records by the words that they share with a question: there is no index of them."""
     shares = [(one, _share(query, one)) for one in waiting]
     best = sorted((pair for pair in shares if pair[1] >= ENOUGH), key=lambda pair: -pair[1])
     return [Hit(one, share, {"words": share}) for one, share in best[:limit]]
@@ -157,7 +157,7 @@ def _share(query: str, one: Record) -> float:
 
 
 def _alike(word: str, other: str) -> bool:
-    """Say whether two words differ in their endings alone."""
+    """Return whether two words differ only in their endings."""
     common = sum(
         1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False))
     )

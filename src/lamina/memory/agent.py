@@ -1,4 +1,4 @@
-"""The handle that agents hold: a table of contents over the parts."""
+"""The handle for agents: each verb calls the part that implements it."""
 
 from __future__ import annotations
 
@@ -436,7 +436,7 @@ class Memory(Handle):
 
     @property
     def moved(self) -> Moved | None:
-        """The whole outcome of the last `run_once` of this handle."""
+        """The full outcome of the last `run_once` of this handle."""
         return self._parts.lifecycle.moved
 
     def plan_promotion(self) -> builtins.list[Decision]:
@@ -533,7 +533,7 @@ class Memory(Handle):
 
     @property
     def browsing(self) -> Browsing:
-        """Lists, conversations and what came of them, for people who leaf through the memory."""
+        """Lists, conversations and what came of them, for people who browse the memory."""
         return self._parts.browsing
 
     @property
@@ -550,12 +550,12 @@ class Memory(Handle):
 
     @property
     def problems(self) -> builtins.list[str]:
-        """What this handle could not do without failing a caller."""
+        """What this handle could not do, without failing a call."""
         return self._parts.status.problems()
 
     @property
     def outage(self) -> Outage | None:
-        """The last operation that failed because the store was away."""
+        """The last operation that failed because the store was unavailable."""
         return self._scope.resilient.outage
 
     def failsafe_status(self) -> dict[str, Any]:
@@ -577,7 +577,7 @@ class Memory(Handle):
 
     @property
     def wrote(self) -> bool:
-        """Whether this handle has written; a surface resets it when it has run what is due."""
+        """Whether this handle has written; a surface resets it after running what is due."""
         return self._parts.derived.wrote
 
     @wrote.setter

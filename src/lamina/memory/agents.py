@@ -1,4 +1,4 @@
-"""List the agents of a home and look at each store, without changing anything."""
+"""List the agents of a home and inspect each store, without changing anything."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AgentSummary(msgspec.Struct, frozen=True):
     """One agent of a home; `problem` says why its store cannot be read."""
 
     name: str
-    memories: int | None  # that are active
+    memories: int | None  # only active ones
     bytes: int  # of its folder
     changed_at: datetime | None
     problem: str | None = None

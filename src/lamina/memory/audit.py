@@ -1,4 +1,4 @@
-"""The operator's view of the trail: changes, reads, refusals, and whether all is unaltered."""
+"""The operator's view of the trail: changes, reads, refusals, and whether it is unaltered."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Audit(Part):
         return self._scope.home.read_violations(rules.limit(limit))
 
     def log(self, limit: int, before: int | None) -> list[Event]:
-        """List changes, newest first; with `before`, those before the event of this number."""
+        """List changes, newest first; with `before`, only those before the event of this number."""
         self._scope.check_whole("audit log")
         most = rules.limit(limit)
         number = events.LAST if before is None else rules.event_number(before)
@@ -51,17 +51,17 @@ class Audit(Part):
             return events.latest(db, most, number)
 
     def reads(self, limit: int) -> list[Read]:
-        """List reads, newest first, of every process that has written its own."""
+        """List the reads of every process that has written its own, newest first."""
         self._scope.check_whole("audit log")
         return self._scope.resilient.reads.latest(rules.limit(limit))
 
     def refusals(self, limit: int) -> list[Refusal]:
-        """List refusals, newest first, of every process; those of a flood are counted."""
+        """List the refusals of every process, newest first; those of a flood are only counted."""
         self._scope.check_whole("audit log")
         return self._scope.resilient.reads.refused(rules.limit(limit))
 
     def head(self) -> dict[str, Any]:
-        """Export the ends of both chains, which fix the whole history."""
+        """Export the heads of both chains, which fix the whole history."""
         self._scope.check_whole("audit head")
         self._store.identify()
         changes, reads = self._store.head(), self._store.reads.head()
@@ -75,7 +75,7 @@ class Audit(Part):
     def verify(
         self, head: Mapping[str, Any] | None, progress: verify.Progress | None
     ) -> dict[str, verify.Report]:
-        """Check every row against the chain, and both chains against a head kept elsewhere."""
+        """Check every row against its chain, and both chains against a head kept elsewhere."""
         self._scope.check_whole("audit verify")
         rules.progress(progress)
         self._store.identify()
@@ -87,7 +87,7 @@ class Audit(Part):
 
 
 def _expected_head(head: Mapping[str, Any] | None, store_id: str) -> Mapping[str, Any]:
-    """Check that an exported head has the form of one and belongs to this store."""
+    """Check that an exported head is well-formed and belongs to this store."""
     if head is None:
         return {}
     try:

@@ -1,4 +1,4 @@
-"""Backups of a whole store: make one, and put one in the store's place."""
+"""Backups of a whole store: make one, or replace the store with one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Backups(Part):
     """Back up a store and restore it, for an operator."""
 
     def make(self, to: Path | str | None) -> Path:
-        """Make a complete, checked copy of the store as it is now."""
+        """Make a complete, verified copy of the store as it is now."""
         self._scope.check_whole("backup")
         target = None if to is None else given_path(to)
         if target is not None:
@@ -31,7 +31,7 @@ class Backups(Part):
         return backup.make(self._store, self._scope.clock(), target)
 
     def restore(self, folder: Path | str, progress: Progress | None) -> dict[str, Any]:
-        """Replace the store by a backup of it. The store is backed up first."""
+        """Replace the store with a backup of it. The store is backed up first."""
         scope, sharing = self._scope, self._scope.parts.sharing
         scope.check_whole("restore")
         rules.progress(progress)

@@ -1,6 +1,6 @@
-"""The verbs by which a person leafs through a memory: sorted lists, conversations, what came of it.
+"""The verbs for browsing a memory: sorted lists, conversations, and what came of them.
 
-They are for display, and count as no sign that the records were wanted.
+They are for display; their reads do not count as use of the records.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 EPOCH = date(1970, 1, 1)
 MOST = 5_000  # records that are sorted and counted
-LONGEST = 100  # replacements that are followed
+LONGEST = 100  # replacements to follow
 PLACE = {name: index for index, name in enumerate(OUTLINE)}
 SORTS: Mapping[str, Callable[[Row], Any]] = {
     "newest": lambda row: (-row[PLACE["occurred_at"]], -row[PLACE["seq"]]),
@@ -45,9 +45,9 @@ class Browsed(msgspec.Struct, frozen=True):
     """Some records, and how many of those that match have each value."""
 
     records: list[Record]
-    counts: Mapping[str, Mapping[str, int]]  # by what: layer, kind, state, speaker, tag and so on
-    total: int  # how many were counted
-    is_whole: bool  # whether these are all that match, and not only the newest
+    counts: Mapping[str, Mapping[str, int]]  # by field: layer, kind, state, speaker, tag and so on
+    total: int  # how many records were counted
+    is_whole: bool  # whether these are all that match, or only the newest
 
 
 class Growth(msgspec.Struct, frozen=True):
@@ -63,7 +63,7 @@ class Move(msgspec.Struct, frozen=True, gc=False):
 
     at: datetime
     promoted: int
-    waiting: int  # how many more wait since then; below zero for what was decided
+    waiting: int  # how many more wait since then; negative if more were decided
 
 
 class Learned(msgspec.Struct, frozen=True):
@@ -75,7 +75,7 @@ class Learned(msgspec.Struct, frozen=True):
 
 @recorded
 class Browsing:
-    """Leaf through what a scope may see."""
+    """Browse what a scope may see."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -204,7 +204,7 @@ class Browsing:
         return later
 
     def _latest(self, given: Sequence[Record]) -> dict[str, Record]:
-        """Follow what superseded each record to the last one that may be seen."""
+        """Follow what superseded each record to the last visible one."""
         known = {record.id: record for record in given}
         for _ in range(LONGEST):
             asked = {one.superseded_by for one in known.values() if one.superseded_by}
@@ -250,7 +250,7 @@ def _ids(given: Sequence[str]) -> list[str]:
 
 
 def _counts(outlined: Sequence[Row]) -> dict[str, dict[str, int]]:
-    """Count the values of each column; tags, projects and months are read out of theirs."""
+    """Count the values of each column; tags, projects and months are read from their columns."""
     counts: dict[str, Counter[str]] = {
         name: Counter(row[PLACE[name]] for row in outlined if row[PLACE[name]])
         for name in ("layer", "kind", "state", "speaker", "session", "source")
@@ -273,6 +273,6 @@ def month_of(moment: int | datetime) -> str:
 
 
 def is_current(record: Record) -> bool:
-    """Tell whether a record says what holds, and not what was said or happened."""
+    """Return whether a record says what holds now, rather than what was said or happened."""
     said = (Layer.WORKING, Layer.SHORT_TERM, Layer.EPISODIC)
     return record.state is State.ACTIVE and record.layer not in said

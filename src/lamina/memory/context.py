@@ -1,4 +1,4 @@
-"""Gather what a context is built of (C1): what always applies, one search, what was told before."""
+"""Gather what a context contains (C1): what always applies, one search, what was given before."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
 
 ACTION, LIMITED, COMPACTED = "context", "memory_context", "context.compacted"
 FOUND = 40  # hits from which a context is chosen
-DEEPER = 160  # more of them at most, where a session has heard much
+DEEPER = 160  # at most this many, if a session was given many of them before
 FACTS_FOUND = 10  # facts that sleep made, from which some are chosen
-LATER = 10  # sayings among which the sequel of one is looked for
-LEAST = 4  # hits for a prompt about its user, whatever the evidence
-BOUND = 4  # memories that bind in a topic
-BOUND_SAID = 8  # turns among which those are looked for
+LATER = 10  # later statements in which to look for the sequel of one
+LEAST = 4  # minimum of hits for a prompt about its user, whatever the evidence
+BOUND = 4  # binding memories for the topics of a prompt
+BOUND_SAID = 8  # turns in which to look for more of them
 ENTRIES = 1000  # of a profile
-PREFERENCES = 20  # that somebody told explicitly
+PREFERENCES = 20  # that a user stated explicitly
 PROJECT_FACTS = 50
 FACTS = (Layer.SEMANTIC, Layer.PROCEDURAL, Layer.SHORT_TERM, Layer.WORLD)
-SESSIONS = 64  # whose told memories a handle remembers
-NAMED = 3  # memories that a prompt names by their handles
+SESSIONS = 64  # whose given memories a handle remembers
+NAMED = 3  # memories that a prompt names by their ids
 HANDLE = re.compile(r"\b(?=[0-9a-z]{0,25}[0-9])[0-9a-z]{6,26}\b")
 KNOWN = (Layer.PROFILE, Layer.PROCEDURAL, Layer.SEMANTIC, Layer.SHORT_TERM, Layer.WORLD)
 
@@ -62,7 +62,7 @@ class Told(msgspec.Struct):
     since: datetime | None = None
 
     def has(self, record: Record, session: str) -> bool:
-        """Tell whether an agent has a memory before it, as it is now."""
+        """Return whether an agent still has the current version of a memory in its context."""
         if record.session == session:
             return self.since is None or record.created_at > self.since
         at = self.given.get(record.id)
@@ -70,7 +70,7 @@ class Told(msgspec.Struct):
 
 
 class Contexts:
-    """The contexts of a handle, and what each session was told."""
+    """The contexts of a handle, and what each session was given."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -103,7 +103,7 @@ class Contexts:
     def limited(
         self, goal: str, limits: Mapping[str, int] | None = None, max_chars: int = 2000
     ) -> Context:
-        """Build a context of some layers, with so many memories of each at most (Q9)."""
+        """Build a context from some layers, with a maximum number of memories from each (Q9)."""
         goal = rules.query(goal)
         wanted, room = bounds.limits(limits), bounds.room(max_chars)
         answers = {
@@ -127,7 +127,7 @@ class Contexts:
         return made
 
     def compacted(self, session: str) -> None:
-        """Note that an agent's context was compacted: what the session was told may come again."""
+        """Note that an agent's context was compacted: the session may be given memories again."""
         name = rules.label(session, "session")
         self._scope.audit(COMPACTED, (), session=name)
         self._remember(name, Told({}, self._scope.clock()))
@@ -142,7 +142,7 @@ class Contexts:
         hits = (*named, *(hit for hit in found if hit.record.id not in known))
         hits = sequels.placed(hits, self._sequels(goal, hits, project))
         facts = self._facts(goal, hits, told, session, project)
-        both = {hit.record.id: hit for hit in (*facts, *hits)}  # a search may find them, too
+        both = {hit.record.id: hit for hit in (*facts, *hits)}  # a search may find them too
         hits += tuple(hit for hit in facts if both[hit.record.id] is hit)
         bound = () if is_idle else tuple(self._bound(goal, project))
         seen = (*hits, *(hit for hit, _ in bound))
@@ -171,9 +171,9 @@ class Contexts:
     def _standing(self, project: str | None) -> Iterator[Hit]:
         """Yield what always applies, the most important of each kind first.
 
-        These are instructions, confirmed ones first, then in turn an entry of the profile and a
-        fact of the project, then preferences that were told explicitly. What came from outside is
-        nowhere among these; a guest has an instructor of its own.
+        These are instructions, confirmed ones first; then profile entries and facts of the project
+        alternately; then preferences that were stated explicitly. External memories are excluded,
+        and a guest gets none of this: its own memory instructs it.
         """
         if self._scope.shared_by is not None:
             return
@@ -194,7 +194,7 @@ class Contexts:
             yield _always(one, "preference")
 
     def _unconfirmed(self, project: str | None) -> list[Record]:
-        """List the instructions that sleep read and is sure of, whether or not anybody agreed."""
+        """List the instructions that sleep read and is sure of, even if they are not confirmed."""
         try:
             with self._scope.store.read() as db:
                 found = sleep.active(db, slots.INSTRUCTION, self._scope.user)
@@ -205,7 +205,7 @@ class Contexts:
         return [one for one in read if profile.is_for(one, project)]
 
     def _facts_of(self, project: str | None) -> list[Record]:
-        """List what is known about a project or was told to be remembered there."""
+        """List what is known about a project or was to be remembered for it."""
         if project is None:
             return []
         chosen = Filter(self._scope.user, FACTS, (State.ACTIVE,), project=project)
@@ -213,7 +213,7 @@ class Contexts:
         return _trusted(one for one in listed if section_of(one) is Section.KNOWN)
 
     def _entries(self) -> list[Record]:
-        """List the entries of the user's own profile, in the order of their keys."""
+        """List the entries of the user's own profile, ordered by key."""
         if self._scope.shared_by is not None:
             return []
         chosen = Filter(self._scope.user, (Layer.PROFILE,), (State.ACTIVE,))
@@ -222,7 +222,7 @@ class Contexts:
         return [*profile.by_key(own).values()]
 
     def _profile(self, found: Iterable[Hit], number: int) -> list[Hit]:
-        """Choose from the profile: instructions, what was found, and the rest of it."""
+        """Choose from the profile: instructions, what was found, and the rest."""
         hits = list(found)
         named = [hit for hit in hits if profile.is_standing(hit.record)]
         others = [hit for hit in hits if not profile.is_standing(hit.record)]
@@ -234,7 +234,7 @@ class Contexts:
         return [every[id_] for id_ in order][:number]
 
     def _listed(self, chosen: Filter, limit: int) -> list[Record]:
-        """List records by the catalogue, which a search needs anyway; else by the store."""
+        """List records from the catalogue, which a search needs anyway, or else from the store."""
         resilient = self._scope.resilient
         if resilient.is_waiting():
             return resilient.listed(chosen, limit)
@@ -255,7 +255,7 @@ class Contexts:
         least: int = 0,
         **narrowed: Any,
     ) -> Hits:
-        """Search without a trace in the trail, which tells what is given away of the hits."""
+        """Search without a trace in the trail; the hits that are given away are noted later."""
         wanted = Filter(self._scope.user, layers, (State.ACTIVE,), beside=beside, **narrowed)
         chosen, now = self._scope.granted(wanted), self._scope.clock()
 
@@ -265,9 +265,9 @@ class Contexts:
         return self._scope.resilient.found(search, query, chosen, None, limit)
 
     def _within(self, goal: str, limit: int, project: str | None) -> Hits:
-        """Search what belongs to a project or to none; and to those that the prompt names (C7)."""
+        """Search memories of a project, of none, and of the projects that a prompt names (C7)."""
         named = self._projects_in(goal) if project is not None else ()
-        # A guest may be granted a fact, and not what it rests on.
+        # A guest may be granted a fact without its evidence.
         as_said = self._scope.shared_by is None
         if not named:
             return self._searched(goal, limit, (), beside=project, least=LEAST, as_said=as_said)
@@ -284,9 +284,9 @@ class Contexts:
         session: str | None,
         project: str | None,
     ) -> list[Hit]:
-        """Find the facts that sleep made: those that answer, and those of what was found.
+        """Find facts that sleep made: those that answer, and those based on what was found.
 
-        They are searched for themselves: beside turns they would change what is found of these.
+        They are searched separately: together with turns, they would change which turns are found.
         """
         if not goal or self._scope.shared_by is not None:
             return []
@@ -310,7 +310,7 @@ class Contexts:
         return resting.facts(goal, found, frozenset(hit.record.id for hit in hits), own)
 
     def _sequels(self, goal: str, hits: Sequence[Hit], project: str | None) -> dict[str, Hit]:
-        """Find what was said later of the first hits; by the hit that each follows."""
+        """Find later statements that follow up the first hits, by the hit that each follows."""
         found: dict[str, Hit] = {}
         for source in sequels.sources(hits):
             wanted = sequels.telling(source, goal)
@@ -323,7 +323,7 @@ class Contexts:
         return found
 
     def _projects_in(self, goal: str) -> tuple[str, ...]:
-        """Find the projects whose names are in a prompt."""
+        """Find the projects whose names appear in a prompt."""
         try:
             with self._scope.store.read() as db:
                 names = records.projects(db)
@@ -335,9 +335,9 @@ class Contexts:
         return tuple(one for one, plain in spelled.items() if plain and f" {plain} " in said)
 
     def _bound(self, goal: str, project: str | None) -> Iterator[tuple[Hit, str]]:
-        """Yield what binds the user in the topics of a prompt, with those.
+        """Yield what binds the user in the topics of a prompt, with these topics.
 
-        What is known comes first, then what somebody has said, of which sleep may make a fact.
+        Known facts come first, then statements, which sleep may turn into facts.
         """
         found = topics.topics(goal)
         if not found:
@@ -354,7 +354,7 @@ class Contexts:
             yield hit, topics.bound_in(hit.record, found)
 
     def _named(self, goal: str) -> Iterator[Hit]:
-        """Yield the memories that a prompt calls by their handles."""
+        """Yield the memories that a prompt names by parts of their ids."""
         parts = [part for part in dict.fromkeys(HANDLE.findall(goal)) if clocks.is_part(part)]
         for part in parts[:NAMED]:
             chosen = Filter(self._scope.user, states=(State.ACTIVE,), part=part)
@@ -363,7 +363,7 @@ class Contexts:
                 yield Hit(listed[0], 1.0, {"named": 1.0})
 
     def _outdated(self, hits: Iterable[Hit]) -> dict[str, str]:
-        """Map what was said, and is no longer so, to what holds now."""
+        """Map statements that are no longer true to what holds now."""
         said = [hit.record.id for hit in hits if hit.record.layer is not Layer.SEMANTIC]
         if not said or self._scope.shared_by is not None:
             return {}
@@ -374,10 +374,10 @@ class Contexts:
             self._scope.resilient.note(error)
             return {}
 
-    # What was told before
+    # What was given before
 
     def _told(self, session: str) -> Told:
-        """Recall what a session was given, from the trail of reads when it is asked for first."""
+        """Return what a session was given, reading it from the trail of reads the first time."""
         if session not in self._sessions:
             try:
                 given, since = self._scope.resilient.reads.given(ACTION, COMPACTED, session)
@@ -396,7 +396,7 @@ class Contexts:
             self._sessions.popitem(last=False)
 
     def _note(self, action: str, ids: tuple[str, ...], goal: str, session: str | None) -> None:
-        """Leave in the trail what was given; the next context of the session looks there."""
+        """Note in the trail what was given; the next context of the session looks there."""
         now = self._scope.clock()
         note = {} if session is None else {"session": session}
         self._scope.audit(action, ids, query=goal, **note)
@@ -405,7 +405,7 @@ class Contexts:
 
 
 def _trusted(found: Iterable[Record]) -> list[Record]:
-    """Sort what is not from outside by importance; equal ones in an order that stays."""
+    """Sort memories that are not external by importance, and equal ones in a stable order."""
     own = [one for one in found if one.trust is not Trust.EXTERNAL]
     return sorted(own, key=lambda one: (-one.importance, one.content, one.id))
 

@@ -1,4 +1,4 @@
-"""Conversations: each turn becomes a record, beside one record of the episode they make."""
+"""Conversations: each turn becomes a record, with one more for the episode that they form."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from lamina.store.core.transaction import Transaction
 from lamina.text import fence
 from lamina.text.words import shown
 
-# Messages of language models have these names for the same.
+# Language models use these names in their messages.
 MESSAGE_FIELDS = {"role": "speaker", "content": "text"}
 RAW_HASH, TURNS_HASH = "raw_hash", "turns_hash"
 TURN_FIELDS = ("text", "speaker", "at", "kind", "tags", "importance", "metadata", "source")
 
 
 class Conversation(list[Record]):
-    """The records of the turns, in their order, and the record of the whole."""
+    """The records of the turns in order, and the record of the episode."""
 
     def __init__(self, turns: Iterable[Record], episode: Record) -> None:
         super().__init__(turns)
@@ -42,13 +42,13 @@ class Talk(msgspec.Struct, frozen=True):
     def cleaned(
         self, clean: Callable[[Sequence[Mapping[str, Any]]], Sequence[Mapping[str, Any]]]
     ) -> Talk:
-        """Clean all fields together: the turns, the session and the participants."""
+        """Clean all fields together: turns, session and participants."""
         head = {"session": self.session, "participants": self.participants}
         whole, *turns = clean([head, *self.turns])
         return Talk(tuple(turns), whole["session"], tuple(dict.fromkeys(whole["participants"])))
 
     def raw(self) -> bytes:
-        """The whole conversation as canonical JSON: its hash is over these bytes."""
+        """The whole conversation as canonical JSON, whose bytes are hashed."""
         turns = [
             {**turn, "at": iso(moment(turn["at"]))} if turn.get("at") is not None else turn
             for turn in self.turns
@@ -84,7 +84,7 @@ def checked(turns: object, session: str, participants: Sequence[str] | None) -> 
 
 
 def items(talk: Talk, key: str | None, project: str | None) -> Iterator[dict[str, Any]]:
-    """Make an item of each turn. With a key, each turn has one that follows from it."""
+    """Make an item of each turn. With a key, each turn gets a key derived from it."""
     for index, turn in enumerate(talk.turns):
         item = {
             "content" if name == "text" else name: value
@@ -107,8 +107,8 @@ def episode(
 ) -> dict[str, Any]:
     """Make the item of the episode.
 
-    The participants are in its metadata and the words in the turns, so it outranks no turn. Where
-    no file is kept there is no `raw_hash`; a hash of the turns tells conversations apart.
+    The participants are in its metadata and the words in the turns, so that it outranks no turn.
+    Without a file there is no `raw_hash`; a hash of the turns distinguishes conversations.
     """
     name = RAW_HASH if keep_raw else TURNS_HASH
     plural = "turn" if len(turns) == 1 else "turns"
@@ -116,7 +116,7 @@ def episode(
         "content": f"Conversation {talk.session}, {len(turns)} {plural}",
         "layer": Layer.EPISODIC,
         "kind": "data",
-        "speaker": "system",  # where a turn answers a question, the turn is the answer
+        "speaker": "system",  # if a turn answers a question, the turn is the answer
         "session": talk.session,
         "project": project,
         "at": turns[0].occurred_at,
@@ -130,13 +130,13 @@ def episode(
 
 
 def check_same(episode: Record, talk: Talk, key: str | None) -> None:
-    """Raise Conflict when a key brought back the episode of another conversation."""
+    """Raise Conflict if a key returned the episode of another conversation."""
     if (episode.metadata.get(RAW_HASH) or episode.metadata.get(TURNS_HASH)) != talk.hash():
         raise Conflict(f"the key {shown(key)} was used for another conversation", record=episode.id)
 
 
 def with_raw_hash(transaction: Transaction, episode: Record, talk: Talk) -> Record:
-    """Give an episode that was stored without its file the hash of that."""
+    """Add the hash of its file to an episode that was stored without one."""
     row = None if RAW_HASH in episode.metadata else transaction.find(episode.id)
     if row is None:
         return episode
@@ -144,10 +144,10 @@ def with_raw_hash(transaction: Transaction, episode: Record, talk: Talk) -> Reco
 
 
 def keep(folder: Path, talk: Talk, episode: Record) -> Path | None:
-    """Write the conversation to a file of its day, unless it is there.
+    """Write the conversation to a file of its day, unless the file exists.
 
-    Its SHA-256 is the episode's `raw_hash`. Another content under that name is the file of a
-    process that died before it could store the episode.
+    Its SHA-256 is the episode's `raw_hash`. If the file has other content, a process died before
+    it could store the episode.
     """
     place = folder / episode.occurred_at.date().isoformat()
     for part in (folder, place):
@@ -165,13 +165,13 @@ def keep(folder: Path, talk: Talk, episode: Record) -> Path | None:
 
 
 def unkeep(path: Path | None) -> None:
-    """Remove the file of an episode that was not stored."""
+    """Remove the file of an episode that could not be stored."""
     if path is not None:
         path.unlink(missing_ok=True)
 
 
 def _unfenced(turn: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Remove recalled memories from a turn; None when nothing is left of it."""
+    """Remove recalled memories from a turn; return None if nothing is left of it."""
     said = turn["text"]
     if not isinstance(said, str) or fence.OPEN not in said:
         return turn

@@ -1,4 +1,4 @@
-"""Everything that follows from a write: the index, the mirrors, and the profile's snapshot."""
+"""Everything derived from records: the index, the mirrors, and the profile's snapshot."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("lamina")
 
-# A search embeds a few new records itself; from here on the worker does it behind the writers.
+# A search embeds a few new records itself; from this number on, the worker does it.
 MANY = 2048
 # With fewer new records, closing a handle does not start an embedder.
 FEW = 256
 
 
 class Derived:
-    """Keep index, mirrors and snapshot in step with the records.
+    """Keep the index, mirrors and snapshot up to date with the records.
 
     A failure here undoes no write: the memory is stored, and `status()` reports the problem.
     """
@@ -44,7 +44,7 @@ class Derived:
         self._is_unsettled = False  # the batch has changed something
 
     def changed(self, count: int) -> None:
-        """Index behind the writer: at once for slow embedders, else after many writes."""
+        """Index in the background: at once for slow embedders, otherwise after many writes."""
         self.wrote = True
         self.unindexed += count
         if self.unindexed >= self.patience:
@@ -61,7 +61,7 @@ class Derived:
                 self._scope.note_problem(error.message)
 
     def decided(self, records: Sequence[Record]) -> None:
-        """Follow a decision: snapshot, mirrors, and the world files if it is about them."""
+        """Follow up a decision: update the snapshot, the mirrors, and affected world files."""
         self.settle()
         if any(record.layer is Layer.WORLD for record in records):
             from lamina.memory.world import whole_world
@@ -69,7 +69,7 @@ class Derived:
             self._scope.note_problem(whole_world(self._scope).follow())
 
     def settle(self) -> None:
-        """Write the profile's snapshot and bring the mirrors up to date; once in a batch."""
+        """Write the profile's snapshot and update the mirrors; once in a batch."""
         if self._is_batch:
             self._is_unsettled = True
             return
@@ -81,7 +81,7 @@ class Derived:
         """Settle once, at the end of a block.
 
         The snapshot is written even if nothing changed: an earlier process may have died before
-        it could.
+        writing it.
         """
         outer, self._is_batch = self._is_batch, True
         try:
@@ -96,7 +96,7 @@ class Derived:
                     self._scope.note_problem(self._scope.parts.profiles.write_snapshot())
 
     def index(self, progress: Progress | None = None) -> int:
-        """Bring vectors and blocks up to date; drop vectors of embedders that are gone."""
+        """Bring vectors and blocks up to date; drop the vectors of removed embedders."""
         rules.progress(progress)
         count = self._scope.recall.index(progress)
         self._scope.recall.indexer.forget_others()
@@ -104,7 +104,7 @@ class Derived:
         return count
 
     def search_problems(self) -> list[str]:
-        """List what keeps indexing and mirror searches from working, as far as they were tried."""
+        """List problems of indexing and of mirror searches, as far as they were tried."""
         return self._scope.recall.problems if "recall" in self._scope.__dict__ else []
 
     @cached_property
@@ -115,7 +115,7 @@ class Derived:
 
     @cached_property
     def mirrors(self) -> Upkeep:
-        """The mirrors that are on."""
+        """The enabled mirrors."""
         from lamina.mirrors.upkeep import Upkeep
 
         return Upkeep(self._scope.store, self._scope.copies, self._scope.note_problem)
@@ -142,7 +142,7 @@ class Derived:
         return self.mirrors.verify(rules.several(names, "names"), progress)
 
     def statuses(self) -> list[MirrorStatus]:
-        """Say of each mirror where it is and how many events it is behind."""
+        """Report where each mirror is and how many events it is behind."""
         self._scope.check_whole("looking at mirrors")
         return self.mirrors.statuses()
 
@@ -166,7 +166,7 @@ class Derived:
                 self._scope.recall.worker.stop()
             if self.patience > 1:
                 self._scope.recall.index()
-        except LaminaError as error:  # the next process makes what is missing
+        except LaminaError as error:  # the next process does what is missing
             log.warning("the index was not finished: %s", error.message)
 
     def _unpacked(self) -> int:

@@ -1,4 +1,4 @@
-"""Examine an installation: checks that only read, and say what to do."""
+"""Examine an installation: the checks only read, and say what to do."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from lamina.store.upkeep import inspection, read_only
 from lamina.text.words import counted, shown
 
 Progress = Callable[[int, int], None]
-SAID = "I live in Porto. My sister Mia has a cat."  # a model must find something in it
-# What a better search costs: the model, and time and space for each memory.
+SAID = "I live in Porto. My sister Mia has a cat."  # a model must extract something from it
+# The costs of a better search: the model, and time and space for each memory.
 RECOMMENDED = (
     "a sentence model finds more: `lamina model pull e5` (34 MB; 10 to 50 ms and 1 to 5 kB for each"
     " memory, 10 ms more for a search)"
@@ -40,7 +40,7 @@ NETWORK_TYPES = frozenset(
     "9p afs ceph cifs davfs fuse.rclone fuse.s3fs fuse.sshfs glusterfs lustre ncpfs nfs nfs4"
     " smb2 smb3 smbfs vboxsf".split()
 )
-# Services that copy files one by one behind SQLite's back, which tears a database apart.
+# Services that copy single files without regard to SQLite, which corrupts a database.
 SYNC_FOLDERS = (
     "dropbox",
     "onedrive",
@@ -68,11 +68,11 @@ class Finding(msgspec.Struct, frozen=True):
 def examine(
     home: Home, agent: str, progress: Progress | None = None, clock: Clock = system_clock
 ) -> Iterator[Finding]:
-    """Run every check, the installation first and the store last. Nothing is changed."""
+    """Run every check, from the installation to the store. Nothing is changed."""
     yield Finding("ok", "python", f"{sys.version.split()[0]}, SQLite {inspection.sqlite_version()}")
     if distrust := untrusted(home.path):
         yield Finding("fail", "home", distrust)
-        return  # whatever lies in it may be anybody's
+        return  # anyone may have written its files
     yield settings(home)
     yield from rules_files(home)
     yield from embedders(home)
@@ -95,11 +95,11 @@ def examine(
 
 
 def untrusted(path: Path) -> str | None:
-    """Say why the home must not be used: others may write it, or its group is unknown."""
+    """Explain why the home must not be used: others may write to it, or its group is unknown."""
     try:
         ownership.shared_group()
         return ownership.problem(path, path.stat())
-    except OSError:  # it is not there yet, or cannot be seen
+    except OSError:  # it does not exist yet, or is not visible
         return None
     except LaminaError as error:
         return error.message
@@ -119,7 +119,7 @@ def settings(home: Home) -> Finding:
 
 
 def _in_force(home: Home) -> config.Settings:
-    """Load the settings; their defaults where they are wrong, which is a finding of its own."""
+    """Load the settings, or their defaults if they are invalid, which is reported separately."""
     try:
         return config.load(home.path)
     except LaminaError:
@@ -127,7 +127,7 @@ def _in_force(home: Home) -> config.Settings:
 
 
 def rules_files(home: Home) -> Iterator[Finding]:
-    """Check that the two files that rule the jobs can be read."""
+    """Check that the two files of rules for the jobs can be read."""
     try:
         RetentionFile(home.path).current()
     except LaminaError as error:
@@ -142,7 +142,7 @@ def rules_files(home: Home) -> Iterator[Finding]:
 
 
 def embedders(home: Home) -> Iterator[Finding]:
-    """Check that each embedder that the settings name can embed a text."""
+    """Check that each embedder in the settings can embed a text."""
     from lamina.search import is_quick
     from lamina.search.engine import embedders_of
 
@@ -163,7 +163,7 @@ def embedders(home: Home) -> Iterator[Finding]:
 
 
 def model(home: Home, now: datetime) -> Iterator[Finding]:
-    """Check that the language model that the settings name reads a conversation, and how."""
+    """Check whether the configured language model can read a conversation, and how well."""
     values = _in_force(home)
     name, variable = values["sleep.model"], values["sleep.key_variable"]
     if not name:
@@ -188,7 +188,7 @@ def model(home: Home, now: datetime) -> Iterator[Finding]:
 
 
 def placed(path: Path) -> Iterator[Finding]:
-    """Check that the home is where SQLite's locks work and no service copies its files."""
+    """Check that SQLite's locks work in the home, and that no service copies its files."""
     kind = file_system(path)
     if kind in NETWORK_TYPES:
         yield Finding(
@@ -210,13 +210,13 @@ def placed(path: Path) -> Iterator[Finding]:
 
 
 def replaceable(path: Path) -> str | None:
-    """Say why another account could replace the home: a folder above it is not trusted."""
+    """Explain why another account could replace the home: a folder above it is not trusted."""
     problems = (ownership.problem_above(folder, folder.stat()) for folder in path.parents)
     return next(filter(None, problems), None)
 
 
 def file_system(path: Path, mounts: str | None = None) -> str:
-    """Name the file system that holds a path, where the system tells."""
+    """Name the file system that holds a path, if the operating system tells."""
     if mounts is None:
         try:
             mounts = Path("/proc/self/mounts").read_text("utf-8", errors="replace")
@@ -280,7 +280,7 @@ def private(home: Home, agent: str) -> Iterator[Finding]:
 
 
 def _is_open(found: os.stat_result, group: int | None) -> bool:
-    """Say whether a file is open to anyone but the group that shares the home."""
+    """Return whether a file is accessible to anyone but the group that shares the home."""
     return bool(stat.S_IMODE(found.st_mode) & (0o007 if found.st_gid == group else 0o077))
 
 
@@ -293,7 +293,7 @@ def _ours(home: Home, agent: str) -> Iterator[Path]:
 
 
 def mirrors(home: Home, agent: str) -> Iterator[Finding]:
-    """Check that each mirror can be reached, and how far behind it is."""
+    """Check that each mirror is reachable, and how far behind it is."""
     values = _in_force(home)
     if problem := configured.missing_key(values):
         yield Finding("warn", "mirrors", problem)
@@ -304,7 +304,7 @@ def mirrors(home: Home, agent: str) -> Iterator[Finding]:
 
     try:
         store = read_only.attached(home.agent_folder(agent), agent, values)
-    except LaminaError:  # which is a finding of its own
+    except LaminaError:  # reported separately
         return
     if store is None:
         return
@@ -326,7 +326,7 @@ def mirrors(home: Home, agent: str) -> Iterator[Finding]:
 
 
 def waiting(home: Home, folder: Path) -> Finding:
-    """Check that the fail-safe holds nothing, also where another preset has it."""
+    """Check that the fail-safe is empty, also at the path of another preset."""
     try:
         own = spool.spool(folder, _in_force(home)["preset"])
         problems = own.problems()

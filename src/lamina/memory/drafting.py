@@ -1,4 +1,4 @@
-"""Drafting: what every new memory passes before it is stored."""
+"""Drafting: the checks that every new memory passes before it is stored."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lamina.model.record import Draft
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
 
-# Memories that are worth looking at together; and worth it to load numpy for.
+# Numbers of memories for which a joint check is worth it, and for which loading numpy is.
 MANY, VERY_MANY = 16, 2048
-AT_ONCE = 512  # of more at once, the numbers would leave the processor's cache
+AT_ONCE = 512  # with more at once, the data would not fit into the processor's cache
 
 
 class Drafting:
@@ -30,11 +30,11 @@ class Drafting:
         self._redaction = scope.parts.redaction
 
     def draft(self, item: object, run_id: str | None = None) -> Draft:
-        """Make a valid draft, or raise the error that says what is wrong with the item."""
+        """Make a valid draft, or raise an error that says what is wrong with the item."""
         return self._redaction.clean(self._scored(self._rules.fields(item, run_id)))
 
     def drafts(self, items: Iterable[object]) -> list[Draft]:
-        """Make many valid drafts, or raise the error that names the first wrong item."""
+        """Make many valid drafts, or raise an error that names the first invalid item."""
         checked: list[dict[str, Any]] = []
         for index, item in enumerate(items):
             try:
@@ -46,7 +46,7 @@ class Drafting:
         return self._drafts_at_once(checked)
 
     def _drafts_at_once(self, checked: Sequence[dict[str, Any]]) -> list[Draft]:
-        """Make drafts of checked fields: one look tells which texts need a closer one."""
+        """Make drafts of checked fields: one pass selects the texts that need a closer look."""
         from lamina.text.screening import Screen
 
         telling: list[bool] = []
@@ -64,5 +64,5 @@ class Drafting:
 
 
 def of_item(error: LaminaError, index: int) -> LaminaError:
-    """Name the item of a list that an error is about."""
+    """Say in an error which item of a list it is about."""
     return type(error)(f"item {index}: {error.message}", **{**error.details, "item": index})

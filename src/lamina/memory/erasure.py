@@ -1,7 +1,7 @@
-"""Erase for good (P5): out of the tables, then out of every file, with a certificate.
+"""Erase permanently (P5): from the tables, then from every file, with a certificate.
 
-An erasure begins with one transaction, which takes the records out and notes what is left to
-clean. Everything after it can be repeated: an interrupted erasure is resumed, and the
+An erasure begins with one transaction, which removes the records and notes what is left to
+clean. Everything after that can be repeated: an interrupted erasure is resumed, and the
 certificate is written when nothing is left to do.
 """
 
@@ -71,7 +71,7 @@ NO_USER = (
 OUTSIDE = "outside the home"
 LOCK = "erasing.lock"
 PATIENCE = 60.0  # seconds that an erasure waits for another one
-ESCAPED = re.compile(rb'(?<!\\)\\++[nrt"]')  # what JSON makes of the ends of words
+ESCAPED = re.compile(rb'(?<!\\)\\++[nrt"]')  # JSON escapes at word boundaries
 
 
 class Certificate(msgspec.Struct, frozen=True):
@@ -91,7 +91,7 @@ class Certificate(msgspec.Struct, frozen=True):
     mentions: int
     notes: int
     reads: int
-    looked_for: int  # words and runs of words that nothing else has
+    looked_for: int  # words and sequences of words that occur nowhere else
     removed: list[str]
     mirrors: dict[str, str]
     unreached: list[dict[str, str]]
@@ -117,7 +117,7 @@ class Erasures(Part):
         source: object,
         project: object,
     ) -> dict[str, Any]:
-        """Say what an erasure would take, what rests on that, and which copies would go."""
+        """Report what an erasure would remove, what depends on that, and which copies would go."""
         found = self.preview(self.wanted(self._checked(record_ids), session, user, source, project))
         self._scope.audit("erasable", tuple(found["records"]))
         return found
@@ -132,7 +132,7 @@ class Erasures(Part):
         reason: str | None,
         keep_backups: bool,
     ) -> Certificate:
-        """Erase records for good, with what was made of them, in every file of the home."""
+        """Erase records permanently, and everything made of them, in every file of the home."""
         keep = rules.flag(keep_backups, "keep_backups")
         with self.alone(), self._scope.resilient.spool.quiet():
             self._resume()
@@ -140,7 +140,7 @@ class Erasures(Part):
             return self._finish(self.begin(wanted, reason, keep_backups=keep))
 
     def resume(self) -> list[Certificate]:
-        """Finish erasures that were interrupted."""
+        """Finish interrupted erasures."""
         with self.alone():
             return self._resume()
 
@@ -149,11 +149,11 @@ class Erasures(Part):
         return [self._finish(begun) for begun in self.unfinished()]
 
     def _checked(self, record_ids: Sequence[str]) -> tuple[str, ...]:
-        """Check that this scope may erase the records; another's look as if they did not exist."""
+        """Check that this scope may erase the records; those of others seem not to exist."""
         return tuple(self._scope.visible("erase", record_id).id for record_id in record_ids)
 
     def _finish(self, begun: StartedErasure) -> Certificate:
-        """Bring everything derived into line with what is gone, then write the certificate."""
+        """Bring derived data into line with the erasure, then write the certificate."""
         derived = self._scope.parts.derived
         self._scope.note_problem(self._scope.parts.profiles.write_snapshot())
         world = whole_world(self._scope)
@@ -165,7 +165,7 @@ class Erasures(Part):
         return self.clean(begun, mirrors)
 
     def _end_tokens(self, user: str) -> None:
-        """End the tokens that open the memory of an erased user."""
+        """Revoke the tokens for the memory of an erased user."""
         access = Tokens(self._scope.home.path)
         for token in access.tokens():
             if (token.agent, user_name(token.user)) == (self._scope.agent, user_name(user)):
@@ -173,7 +173,7 @@ class Erasures(Part):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Let no other process erase from this store: two would clean the same files at once."""
+        """Keep other processes from erasing from this store: both would clean the same files."""
         with (
             home.hold_lock(self._store.folder / LOCK, PATIENCE),
             self._store.database.alone("erasing", PATIENCE),
@@ -188,7 +188,7 @@ class Erasures(Part):
         source: object,
         project: object = None,
     ) -> ErasureRequest:
-        """Check what is asked for: exactly one of ids, session, user, source and project."""
+        """Check the request: exactly one of ids, session, user, source and project."""
         if self._scope.actor.role is not Role.OPERATOR:
             raise Forbidden(
                 "erase is for operators: agents may ask for it, people decide", lacks="operator"
@@ -214,7 +214,7 @@ class Erasures(Part):
         return ErasureRequest(ids, user=whose, scope=scope, **named)
 
     def preview(self, wanted: ErasureRequest) -> dict[str, Any]:
-        """Say what an erasure would take and leave; nothing changes."""
+        """Report what an erasure would remove and leave; nothing changes."""
         with self._store.database.moment() as connection:
             plan = erase_plan.plan(self._store, connection, wanted)
         if not plan.chosen and not self._has_asked(wanted):
@@ -236,14 +236,14 @@ class Erasures(Part):
         }
 
     def _has_asked(self, wanted: ErasureRequest) -> bool:
-        """Say whether the erased user has searched: these queries are to be cleaned, too."""
+        """Return whether the erased user has searched: these queries must be cleaned, too."""
         user = wanted.user
         return user is not None and any(
             read.note.get("user") == user for read in self._store.reads.latest(EVERY)
         )
 
     def _mentions(self, user: str | None, going: set[str]) -> int:
-        """Count memories of others that name the user; only a person can tell if it is the same."""
+        """Count memories of others that name the user; only a person can tell who is meant."""
         if user is None:
             return 0
         with self._store.database.moment() as connection:
@@ -252,7 +252,7 @@ class Erasures(Part):
     def begin(
         self, wanted: ErasureRequest, reason: str | None = None, *, keep_backups: bool = False
     ) -> StartedErasure:
-        """Take the records out of tables and archive. From here on there is no way back."""
+        """Remove the records from tables and archive. From here on there is no way back."""
         why = None if reason is None else rules.reason(reason)
         asked = partial(self._has_asked, wanted)
         now = self._scope.clock()
@@ -270,7 +270,7 @@ class Erasures(Part):
         return begun
 
     def unfinished(self) -> list[StartedErasure]:
-        """List the erasures that were interrupted."""
+        """List interrupted erasures."""
         with self._store.database.moment() as connection:
             return erase.unfinished(self._store, connection)
 
@@ -289,13 +289,13 @@ class Erasures(Part):
         return [msgspec.convert(one, Certificate) for one in found]
 
     def clean(self, begun: StartedErasure, mirrors: Mapping[str, Any]) -> Certificate:
-        """Do everything after the first transaction, as often as it takes, and certify it."""
+        """Do everything after the first transaction, repeating it if necessary, and certify it."""
         with _disk():
             return self._clean(begun, mirrors)
 
     def _clean(self, begun: StartedErasure, mirrors: Mapping[str, Any]) -> Certificate:
         now, known = self._scope.clock(), begun.known
-        self._store.archive.filing.tidy()  # the archive's former files, if that has failed before
+        self._store.archive.filing.tidy()  # old files of the archive, in case that failed before
         outside = list(self._copies_elsewhere(begun))
         doomed = erase.is_doomed(begun.ids, known, begun.user)
         reads = self._store.reads.erase(self._scope.actor, now, doomed)
@@ -337,21 +337,21 @@ class Erasures(Part):
         self.file_certificates()
 
     def file_certificates(self) -> None:
-        """Write certificates that have no file yet, and drop the lists of finished work."""
+        """Write certificates that have no file yet, and drop the lists of finished erasures."""
         with self._store.database.moment() as connection:
             erase.tidy(self._store, connection)
             certificates.write_missing(connection, self._store.folder)
 
-    # Files that hold what was erased.
+    # Files that contain what was erased.
 
     def _clean_files(
         self, begun: StartedErasure, now: datetime
     ) -> tuple[list[str], list[dict[str, str]]]:
-        """Remove copies; list what was removed and what could not be."""
+        """Remove copies; return what was removed and what could not be."""
         copies = Copies(self._store, begun.ids, begun.known)
         backups = list(copies.backups())
         if backups and not begun.keep_backups:
-            backup.make(self._store, now)  # there must be one at any time
+            backup.make(self._store, now)  # there must always be a backup
         doomed = [
             *copies.exports(),
             *copies.damaged(),
@@ -386,7 +386,7 @@ class Erasures(Part):
         return removed + self._clean_spool(begun) + self._clean_status(begun), unreached
 
     def _clean_spool(self, begun: StartedErasure) -> list[str]:
-        """Clean the lines of the fail-safe: waiting, replayed, or laid aside."""
+        """Clean the lines of the fail-safe: waiting, replayed, or set aside."""
         ids, known, user = frozenset(begun.ids), begun.known, begun.user
 
         def is_doomed(raw: bytes) -> bool:
@@ -415,7 +415,7 @@ class Erasures(Part):
         ]
 
     def _clean_status(self, begun: StartedErasure) -> list[str]:
-        """Remove status files that hold erased text; they are written again when needed."""
+        """Remove status files that contain erased text; they are rewritten when needed."""
         own = [
             path
             for path in leftovers.files([self._scope.home.status])
@@ -429,7 +429,7 @@ class Erasures(Part):
     def _clean_neighbours(
         self, begun: StartedErasure, doomed: Callable[[Read], bool], now: datetime
     ) -> Iterator[dict[str, str]]:
-        """Clean the trails of agents that read here, and count what they know of the user."""
+        """Clean the trails of agents that read here, and count their memories about the user."""
         for agent in self._scope.home.agents():
             if agent == self._store.agent:
                 continue
@@ -456,9 +456,9 @@ class Erasures(Part):
                 }
 
     def _copies_elsewhere(self, begun: StartedErasure) -> Iterator[dict[str, str]]:
-        """List copies outside the home since the first erased record was made.
+        """List copies made outside the home since the first erased record was created.
 
-        The trail of reads names exports and backups; what a move left on a server counts, too.
+        The trail of reads names exports and backups; data that a migration left on a server counts.
         """
         from lamina.store.upkeep import migrate
 
@@ -477,15 +477,15 @@ class Erasures(Part):
                 yield {"place": path, "why": f"{read.action} of {iso(read.at)}, {OUTSIDE}"}
         for earlier in certificates.kept(
             self._store.database.reader()
-        ):  # an altered one must not stop an erasure
+        ):  # an altered certificate must not stop an erasure
             yield from (one for one in earlier["unreached"] if one["why"].endswith(OUTSIDE))
         for path in begun.files:
             yield {"place": path, "why": "some of it was imported from there"}
 
-    # Bytes that no row holds any more.
+    # Bytes that no longer belong to any row.
 
     def _purge(self, known: Signature) -> Iterator[dict[str, str]]:
-        """Remove the words from index and logs; rewrite a file where anything may be left."""
+        """Remove the words from index and logs; rewrite a file that may still contain any."""
         erase.purge(self._store)
         for database in filter(None, (self._store.database, self._store.reads.sound())):
             is_folded = database.fold()
@@ -493,7 +493,7 @@ class Erasures(Part):
                 yield {"place": database.address, "why": ON_A_SERVER}
                 continue
             if any(leftovers.is_sampled(one, known) for one in _with_log(database.path)):
-                database.rewrite()  # what is found after this is in rows that nobody wanted erased
+                database.rewrite()  # what is found after this is in rows that were not to be erased
                 is_folded = database.fold()
             if not is_folded:
                 why = (
@@ -503,14 +503,14 @@ class Erasures(Part):
                 yield {"place": self._name(database.path) + "-wal", "why": why}
 
     def _left(self, begun: StartedErasure, known: set[str]) -> Iterator[dict[str, str]]:
-        """List any other file of the agent or the home that holds erased text."""
+        """List any other file of the agent or the home that contains erased text."""
         beside = [path for path in sorted(self._scope.home.path.iterdir()) if path.is_file()]
         for path in Copies(self._store, (), begun.known).others([*beside, self._scope.home.status]):
             if known.isdisjoint(map(self._name, (path, *path.parents))):
                 yield {"place": self._name(path), "why": "it holds words that nothing else has"}
 
     def _name(self, path: Path) -> str:
-        """Shorten a path that is below the home."""
+        """Shorten a path inside the home."""
         return (
             str(path.relative_to(self._scope.home.path))
             if path.is_relative_to(self._scope.home.path)
@@ -527,7 +527,7 @@ def _nothing(wanted: ErasureRequest) -> NotFound:
 
 @contextmanager
 def _disk() -> Iterator[None]:
-    """Translate errors of the disk."""
+    """Translate disk errors."""
     try:
         yield
     except OSError as error:
@@ -540,7 +540,7 @@ def _with_log(path: Path) -> list[Path]:
 
 
 def _untold(mirrors: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """List mirrors that could not be reached, and those on servers that we cannot look into."""
+    """List mirrors that could not be reached, and mirrors on servers that we cannot inspect."""
     for name, told in mirrors.items():
         if "error" in told:
             yield {

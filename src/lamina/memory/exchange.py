@@ -1,4 +1,4 @@
-"""Export and import: memories leave and enter as files."""
+"""Export memories to files, and import them from files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Exchange(Part):
         states: Collection[str] | None = None,
         session: str | None = None,
     ) -> Path:
-        """Write every record, in every state, with its events; or only some records."""
+        """Write every record, in every state, with its events; or only selected records."""
         self._scope.check_whole("export")
         rules.progress(progress)
         wanted = self._wanted(states, session)
@@ -56,7 +56,7 @@ class Exchange(Part):
         return target
 
     def _wanted(self, states: Collection[str] | None, session: str | None) -> Filter | None:
-        """Choose the records in these states and of this session; None chooses all there is."""
+        """Select the records in these states and of this session; None selects everything."""
         if not states and session is None:
             return None
         return self._scope.filter(tuple(Layer), states, session=session)
@@ -70,7 +70,7 @@ class Exchange(Part):
         states: Collection[str] | None = None,
         session: str | None = None,
     ) -> dict[str, Any]:
-        """Write what another program's format can hold, and report what it cannot."""
+        """Write what another program's format can represent, and report what it cannot."""
         self._scope.check_whole("export")
         rules.progress(progress)
         name, target = exporting.check(format), _target(path, force=force)
@@ -112,7 +112,7 @@ class Exchange(Part):
         on_conflict: str,
         dry_run: bool,
     ) -> dict[str, Any]:
-        """Take in a file; its records are external and it grants nothing without `trust`."""
+        """Import a file; its records are external and grant nothing without `trust`."""
         scope = self._scope
         scope.check_whole("import")
         rules.progress(progress)
@@ -133,7 +133,7 @@ class Exchange(Part):
     def _note_import(self, source: Path, report: dict[str, Any], dry_run: bool) -> None:
         """Note an import in the trail of reads, and erase again what an export brought back.
 
-        A restored trail of changes is the imported one to the byte, so it cannot say this.
+        A restored trail of changes equals the imported one byte for byte, so it cannot say this.
         """
         erasures = self._scope.parts.erasures
         erasures.file_certificates()
@@ -144,7 +144,7 @@ class Exchange(Part):
 
 
 def _target(path: Path | str, *, force: bool) -> Path:
-    """Check where an export goes: an existing folder, and no repository unless forced."""
+    """Check the target of an export: an existing folder, and no repository unless forced."""
     target = given_path(path)
     if not force:
         native.refuse_work_tree(target)

@@ -1,4 +1,4 @@
-"""Write what a decision about a claim says, in the caller's transaction."""
+"""Carry out the decision about a claim, in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MOST_EVIDENCE = 100
 
 
 class FactRecords:
-    """Make the records of facts, and change those that a claim ends or repeats.
+    """Create the records of facts, and change those that a claim ends or repeats.
 
-    The statement itself can be the record of its fact: a draft that is stored now (`own`), or a
-    row (`row`) that takes what a fact needs.
+    The statement itself can become the record of its fact: as a draft stored now (`own`), or as
+    an existing row (`row`) that gets the fields of a fact.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -56,7 +56,7 @@ class FactRecords:
         )
 
     def _derived(self, claim: Claim, source: Source) -> Draft:
-        """Draft a sentence that rests on its source."""
+        """Draft a sentence with its source as evidence."""
         content = attributes.sentence(
             claim.subject, claim.attribute, claim.value, negated=claim.negated
         )
@@ -82,9 +82,9 @@ class FactRecords:
         row: Row | None = None,
         more: Mapping[str, Any] | None = None,
     ) -> tuple[Step, str | None]:
-        """Write what a step says; return the step with its records, and the id of a new fact.
+        """Carry out a step; return it with its records, and the id of a new fact.
 
-        `more` are fields of the row that change with it.
+        `more` are other fields of the row to change.
         """
         record: str | None = None
         newest = None if step.fact is None else step.fact.record
@@ -107,7 +107,7 @@ class FactRecords:
         return step._replace(earlier=earlier), record
 
     def _split(self, transaction: Transaction, fact: Fact, newest: str | None) -> Fact:
-        """Make a record of its own for the first part of a fact that holds again later."""
+        """Create a separate record for the first period of a fact that holds again later."""
         whole = self._scope.store.record(found(transaction, fact))
         same = {
             name: getattr(whole, name)
@@ -121,7 +121,7 @@ class FactRecords:
 def _grown(
     row: Row, claim: Claim, source: Source, step: Step, more: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """List the fields by which a record becomes the fact that it states."""
+    """Return the fields that turn a record into the fact that it states."""
     own, old = more.get("metadata", hashing.decode(row[COLUMN["metadata"]])), step.restates
     fields: dict[str, Any] = {
         **more,
@@ -151,7 +151,7 @@ def _kind(attribute: str) -> str:
 
 
 def _with_own(told: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Join what a fact says with the metadata that its author gave the record."""
+    """Merge the fields of a fact with the metadata that its author gave the record."""
     stated = {name: value for name, value in told.items() if name in facts.FIELDS}
     given = {name: value for name, value in own.items() if name not in facts.FIELDS}
     return {**told, **given, **stated}
@@ -168,7 +168,7 @@ def _superseded(step: Step) -> tuple[str, ...]:
 
 
 def verify(transaction: Transaction, fact: Fact, claim: Claim, source: Source, step: Step) -> None:
-    """Note that a fact was said again."""
+    """Note that a fact was repeated."""
     row = found(transaction, fact)
     again = facts.repeated(fact, claim, source, step.valid_from)
     fields: dict[str, Any] = {"last_verified": again.last_verified, "confidence": again.confidence}
@@ -186,7 +186,7 @@ def verify(transaction: Transaction, fact: Fact, claim: Claim, source: Source, s
 
 
 def _change(transaction: Transaction, fact: Fact, after: Fact, newest: str | None) -> None:
-    """Let a fact hold for another time, because of a newer one."""
+    """Change the time in which a fact holds, because of a newer one."""
     row = found(transaction, fact)
     fields: dict[str, Any] = {}
     if facts.is_over(fact, after):
@@ -204,5 +204,5 @@ def found(transaction: Transaction, fact: Fact) -> Row:
 
 
 def believed(made: Draft) -> Draft:
-    """Return a draft as if it were believed: a rejected value is no past fact either."""
+    """Return a draft as if it were believed: a rejected value must not be a past fact either."""
     return structs.replace(made, state=State.ACTIVE) if made.state is State.SUPERSEDED else made

@@ -31,7 +31,7 @@ class Facts:
         as_of: Times,
         project: str | None = None,
     ) -> list[Fact]:
-        """List the facts about a subject, or about everyone; or those that held at a time."""
+        """List the facts about a subject or about everyone, now or at a time."""
         moment = optional_moment(as_of, "as_of")
         about = None if subject is None else rules.label(subject, "subject")
         states = (State.ACTIVE,) if moment is None else (State.ACTIVE, State.SUPERSEDED)
@@ -49,7 +49,7 @@ class Facts:
         return known
 
     def timeline(self, subject: str) -> list[Fact]:
-        """List what holds and what held for a subject, in the order in which it began."""
+        """List what holds and what held for a subject, in order of its beginning."""
         states = (State.ACTIVE, State.SUPERSEDED)
         records = self._scope.store.night.facts(states, self._scope.user)
         known = fact_lists.chosen(records, rules.label(subject, "subject"), None)
@@ -58,7 +58,7 @@ class Facts:
         return known
 
     def _judged(self, known: Sequence[Fact], records: Sequence[Record]) -> list[Fact]:
-        """Mark the facts whose evidence is gone."""
+        """Mark facts whose evidence is gone."""
         wanted = {fact.record for fact in known}
         with self._scope.store.read() as db:
             gone = grounds.groundless(db, [one for one in records if one.id in wanted])

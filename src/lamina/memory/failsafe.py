@@ -1,4 +1,4 @@
-"""Writing while the store is away: keep memories in the fail-safe, and replay them later."""
+"""Write while the store is unavailable: keep memories in the fail-safe, and replay them later."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from lamina.memory.scope import Scope
     from lamina.mirrors.required import Required
 
-# Seconds that a write spends on what waits in the fail-safe before it goes behind that.
+# Seconds that a write spends on replaying the fail-safe before it is queued there itself.
 PATIENCE = 0.2
 Progress = Callable[[int, int], None]
 
 
 class Failsafe:
-    """Take what the store cannot, and bring it there later."""
+    """Accept what the store cannot, and store it later."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._resilient = scope.resilient
         self._spool = scope.resilient.spool
-        self.is_behind = False  # something may wait, or the store is left alone for a moment
+        self.is_behind = False  # something may be waiting, or the store is not being retried yet
         self._rests_until = 0.0
 
     def status(self) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class Failsafe:
         return self._spool.status()
 
     def replay(self, progress: Progress | None = None) -> dict[str, Any]:
-        """Bring what waits into the store, once and in its order, and report."""
+        """Store what waits, once and in order, and report."""
         rules.progress(progress)
         done = self.replayed(progress)
         if done is None:
@@ -58,7 +58,7 @@ class Failsafe:
     def replayed(
         self, progress: Progress | None = None, patience: float | None = None
     ) -> Replayed | None:
-        """Replay what waits; None when another process does."""
+        """Replay what waits; None if another process is doing so."""
         from lamina.failsafe.replay import Replay
 
         scope = self._scope
@@ -77,18 +77,18 @@ class Failsafe:
         return done
 
     def catch_up(self) -> None:
-        """Replay what waits, if that is possible now; else `status()` says why not."""
+        """Replay what waits, if possible now; otherwise `status()` says why not."""
         self.is_behind = self._spool.is_waiting()
         try:
             self._catch_up(None)
         except LaminaError as error:
             if spool.is_outage(error) and not error.details.get("failsafe"):
                 self._resilient.outage = Outage("written", error.message)
-            else:  # it is the fail-safe that cannot be used
+            else:  # it is the fail-safe that is unusable
                 self._scope.note_problem(f"the fail-safe was not replayed: {error.message}")
 
     def before_write(self) -> None:
-        """Replay what waits, which came first; leave a store alone that failed a moment ago."""
+        """Replay what waits first; do not retry a store that failed a moment ago."""
         if self.is_behind:
             self._catch_up(PATIENCE)
 
@@ -109,8 +109,8 @@ class Failsafe:
         except StoreUnavailable as error:
             if not error.details.get("failsafe") or patience is None:
                 raise
-            self._scope.note_problem(error.message)  # the store itself may well be there
-        # With the write itself it would take too long.
+            self._scope.note_problem(error.message)  # the store itself may be available
+        # Together with the write itself it would take too long.
         if patience is not None and time.monotonic() - began > patience:
             raise StoreUnavailable("the fail-safe was replayed, and it took a while", behind=True)
 
@@ -123,10 +123,10 @@ class Failsafe:
         stored: Sequence[Record],
         episode: Callable[[Sequence[Record]], Draft] | None = None,
     ) -> list[Record]:
-        """Keep drafts that the store could not take, all or none, and the episode made of them.
+        """Keep drafts that the store could not take, all or none, with their episode if any.
 
         `stored` are the records of a write whose outcome is unknown: it may have happened, so
-        they keep their ids.
+        their ids are kept.
         """
         self._note(error)
         known = self._known(drafts)
@@ -152,17 +152,17 @@ class Failsafe:
         return [record or cast(Record, next(kept)) for record in known]
 
     def _note(self, error: LaminaError) -> None:
-        is_away = not error.details.get("behind")  # a store that was only slow is not away
+        is_away = not error.details.get("behind")  # a store that was only slow is available
         self._resilient.note(error, "written" if is_away else "written in time")
         self.is_behind = True
         now = time.monotonic()
-        if is_away and now >= self._rests_until:  # else it was not even asked
+        if is_away and now >= self._rests_until:  # otherwise it was not even tried
             self._rests_until = now + self._scope.settings["store.retry_ms"] / 1000
 
     def _known(self, drafts: Sequence[Draft]) -> list[Record | None]:
-        """Find the stored records with the keys of drafts, as long as the store can be read."""
+        """Find the stored records with the keys of drafts, if the store can be read."""
         nothing: list[Record | None] = [None] * len(drafts)
-        # A server would be waited for.
+        # Asking a server could take long.
         if self._scope.settings["store.url"] or all(draft.key is None for draft in drafts):
             return nothing
         try:
@@ -180,12 +180,12 @@ class Failsafe:
         ]
 
     def new_id(self, now: datetime) -> str:
-        """Make an id that no store could give: its end is random."""
+        """Make an id that no store could assign: its end is random."""
         return Ids("", self._scope.agent).prefix(now) + suffix(os.urandom(8))
 
     @cached_property
     def required(self) -> Required | None:
-        """The mirror that has to take each memory before the store commits it, if any."""
+        """The mirror that must accept each memory before the store commits it, if any."""
         if self._scope.settings["mirrors.weaviate"] == "off":
             return None
         from lamina.mirrors import configured
@@ -198,7 +198,7 @@ class Failsafe:
 
 
 def same_text(existing: Record, draft: Draft) -> Record:
-    """Return what is stored under a key, or raise Conflict if it says something else."""
+    """Return what is stored under a key, or raise Conflict if its text differs."""
     if existing.content == draft.content:
         return existing
     raise Conflict(

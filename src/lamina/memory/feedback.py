@@ -1,4 +1,4 @@
-"""Feedback on what contexts give: what agents say of it, and what became of it."""
+"""Feedback on memories given in contexts: what agents report, and which memories were used."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lamina.model.record import Layer, Record, State
 from lamina.store.tables.reads import Read
 from lamina.store.tables.records import Filter
 
-LEARNED_FROM = timedelta(days=180)  # what sleep looks at
+LEARNED_FROM = timedelta(days=180)  # the period that sleep examines
 ACTION = "feedback"
 MOST_READS = 50_000
 MOST_TURNS = 20_000
 GIVING = frozenset({"context", "memory_context"})  # the reads that give memories to a model
 ASKING = frozenset({"get", "history", Verdict.HELPFUL.value})
-# Instructions and profile are given with every prompt, whatever it is about: they do not count.
+# Instructions and profile are given with every prompt, whatever its topic: they do not count.
 COUNTED = frozenset({Layer.SHORT_TERM, Layer.EPISODIC, Layer.SEMANTIC})
 REASONS = {
     Verdict.WRONG: "an agent says that it is wrong",
@@ -27,13 +27,13 @@ REASONS = {
 
 
 class Feedback(Part):
-    """Take what agents say of memories, and find out which ones were used."""
+    """Accept agents' feedback on memories, and find out which ones were used."""
 
     def give(self, record_id: str, verdict: str) -> Record:
-        """Take what an agent says of a memory; nothing is forgotten because of it.
+        """Accept an agent's feedback on a memory; nothing is forgotten automatically.
 
-        What is helpful counts as used. What is wrong or outdated waits for a person: the record of
-        that request is returned.
+        A helpful memory counts as used. For a wrong or outdated one, a request waits for a person;
+        its record is returned.
         """
         said = feedback.verdict(verdict)
         record = self._scope.visible("feedback", record_id)
@@ -45,7 +45,7 @@ class Feedback(Part):
         return request
 
     def _flagged(self, record: Record, said: Verdict) -> Record:
-        """Ask a person about a memory: to end a fact that is outdated, else to forget it."""
+        """Ask a person to end an outdated fact, or else to forget the memory."""
         parts, why = self._scope.parts, REASONS[said]
         is_current = record.state is State.ACTIVE and facts.is_fact(record)
         if said is Verdict.WRONG or not is_current or facts.fact_of(record).negated:
@@ -56,7 +56,7 @@ class Feedback(Part):
             return parts.statements.propose_end(transaction, record, ACTION)
 
     def served(self, span: timedelta) -> dict[str, Served]:
-        """Count for each memory how often contexts gave it of late, and how often it was used."""
+        """Count for each memory how often contexts gave it recently, and how often it was used."""
         since = self._scope.clock() - span
         reads = [
             read
@@ -101,7 +101,7 @@ def _text(value: Any) -> str | None:
 
 
 def _said(record: Record) -> str:
-    """Return what a memory says; of a fact, who it is about is known to everybody."""
+    """Return what a memory says; for a fact only its value, since its subject is obvious."""
     value = record.metadata.get("value")
     is_fact = record.layer is Layer.SEMANTIC and isinstance(record.metadata.get("attribute"), str)
     return value if is_fact and isinstance(value, str) and value else record.content

@@ -1,4 +1,4 @@
-"""What every handle is: opened on a scope, closed as a context manager, with the verbs it lacks."""
+"""The base of every handle: a context manager on a scope, which explains the verbs it lacks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Handle:
     ) -> None:
         self.close()
 
-    if not TYPE_CHECKING:  # to a type checker the verbs of operators do not exist here
+    if not TYPE_CHECKING:  # for a type checker, operators' verbs do not exist here
 
         def __getattr__(self, name: str) -> NoReturn:
             if _is_for_operators(name):
@@ -44,7 +44,7 @@ class Handle:
 
     def close(self) -> None:
         """Write buffered data, finish indexing and mirroring, and close every file."""
-        with ExitStack() as last_first:  # each is closed whatever becomes of the others
+        with ExitStack() as last_first:  # each is closed, even if another fails
             last_first.callback(self._scope.close)
             if self._parts.made("derived"):
                 last_first.callback(self._parts.derived.close)
@@ -53,9 +53,9 @@ class Handle:
 
 
 def _is_for_operators(name: str) -> bool:
-    """Say whether only an operator's handle has a verb."""
+    """Return whether only an operator's handle has a verb."""
     try:
         from lamina.memory.operator import Operator
-    except OSError:  # the disk fails, and took our own files with it
+    except OSError:  # the disk failed, even for our own files
         return False
     return not name.startswith("_") and hasattr(Operator, name)

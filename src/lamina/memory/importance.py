@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NAME = "importance"
 MOST_EXAMPLES = 5_000
 MOST_READS = 50_000
-# The weight of a read: who asks for a record wants it, a search may return what nobody wanted.
+# The weight of a read: `get` means that the record was wanted, a search hit may not be.
 READS = {
     "get": 1.0,
     "history": 0.5,
@@ -40,18 +40,18 @@ Fields = Mapping[str, Any]
 
 
 class Importance:
-    """Judge the importance of memories that give none: by tables, and by what was learned.
+    """Judge the importance of memories that have none: by tables, and by a learned model.
 
-    The learned model is read once. Learning is done at sleep, never in a search.
+    The model is read once. It learns during sleep, never in a search.
     """
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
     def score(self, fields: Fields, *, may_tell: bool = True) -> float:
-        """Judge a new memory; by the tables alone while the learned model cannot be read.
+        """Judge a new memory; only by the tables if the learned model cannot be read.
 
-        Without `may_tell`, its words are known to tell the tables nothing.
+        With `may_tell` false, its words are known to be in none of the tables.
         """
         try:
             model = self._model
@@ -62,13 +62,13 @@ class Importance:
         return _by_tables(fields, may_tell) if model is None else model.score(*_parts(fields))
 
     def judge(self, fields: Fields) -> float:
-        """Judge a memory by what was learned, or else by the tables."""
+        """Judge a memory by the learned model, or else by the tables."""
         if self._model is not None:
             return self._model.score(*_parts(fields))
         return _by_tables(fields)
 
     def is_judged(self, fields: Fields, importance: float) -> bool:
-        """Tell if an importance is what we would give: by the tables, or by what was learned."""
+        """Return whether an importance is what the tables or the learned model would give."""
         return importance in (_by_tables(fields), self.judge(fields))
 
     def explain(self, fields: Fields) -> Scored:
@@ -81,7 +81,7 @@ class Importance:
         )
 
     def learn(self) -> dict[str, Any]:
-        """Learn anew from the history of this store; with too little history the tables stand."""
+        """Train the model on the history of this store; the tables stay if there is too little."""
         from lamina.engines.learning import learn
 
         store = self._scope.store
@@ -95,7 +95,7 @@ class Importance:
         if body != former:
             with store.database.atomic() as transaction:
                 cursor = transaction.cursor
-                # What was just learned from may have been erased.
+                # What was learned from may have been erased meanwhile.
                 if learned.count_erasures(cursor.connection) != erasures:
                     body = model = None
                 learned.keep(cursor, NAME, body, to_micros(self._scope.clock()))
@@ -104,7 +104,7 @@ class Importance:
         return {"ok": True, "examples": len(examples), "learned": model is not None, **gain}
 
     def relearn(self) -> None:
-        """Learn anew what was learned before; where nothing was, the tables stand as they did."""
+        """Train the model again if there is one; otherwise the tables stay in use."""
         with self._scope.store.read() as db:
             is_there = learned.load(db, NAME) is not None
         if is_there:
@@ -150,7 +150,7 @@ class Importance:
     def accesses(self, span: timedelta = LEARNED_FROM) -> dict[str, tuple[float, datetime]]:
         """Count recent reads of each record, weighted by kind, with the time of the last one.
 
-        What a context gave counts only if it was used.
+        A memory given in a context counts only if it was used.
         """
         counted: dict[str, tuple[float, datetime]] = {}
         since = self._scope.clock() - span

@@ -1,4 +1,4 @@
-"""The verbs that look closer at one's own memory: histories, lineage, the archive, what is due."""
+"""Verbs that inspect one's own memory: history, lineage, the archive, what is due."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Inspect:
-    """Look closer at records of one's own memory; guests have none of these verbs."""
+    """Inspect records of one's own memory; guests have none of these verbs."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -60,7 +60,7 @@ class Inspect:
 
     def lost_evidence(self, record_id: str) -> list[str]:
         """List the evidence of a record that was forgotten, superseded or erased since."""
-        from lamina.store.tables import grounds  # a session's start does without it
+        from lamina.store.tables import grounds  # a session's start does not need it
 
         record = self._scope.visible("lost_evidence", record_id, stub=True)
         with self._scope.store.database.moment() as connection:
@@ -110,12 +110,12 @@ class Inspect:
 
 
 def _terms(words: Collection[str]) -> set[str]:
-    """Spell words as the index does."""
+    """Normalise words as the index does."""
     return {term for word in words for term in terms(word)}
 
 
 def _days(record: Record, today: date) -> awareness.Days:
-    """Collect the days that a text speaks of, and whether one that recurs has come today."""
+    """Collect the days that a text mentions, and whether a recurring one is today."""
     recurring = recurrences.find(record.content, record.occurred_at)
     taken = [(one.place, one.place + len(one.phrase)) for one in recurring]
     spans = [

@@ -1,4 +1,4 @@
-"""Jobs: run what is due, each job once in its tick, whatever other processes do."""
+"""Jobs: run what is due, each job once per tick, whatever other processes do."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ log = logging.getLogger("lamina")
 
 # It may promote, rotate, expire and consolidate; it never confirms.
 ACTOR = Actor(Role.SYSTEM, "scheduler", "scheduler")
-LEASE = 120.0  # seconds; longer than a transaction, during which it cannot be renewed
-# The shortest and the longest wait between two looks at what is due, in seconds.
+LEASE = 120.0  # seconds; longer than any transaction, since it cannot be renewed meanwhile
+# The shortest and the longest wait between two checks for due jobs, in seconds.
 LEAST, MOST = 5.0, 60.0
 NOTHING_DONE = {"ok": False, "promoted": 0, "rotated": False, "remaining": None, "threshold": None}
 
@@ -76,7 +76,7 @@ class Outlook(msgspec.Struct, frozen=True):
 
 
 class Orchestrator:
-    """Run jobs by a timetable; a lease and ticks keep several of them apart."""
+    """Run jobs on a schedule; a lease and ticks coordinate several orchestrators."""
 
     def __init__(
         self,
@@ -90,9 +90,9 @@ class Orchestrator:
         is_idle: Callable[[], bool] = lambda: True,
         is_automatic: bool = True,
     ) -> None:
-        """`work` maps jobs to functions; `report` takes outcomes, and returns its own problem.
+        """`work` maps jobs to functions; `report` takes outcomes, and returns a problem of its own.
 
-        `is_automatic` says whether the surfaces start what is due, without anybody's doing.
+        `is_automatic` says whether the surfaces start due jobs by themselves.
         """
         self.holder = holder or jobs.own_name()
         self.timetable = timetable
@@ -112,12 +112,12 @@ class Orchestrator:
         wait: Callable[[float], object] | None = None,
         tell: Callable[[Ran], None] = lambda ran: None,
     ) -> None:
-        """Run what is due until told to stop; finish a short job first, end a long one early."""
+        """Run due jobs until told to stop; finish a short job first, end a long one early."""
         while not stop.is_set():
             try:
                 self.tick(stop, tell)
                 pause = self.pause()
-            except StoreUnavailable as error:  # such as a full disk: it may pass
+            except StoreUnavailable as error:  # such as a full disk: it may be temporary
                 log.warning("jobs cannot be run now: %s", error.message)
                 pause = MOST
             if not stop.is_set():
@@ -126,9 +126,9 @@ class Orchestrator:
     def tick(
         self, stop: threading.Event | None = None, tell: Callable[[Ran], None] = lambda ran: None
     ) -> list[Ran]:
-        """Run what is due now, unless another process does."""
+        """Run the jobs that are due now, unless another process does."""
         done: list[Ran] = []
-        if not self._busy.acquire(blocking=False):  # another thread with this orchestrator
+        if not self._busy.acquire(blocking=False):  # another thread uses this orchestrator
             return done
         try:
             if not self._due():
@@ -146,19 +146,19 @@ class Orchestrator:
         return done
 
     def is_stopping(self) -> bool:
-        """Say whether the job at hand should end: it was told to, or lost its lease."""
+        """Return whether the current job should end: it was told to, or lost its lease."""
         return (self._stop is not None and self._stop.is_set()) or (
             self._held is not None and self._held.is_lost()
         )
 
     def is_waiting(self) -> bool:
-        """Say whether something is due that no process is running."""
+        """Return whether a job is due that no process is running."""
         with self._database.moment() as connection:
             lease = jobs.lease(connection)
         return (lease is None or lease.is_free(self._clock(), LEASE)) and bool(self._due())
 
     def pause(self) -> float:
-        """Say how many seconds to wait; a changed file or clock is noticed before long."""
+        """Return how many seconds to wait: few enough to notice a changed file or clock soon."""
         now, states = self._clock(), self._states()
         runs = [schedule.next_run(job, states.get(job.name), now) for job in self._jobs()]
         seconds = min(
@@ -167,7 +167,7 @@ class Orchestrator:
         return min(max(seconds, LEAST), MOST)
 
     def outlook(self, since: datetime | None = None) -> list[Outlook]:
-        """Describe every job. One that never ran is overdue when it was due long `since`."""
+        """Describe every job. `since` is when jobs that never ran could have run first."""
         now = self._clock()
         with self._database.moment() as connection:
             states, lease = jobs.states(connection), jobs.lease(connection)
@@ -176,7 +176,7 @@ class Orchestrator:
         return [one if self._is_automatic else _unless_run(one) for one in found]
 
     def _jobs(self) -> list[Job]:
-        """List the jobs of the timetable that there is work for."""
+        """List the scheduled jobs that have work."""
         return [job for job in self.timetable.current().every if job.name in self._work]
 
     def _states(self) -> dict[str, LastRun]:
@@ -189,7 +189,7 @@ class Orchestrator:
 
     @contextmanager
     def _lease(self) -> Iterator[bool]:
-        """Hold the lease for a block, however long a job takes; False if another has it."""
+        """Hold the lease for a block, however long a job takes; False if another process has it."""
         if not jobs.take_lease(self._database, self.holder, self._clock(), LEASE):
             yield False
             return
@@ -203,11 +203,11 @@ class Orchestrator:
                 yield True
         finally:
             self._held = None
-            if not self._database.inherited:  # a child does not give away what its parent holds
+            if not self._database.inherited:  # a child must not release its parent's lease
                 jobs.release(self._database, self.holder)
 
     def _run(self, job: Job) -> Ran | None:
-        """Run one job, unless another process did meanwhile."""
+        """Run one job, unless another process has run it meanwhile."""
         before, now = self._states().get(job.name), self._clock()
         if not jobs.begin(
             self._database, job.name, schedule.tick(job, now), self.holder, now, LEASE
@@ -232,12 +232,12 @@ class Orchestrator:
         except LaminaError as error:
             log.info("%s failed: %s", job.name, error.message)
             return {"ok": False, "error": error.code, "message": error.message}
-        except Exception as error:  # whatever a job may raise: recorded, and the other jobs go on
+        except Exception as error:  # whatever a job raises is recorded, and the other jobs go on
             log.exception("%s failed", job.name)
             return {"ok": False, "error": type(error).__name__, "message": shown(error)}
 
     def _told(self, job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
-        """Report an outcome; a report that fails is noted, and the job is not repeated."""
+        """Report an outcome; if the report fails, note it and do not repeat the job."""
         problem = self._report(job.name, outcome)
         if problem is None:
             return outcome
@@ -260,7 +260,7 @@ def _outlook(
 
 
 def _unless_run(job: Outlook) -> Outlook:
-    """Take away a next run that nobody will do: no program has run the job of late."""
+    """Remove a next run that nobody will start: no program has run the job recently."""
     is_run = job.last_run is not None and not job.overdue
     return job if is_run else msgspec.structs.replace(job, next_run=None)
 
@@ -279,13 +279,13 @@ def _words(last: LastRun | None, running: str) -> str:
 
 
 class Jobs:
-    """The work of each job, with the authority of a handle."""
+    """The work of each job, with the permissions of a handle."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
     def orchestrator(self) -> Orchestrator:
-        """Make an orchestrator that runs the jobs of `schedule.yaml`."""
+        """Make an orchestrator for the jobs of `schedule.yaml`."""
         self._scope.check_whole("running jobs")
         parts = self._scope.parts
         work: dict[str, Work] = {
@@ -308,7 +308,7 @@ class Jobs:
         return orchestrator
 
     def outlook(self) -> list[Outlook]:
-        """List when each job ran last, its outcome, and when it is due."""
+        """List when each job last ran, its outcome, and when it is due."""
         return self.orchestrator().outlook()
 
     def _consolidate(self, stop: Callable[[], bool]) -> dict[str, Any]:
@@ -318,13 +318,13 @@ class Jobs:
         return {"ok": True, **report, "learned": self._scope.parts.importance.learn()}
 
     def _expire(self) -> dict[str, Any]:
-        """Archive memories that are past, and end proposals that wait too long."""
+        """Archive memories that are past, and end proposals that have waited too long."""
         lifecycle = self._scope.parts.lifecycle
         expired = lifecycle.expire(lifecycle.retention.current())
         return {"ok": True, "expired": expired, "lapsed": self._scope.parts.proposals.expire()}
 
     def _look_around(self) -> dict[str, Any]:
-        """Write what is pending where other programs may read it."""
+        """Write what is pending to where other programs may read it."""
         pending = self._scope.parts.inspect.pending()
         problem = self._scope.parts.status_files.write("pending", pending)
         self._scope.note_problem(self._scope.parts.profiles.write_snapshot())
@@ -335,7 +335,7 @@ class Jobs:
         return is_idle(self._scope.clock(), *self._scope.store.night.activity())
 
     def _report(self, job: str, outcome: Mapping[str, Any]) -> str | None:
-        """Write a failed rotation to `status/`; one that went well has written it itself."""
+        """Write a failed rotation to `status/`; a successful one has done so itself."""
         files = self._scope.parts.status_files
         if job != ROTATE_CHECK:
             return None

@@ -1,4 +1,4 @@
-"""The facts of some slots while claims change them, and what people have said so far."""
+"""The facts of some slots while claims change them, and what people have said before."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ UNKNOWN = "somebody"
 BELIEVED = (Effect.NEW, Effect.CHANGE, Effect.PAST)  # the effects that make a fact
 
 
-Versions = Mapping[int, int]  # the last event of each record, by their numbers
+Versions = Mapping[int, int]  # the last event of each record, by its number
 
 
 class FactReader:
-    """Read the facts of a store again and again, each of them once for every change of it."""
+    """Read the facts of a store repeatedly, each fact only when it has changed."""
 
     def __init__(self) -> None:
         self._versions: Versions = {}
-        self._facts: dict[int, Fact | None] = {}  # None for what is no fact
+        self._facts: dict[int, Fact | None] = {}  # None if it is no fact
 
     def read(self, changed: Callable[[Versions], tuple[Versions, Sequence[Record]]]) -> list[Fact]:
-        """Read the facts in any state, in the order in which they began.
+        """Return the facts in any state, in order of their beginning.
 
-        `changed` tells the present versions, and the records that are new beside the known ones.
+        `changed` returns the current versions, and the records that differ from the given ones.
         """
         self._versions, new = changed(self._versions)
         fresh = {one.seq: facts.fact_of(one) if facts.is_fact(one) else None for one in new}
@@ -42,10 +42,10 @@ class FactReader:
 
 
 class KnownFacts:
-    """The facts by subject as they change, and which claims were taken from which turn."""
+    """The facts by subject as claims change them, and which facts came from which turn."""
 
     def __init__(self, known: Sequence[Fact]) -> None:
-        """`known` are the facts in the order in which they began."""
+        """`known` are the facts in order of their beginning."""
         told = (fact for fact in known if fact.state in TOLD)
         self._topics = {place: Topic(found) for place, found in fact_lists.by_slot(told).items()}
         self._taken: dict[str, list[Fact]] = {}
@@ -60,7 +60,7 @@ class KnownFacts:
         return facts.decide(self._topic(claim, source).near(claim), claim, source)
 
     def has(self, claim: Claim, source: Source) -> bool:
-        """Say whether a claim says what is here already."""
+        """Return whether a claim repeats a known fact."""
         return any(facts.says(fact, claim) for fact in self._topic(claim, source).near(claim))
 
     def hear(self, claim: Claim, source: Source, step: Step, record: str | None) -> None:
@@ -76,7 +76,7 @@ class KnownFacts:
 
 
 class Topic:
-    """The facts of one slot in order, indexed by word: long lists are searched as fast."""
+    """The facts of one slot in order, indexed by word, so that long lists are searched quickly."""
 
     def __init__(self, known: list[Fact]) -> None:
         self.facts: list[Fact] = []
@@ -84,14 +84,14 @@ class Topic:
         self.become(known)
 
     def become(self, known: list[Fact]) -> None:
-        """Replace the facts: the same values in the same order as before, and perhaps more."""
+        """Replace the facts: the earlier values must keep their order, and new ones may follow."""
         for place in range(len(self.facts), len(known)):
             for word in set(facts.words(known[place].value)):
                 self._by_word.setdefault(word, []).append(place)
         self.facts = known
 
     def near(self, claim: Claim) -> list[Fact]:
-        """List the facts that may say what a claim says, or the contrary."""
+        """List the facts that may say the same as a claim, or the opposite."""
         telling = facts.telling(claim)
         if telling is None:
             return self.facts
@@ -107,15 +107,15 @@ class EarlierClaims:
     """What people have said so far, still true or not: it helps to understand them later."""
 
     def __init__(self, known: Sequence[Fact]) -> None:
-        """`known` are the facts in the order in which they began."""
+        """`known` are the facts in order of their beginning."""
         told = [fact for fact in known if fact.state in TOLD]
         self._known = KnownFacts(told)
-        self._claims: dict[tuple[str | None, str], list[Claim]] = {}  # by the user and who spoke
+        self._claims: dict[tuple[str | None, str], list[Claim]] = {}  # by user and speaker
         for fact in told:
             claim = facts.known_claim(fact)
             if fact.state is not State.ACTIVE:
                 claim = structs.replace(claim, until=fact.valid_to or fact.valid_from)
-            # What somebody else noted of a person, they know themselves.
+            # People know what others have noted about them.
             for voice in {*fact.voices, words.normalise(fact.subject)}:
                 self._keep(fact.user, voice, claim)
 
@@ -123,11 +123,11 @@ class EarlierClaims:
         """List what the speakers of a session have said before, the latest last."""
         voices = dict.fromkeys(voice_of(record) for record in session)
         found = [claim for voice in voices for claim in self._claims.get((user, voice), ())]
-        once = {id(claim): claim for claim in found}  # one speaker may have noted it of another
+        once = {id(claim): claim for claim in found}  # a speaker may have noted it of another
         return sorted(once.values(), key=attrgetter("at"))
 
     def hear(self, claim: Claim, source: Source) -> None:
-        """Note a claim, and how the facts stand after it."""
+        """Note a claim, and update the facts with it."""
         step = self._known.decide(claim, source)
         self._known.hear(claim, source, step, source.record)
         if step.effect in BELIEVED or step.effect is Effect.END:
@@ -138,7 +138,7 @@ class EarlierClaims:
 
 
 def voice_of(record: Record) -> str:
-    """Name who says what a record says."""
+    """Name the one who says what a record says."""
     return words.normalise(record.source or record.speaker or UNKNOWN)
 
 

@@ -15,19 +15,19 @@ from lamina.text.words import shown
 
 log = logging.getLogger("lamina")
 
-RENEWALS = 4  # within the time that a lease holds, so that one or two may fail
+RENEWALS = 4  # while a lease lasts, so that one or two may fail
 
 
 class Lease:
-    """Hold a lease for the length of a block.
+    """Hold a lease for the duration of a block.
 
-    The holder asks `is_lost` where it can stop. After a fork only the parent renews, since threads
-    are not inherited.
+    The holder checks `is_lost` where it can stop. After a fork only the parent renews, since
+    threads are not inherited.
     """
 
     def __init__(self, renew: Callable[[datetime], bool], clock: Clock, seconds: float) -> None:
-        """`renew` takes the time and says whether the lease, taken just now, is still ours."""
-        self.problem: str | None = None  # with the last renewal
+        """`renew` takes the time and returns whether the lease, taken just now, is still ours."""
+        self.problem: str | None = None  # of the last renewal
         self._renew = renew
         self._clock = clock
         self._seconds = seconds
@@ -50,7 +50,7 @@ class Lease:
         self._keeper.join()
 
     def is_lost(self) -> bool:
-        """Whether another process has the lease, or may have it because renewing took too long."""
+        """Whether another process has the lease, or may have it because renewal took too long."""
         return self._is_taken or self._clock() >= self._until
 
     def _keep(self) -> None:
@@ -59,9 +59,7 @@ class Lease:
                 self._extend()
             except LaminaError as error:
                 self._note(error.message)
-            except (
-                Exception
-            ) as error:  # whatever it is, the next try may succeed, and the holder is told
+            except Exception as error:  # the next try may succeed, and the holder is told
                 self._note(shown(error))
                 log.exception("this is no way to fail")
 

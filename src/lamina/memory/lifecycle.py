@@ -1,4 +1,4 @@
-"""Move memories between layers and the archive: apply the plans of the engines."""
+"""Move memories between layers and the archive by applying the plans of the engines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lamina.memory.scope import Scope
 
 ROTATE_CHECK = "memory_rotate_check"
-USED_SINCE = timedelta(days=2)  # a run comes every few minutes, so this is looked at many times
+USED_SINCE = timedelta(days=2)  # runs are minutes apart, so each read is seen by many of them
 
 
 class Moved(NamedTuple):
@@ -38,7 +38,7 @@ class Moved(NamedTuple):
     threshold: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the five values that the document of the originals names."""
+        """Return the five values that the document of the originals names."""
         told = {"ok": True, "promoted": self.promoted, "rotated": self.rotated > 0}
         return {**told, "remaining": self.remaining, "threshold": self.threshold}
 
@@ -67,7 +67,7 @@ class Lifecycle:
         return decisions
 
     def promote(self, record_id: str) -> Record:
-        """Promote one memory because a person says so: by the same rules, at any importance."""
+        """Promote one memory at a person's request: by the same rules, at any importance."""
         record = self._scope.visible("promote", record_id)
         promotion.check_promotable(record)
         with self._scope.store.read() as db:
@@ -96,7 +96,7 @@ class Lifecycle:
         )
 
     def waiting(self) -> Waiting:
-        """Say how many explicit memories wait in short-term memory, and why."""
+        """Count the explicit memories that wait in short-term memory, and explain why."""
         retention = self.retention.current()
         with self._scope.store.read() as db:
             entries = records.short_term(db, self._scope.user, kinds=promotion.EXPLICIT)
@@ -107,7 +107,7 @@ class Lifecycle:
     def _serving(
         self, explicit: Sequence[Entry], retention: Retention
     ) -> tuple[Mapping[str, Service], list[str]]:
-        """Find the explicit memories that are of use, and those whose importance was given."""
+        """Find the explicit memories that are in use, and those whose importance was stated."""
         if not explicit or not retention.promote_used:
             return {}, []
         accesses = self._scope.parts.importance.accesses(USED_SINCE)
@@ -124,7 +124,7 @@ class Lifecycle:
         return serving, stated
 
     def _is_stated(self, record_id: str) -> bool:
-        """Tell if the importance of a memory was given, and is not what we would have judged."""
+        """Return whether the importance of a memory was stated, and is not our own judgement."""
         store = self._scope.store
         record, original = store.get(record_id), store.night.original(record_id)
         if record is None or original is None:
@@ -132,7 +132,7 @@ class Lifecycle:
         return not self._scope.parts.importance.is_judged(structs.asdict(record), original)
 
     def _believed(self, decision: Decision) -> Decision:
-        """Mark a promotion of a rejected value: it must not become believed."""
+        """Mark the promotion of a rejected value: it must not become believed."""
         if decision.action is not Action.PROMOTE or decision.layer is Layer.EPISODIC:
             return decision
         record = self._scope.store.get(decision.entry.id)
@@ -145,7 +145,7 @@ class Lifecycle:
         return structs.replace(decision, rejected=found)
 
     def run(self, retention: Retention) -> Moved:
-        """Promote, join, expire and rotate. Running it again right away changes nothing."""
+        """Promote, join, expire and rotate. Running it again immediately changes nothing."""
         decided = self.plan(retention)
         chosen = {action: [one for one in decided if one.action is action] for action in Action}
         return Moved(
@@ -158,7 +158,7 @@ class Lifecycle:
         )
 
     def expire(self, retention: Retention) -> int:
-        """Archive entries that are too old and too unimportant; count them."""
+        """Archive entries that are too old and too unimportant; return their number."""
         return self._leave(
             "expire",
             "expired",
@@ -166,7 +166,7 @@ class Lifecycle:
         )
 
     def archive(self, record_ids: Sequence[str], action: str, why: str) -> int:
-        """Archive short-term memories; leave those that have changed layer or state."""
+        """Archive short-term memories, except those that have changed layer or state."""
         wanted = []
         for record_id in record_ids:
             row = self._scope.store.row(record_id)
@@ -181,7 +181,7 @@ class Lifecycle:
         )
 
     def prunable(self, limit: int, bounds: Mapping[str, Any]) -> dict[str, Any]:
-        """Count what `prune` would move, and show the newest of it."""
+        """Count what `prune` would move, and show the newest of these records."""
         chosen, below = self._bounded(**bounds)
         numbers = [number for number, _ in self._matching(chosen, below)]
         newest = self._scope.store.numbered(numbers[: -rules.limit(limit) - 1 : -1])
@@ -189,7 +189,7 @@ class Lifecycle:
         return {"pruned": len(numbers), "records": newest}
 
     def prune(self, dry_run: bool, bounds: Mapping[str, Any]) -> dict[str, Any]:
-        """Archive records of any layer that keep within all bounds."""
+        """Archive records of any layer that are within all bounds."""
         chosen, below = self._bounded(**bounds)
         wanted = self._matching(chosen, below)
         if dry_run:
@@ -233,7 +233,7 @@ class Lifecycle:
         return self._scope.store.archives()
 
     def restore(self, record_ids: Sequence[str]) -> list[Record]:
-        """Bring archived records back, with their ids and their histories."""
+        """Bring archived records back, with their ids and history."""
         ids = [self._scope.visible("restore_archived", record_id).id for record_id in record_ids]
         restored = self._scope.store.archive.restore(self._scope.actor, self._scope.clock(), ids)
         self._scope.changed(len(restored))
@@ -241,7 +241,7 @@ class Lifecycle:
         return restored
 
     def _duplicates(self, entries: Sequence[Entry], least: float) -> Mapping[str, str]:
-        """Find entries that repeat a memory; none without an embedder that works."""
+        """Find entries that repeat a memory; none without a working embedder."""
         try:
             return self._scope.recall.duplicates(entries, least)
         except EmbedderFailed as error:
@@ -261,7 +261,7 @@ class Lifecycle:
         )
 
     def _promote(self, decided: Sequence[Decision]) -> list[Record]:
-        """Promote entries in one transaction; one that has changed waits for the next run."""
+        """Promote entries in one transaction; entries that have changed wait for the next run."""
         if not decided:
             return []
         by_number = {decision.entry.seq: decision for decision in decided}
@@ -276,15 +276,15 @@ class Lifecycle:
         return moved
 
     def _read_ahead(self, decided: Sequence[Decision]) -> None:
-        """Read what will be known before the transaction, which keeps others from writing."""
+        """Parse the texts before the transaction begins, since it blocks other writers."""
         if chosen := [one.entry.id for one in decided if one.layer is Layer.SEMANTIC]:
             found = filter(None, map(self._scope.store.get, chosen))
             self._scope.parts.statements.read_ahead(found, self._scope.clock())
 
     def _move_up(self, transaction: Transaction, row: Row, decision: Decision) -> Record:
-        """Promote one entry into the layer of its kind, with the metadata that the layer needs.
+        """Promote one entry into the layer of its kind, with the metadata that this layer needs.
 
-        What cannot be believed beside the facts is kept as what was said.
+        What cannot be believed alongside the facts is kept as an episode.
         """
         layer, metadata = decision.promoted
         if decision.rejected is not None:
@@ -300,7 +300,7 @@ class Lifecycle:
         return transaction.update(row, **fields)
 
     def _join(self, decided: Sequence[Decision]) -> int:
-        """Make entries evidence of the memories that they repeat, and archive them."""
+        """Add entries as evidence to the memories that they repeat, and archive them."""
         if not decided:
             return 0
         with self._scope.store.change(
@@ -318,7 +318,7 @@ class Lifecycle:
 
 
 def _join(transaction: Transaction, decision: Decision) -> bool:
-    """Make an entry evidence of its twin, unless either has changed or gone."""
+    """Add an entry as evidence to its twin, unless either has changed or is gone."""
     twin = transaction.find(str(decision.twin))
     if twin is None or not transaction.unchanged([(decision.entry.seq, decision.entry.event)]):
         return False

@@ -1,4 +1,4 @@
-"""Migrate the memory of an agent to another database, and say how settings must follow."""
+"""Migrate the memory of an agent to another database, and say which settings must change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def move(
 ) -> dict[str, Any]:
     """Move one agent's memory to an address, or into the file of its folder."""
     if to != migrate.FILE and not to.startswith(("postgresql://", "postgres://")):
-        begin = shown(to.partition(":")[0])  # the rest may hold a password
+        begin = shown(to.partition(":")[0])  # the rest may contain a password
         raise InvalidInput(
             f"{begin} is neither the beginning of postgresql://user@host/database nor"
             f" `{migrate.FILE}`"
@@ -29,7 +29,7 @@ def move(
     if here["store.url"] == to and migrate.is_unmoved(home.agent_folder(agent) / FILE_NAME):
         here = settings.load(
             home.path, {"store.url": ""}
-        )  # the setting came first; the memory is still here
+        )  # the setting was changed first; the memory is still here
     now = system_clock()
     store = opening.opened(home.prepare(agent), agent, here, now)
     try:
@@ -39,9 +39,9 @@ def move(
 
 
 def has_arrived(home: Home, agent: str, to: str, error: Refused) -> bool:
-    """Say whether a move was refused because the memory is there already.
+    """Return whether a move was refused because the memory has been moved already.
 
-    That is so for the first of several agents after a crash.
+    This happens to the first of several agents after a crash.
     """
     return error.details.get("moved") == migrate.place(home.agent_folder(agent), to)
 

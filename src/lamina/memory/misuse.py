@@ -1,4 +1,4 @@
-"""Say in our words that a verb was called with the wrong arguments."""
+"""Explain in our own words that a verb was called with the wrong arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Handle = TypeVar("Handle", bound=type)
 
 
 def explained(handle: Handle) -> Handle:
-    """Have every verb of a class explain a call with the wrong arguments."""
+    """Make every verb of a class explain calls with wrong arguments."""
     for name, verb in vars(handle).copy().items():
         if not name.startswith("_") and callable(verb):
             setattr(handle, name, explaining(verb))
@@ -21,7 +21,7 @@ def explained(handle: Handle) -> Handle:
 
 
 def explaining(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a verb explain a call with the wrong arguments."""
+    """Make a verb explain calls with wrong arguments."""
 
     @functools.wraps(verb)
     def call(self: Any, *given: Any, **named: Any) -> Any:
@@ -29,7 +29,7 @@ def explaining(verb: Callable[..., Any]) -> Callable[..., Any]:
             return verb(self, *given, **named)
         except TypeError as error:
             problem = wrong_call(verb, given, named, error)
-            if problem is None:  # a mistake of ours, further in
+            if problem is None:  # a bug of ours, further in
                 raise
             raise problem from None
 
@@ -39,7 +39,7 @@ def explaining(verb: Callable[..., Any]) -> Callable[..., Any]:
 def wrong_call(
     verb: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any], error: TypeError
 ) -> WrongCall | None:
-    """Explain a call that raised an error; None if its arguments are right, and we are wrong."""
+    """Explain a call that raised an error; None if its arguments are right and the bug is ours."""
     import inspect  # only a wrong call needs it
 
     of_verb = inspect.signature(verb)
@@ -47,7 +47,7 @@ def wrong_call(
         of_verb.bind(None, *given, **named)
     except TypeError:
         pass
-    else:  # what it hands on may be unknown further in
+    else:  # an argument that it passes on may be unknown further in
         handed = (name for name in named if str(error).endswith(f"keyword argument {name!r}"))
         return next((WrongCall(f"{verb.__name__} has no argument {name}") for name in handed), None)
     _, *parameters = of_verb.parameters.values()  # the first is the handle
@@ -73,6 +73,6 @@ def wrong_call(
 
 
 def unknown_argument(verb: str, name: str, known: Collection[str]) -> WrongCall:
-    """Say that a verb has no such argument, and which is perhaps meant."""
+    """Explain that a verb has no such argument, and suggest which one was meant."""
     takes = f"it takes {', '.join(known)}" if known else "it takes none"
     return WrongCall(f"{verb} has no argument {name}; {takes}{meant(name, known)}")

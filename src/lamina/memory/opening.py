@@ -1,4 +1,4 @@
-"""Open handles: on whose memory, with which authority, through which surface."""
+"""Open handles: on whose memory, with which permissions, through which surface."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def connect(
 ) -> Memory:
     """Open a handle.
 
-    Without arguments `LAMINA_HOME`, `LAMINA_AGENT` and `LAMINA_USER` decide, then the defaults. A
-    store that cannot be used now is tried again when it is needed; meanwhile the fail-safe takes
-    what is remembered.
+    Without arguments, `LAMINA_HOME`, `LAMINA_AGENT` and `LAMINA_USER` decide, then the defaults.
+    A store that cannot be used now is tried again when it is needed; meanwhile the fail-safe
+    accepts new memories.
     """
     now = clocks.checked(clock or clocks.system_clock)
     place = Home(home_path(home))
@@ -75,7 +75,7 @@ def connect(
     name = agent_label(agent) if role is Role.AGENT else local_user()
     who = Actor(role, name if actor is None else rules.label(actor, "actor"), surface)
     user = chosen_user(user) if scoped else user
-    user_name(user)  # before anything is made
+    user_name(user)  # before anything is created
     values = config.load(place.path, settings).placed(agent)
     try:
         if role is Role.OPERATOR:
@@ -90,7 +90,7 @@ def connect(
         )
         user = _user(resilient, user)
     except (InvalidInput, Refused) as error:
-        # A database that refuses us is no boundary of the home, and a missing key is in the trail.
+        # A refusal by the database crosses no boundary of the home; a missing key is in the trail.
         if "place" not in error.details and not isinstance(error, Forbidden):
             place.log_violation(now(), who, error.message, agent)
         raise
@@ -113,8 +113,8 @@ def look(
 ) -> Memory:
     """Open a handle that only reads: it has no connection that could write.
 
-    It makes, migrates and tidies nothing. What it reads is in the trail of reads, its own file.
-    The caller has checked the operator's key for an operator's handle.
+    It creates, migrates and cleans up nothing. Its reads go to the trail of reads, a file of
+    its own. For an operator's handle, the caller has checked the operator's key.
     """
     name = agent_name(agent)
     who = Actor(role, name if actor is None else rules.label(actor, "actor"), surface)
@@ -129,7 +129,7 @@ def _looking(
     clock: Clock | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Scope:
-    """Open a store for reading alone, and return the scope of a handle on it."""
+    """Open a store for reading only, and return the scope of a handle on it."""
     from lamina.store.upkeep.read_only import attached
 
     now = clocks.checked(clock or clocks.system_clock)
@@ -139,7 +139,7 @@ def _looking(
         store = _ready(attached(place.agent_folder(name), name, values), name)
         resilient = Resilient(lambda: store, store.folder, name, values, place.path)
         user = _user(resilient, user)
-        if not store.folder.is_dir():  # the memory is on a server, but the trail of reads is here
+        if not store.folder.is_dir():  # the memory is on a server, but its trail of reads is here
             place.prepare(name)
     except (InvalidInput, Refused) as error:
         place.log_violation(now(), who, error.message, name)
@@ -149,7 +149,7 @@ def _looking(
 
 
 def _ready(store: Store | None, agent: str) -> Store:
-    """Check that a store can be read as it is: only a writing handle brings one up to date."""
+    """Check that a store can be read as it is: only a handle that writes migrates it."""
     if store is None:
         raise NotFound(
             f"the agent {agent} has no memory that can be read; `lamina --agent {agent} status`"
@@ -182,7 +182,7 @@ def restore(
     progress: Callable[[int, int], None] | None = None,
     key: str | None = None,
 ) -> dict[str, Any]:
-    """Replace the store of an agent by a backup, even a damaged one. The old store is kept."""
+    """Replace the store of an agent with a backup, even if it is damaged. The old store is kept."""
     from lamina.memory.operator import Operator
     from lamina.store.upkeep import restore as restoration
 
@@ -190,7 +190,7 @@ def restore(
     name = chosen_agent(agent, place.path)
     told = before_restore(source, agent, home, clock, surface, key).to_dict()
     try:
-        # What waits in the fail-safe goes into the store that is there afterwards.
+        # What waits in the fail-safe goes into the restored store.
         with connect(
             Role.OPERATOR, agent, None, home, clock, surface=surface, key=key, replay=False
         ) as operator:
@@ -224,7 +224,7 @@ def begin_anew(
     surface: str = "python",
     key: str | None = None,
 ) -> dict[str, Any]:
-    """Set a damaged store without a backup aside, and begin an empty one.
+    """Set aside a damaged store without a backup, and begin an empty one.
 
     What waits in the fail-safe is stored in the new one.
     """
@@ -254,7 +254,7 @@ def before_restore(
     surface: str = "python",
     key: str | None = None,
 ) -> Outlook:
-    """Say what restoring a backup would mean. Nothing is changed or created."""
+    """Report what restoring a backup would do. Nothing is changed or created."""
     from lamina.store.upkeep import restore as restoration
 
     place = Home(home_path(home))
@@ -274,9 +274,9 @@ def before_restore(
 def refuse(
     home: Home, agent: str, user: str | None, refusal: Refusal, texts: Iterable[str] = ()
 ) -> None:
-    """Leave a refusal in the trail, where no handle is open, with the visible records it is about.
+    """Note a refusal in the trail without an open handle, with the visible records concerned.
 
-    To look at the records a store is opened that nothing can be written to.
+    To find these records, the store is opened read-only.
     """
     ids = [text for text in texts if clocks.is_id(text)]
     if ids:
@@ -290,7 +290,7 @@ def refuse(
 
 
 def _check_key(place: Home, key: str | None, who: Actor, agent: str, clock: Clock) -> None:
-    """Let only those go on who have the operator key; whoever has not is in the trail."""
+    """Require the operator's key; a caller without it is refused and noted in the trail."""
     try:
         operator_key.check(place.path, key)
     except Forbidden as error:
@@ -300,19 +300,19 @@ def _check_key(place: Home, key: str | None, who: Actor, agent: str, clock: Cloc
 
 
 def chosen_agent(given: str | None, home: Path) -> str:
-    """Choose the agent: as given, as `LAMINA_AGENT` or the settings say, or `default`."""
+    """Choose the agent: the given one, that of `LAMINA_AGENT` or the settings, or `default`."""
     if given is not None:
         return given
     return os.environ.get("LAMINA_AGENT") or config.stated(home, "agent") or "default"
 
 
 def chosen_user(given: str | None = None) -> str | None:
-    """Choose the user: as given, or as `LAMINA_USER` says; None for all users."""
+    """Choose the user: the given one, or that of `LAMINA_USER`; None for all users."""
     return given if given is not None else os.environ.get("LAMINA_USER") or None
 
 
 def home_path(given: Path | str | None = None) -> Path:
-    """Choose the home: as given, as `LAMINA_HOME` says, or in the user's data folder."""
+    """Choose the home: the given one, that of `LAMINA_HOME`, or one in the user's data folder."""
     chosen = given or os.environ.get("LAMINA_HOME")
     if not chosen:
         import platformdirs
@@ -322,7 +322,7 @@ def home_path(given: Path | str | None = None) -> Path:
 
 
 def _kind(role: Role) -> type[Memory]:
-    """Choose the class of a handle; the operator's is loaded for operators only."""
+    """Choose the class of a handle; the operator's class is imported only for operators."""
     if role is not Role.OPERATOR:
         return Memory
     from lamina.memory.operator import Operator
@@ -335,7 +335,7 @@ def agent_label(agent: object) -> str:
 
 
 def local_user() -> str:
-    """Name the person at this machine, as far as the operating system knows."""
+    """Return the name of the person at this machine, if the operating system knows it."""
     import getpass
 
     try:

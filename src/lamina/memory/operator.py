@@ -1,4 +1,4 @@
-"""The handle that people hold: what only a person may do, as a table of contents."""
+"""The handle for people, with what only a person may do: each verb calls its part."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BOUNDS = ("layers", "older_than_days", "importance_below", "tags", "states")
 
 @recorded
 class Operator(Memory):
-    """A person's handle: everything an agent can do, and what only a person may."""
+    """A person's handle: everything that an agent can do, and what only a person may do."""
 
     # Review
 
@@ -302,7 +302,7 @@ class Operator(Memory):
 
 
 def _known(verb: str, bounds: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return bounds to prune within, if all of them are some."""
+    """Return bounds for pruning, if they are valid and there are any."""
     for name in bounds:
         if name not in BOUNDS:
             raise unknown_argument(verb, name, BOUNDS)

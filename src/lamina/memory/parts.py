@@ -1,4 +1,4 @@
-"""The parts of a handle, each imported and made when it is first used: agents start often."""
+"""The parts of a handle, imported and created on first use, since agents start often."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ ORIGINS = {
 
 
 class Parts:
-    """One part for each noun. Every part takes the scope; one that needs another asks here."""
+    """One part for each noun. Each takes the scope; parts that need others get them here."""
 
     audit: Audit
     backups: Backups
@@ -111,10 +111,10 @@ class Parts:
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self._lock = threading.RLock()  # a part may ask for others while it is made
+        self._lock = threading.RLock()  # a part may ask for others while it is being created
 
     def __getattr__(self, name: str) -> Any:
-        """Make a part, once for all threads; afterwards it is an ordinary attribute."""
+        """Create a part, once for all threads; from then on it is an ordinary attribute."""
         if name not in ORIGINS:
             raise AttributeError(f"a handle has no part {name!r}")
         with self._lock:
@@ -123,7 +123,7 @@ class Parts:
             return self.__dict__[name]
 
     def made(self, name: str) -> bool:
-        """Say whether a part was used: what was not needs no closing."""
+        """Return whether a part was used: an unused one needs no closing."""
         return name in self.__dict__
 
 
@@ -131,7 +131,7 @@ def _class_of(name: str) -> Any:
     module, _, kind = ORIGINS[name].rpartition(".")
     try:
         return getattr(import_module(f"lamina.memory.{module}"), kind)
-    except OSError as error:  # the disk fails, and took our own files with it
+    except OSError as error:  # the disk failed, even for our own files
         raise StoreUnavailable(
             f"the program cannot be read: {error.strerror}; nothing was stored"
         ) from error

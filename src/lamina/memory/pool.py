@@ -1,4 +1,4 @@
-"""A pool of handles: many agents and users, few of them open at a time."""
+"""A pool of handles for many agents and users, few of them open at a time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from lamina.errors import InvalidInput, LaminaError
 from lamina.memory.agent import Memory
 from lamina.text.words import shown
 
-MOST_OPEN = 32  # handles, each of which has files open
+MOST_OPEN = 32  # handles, each with open files
 Key = TypeVar("Key", bound=Hashable)
 
 log = logging.getLogger("lamina")
 
 
 class SharedHandle:
-    """A handle that is opened on first use; only those who want the same one wait for that."""
+    """A handle that is opened on first use; only callers that want the same one wait for this."""
 
     def __init__(self) -> None:
         self.users = 0
@@ -39,16 +39,16 @@ class SharedHandle:
 
 
 class HandlePool(Generic[Key]):
-    """Open handles, one for each key, up to a bound.
+    """Open handles, one for each key, up to a limit.
 
-    Those used last stay open. The lock is only held to look: a store that is slow to open or to
-    close keeps nobody else waiting.
+    The most recently used ones stay open. The lock is held only for lookups: a store that is
+    slow to open or close blocks no one else.
     """
 
     def __init__(self, open_handle: Callable[[Key], Memory], most: int = MOST_OPEN) -> None:
         self._open_handle = open_handle
         self._most = most
-        self._handles: dict[Key, SharedHandle] = {}  # the one used last is the last
+        self._handles: dict[Key, SharedHandle] = {}  # the most recently used one is the last
         self._ended: set[Key] = set()
         self._lock = threading.Lock()
 
@@ -59,7 +59,7 @@ class HandlePool(Generic[Key]):
 
     @contextmanager
     def borrow(self, key: Key) -> Iterator[Memory]:
-        """Use a handle, which stays open for as long as the block lasts."""
+        """Use a handle, which stays open until the end of the block."""
         with self._lock:
             handle = self._handles.pop(key, None)
             evicted = [] if handle is not None else self._evict(self._most - 1)
@@ -75,14 +75,14 @@ class HandlePool(Generic[Key]):
             _close(evicted)
 
     def end(self, keys: set[Key]) -> None:
-        """Close handles that will not be wanted again, each after its last use."""
+        """Close handles that are no longer wanted, each after its last use."""
         with self._lock:
             self._ended |= keys
             evicted = self._evict(self._most)
         _close(evicted)
 
     def close(self) -> None:
-        """Let every handle write what it has buffered."""
+        """Close every handle, so that it writes what it has buffered."""
         with self._lock:
             handles = list(self._handles.values())
             self._handles.clear()
@@ -90,7 +90,7 @@ class HandlePool(Generic[Key]):
             handle.close()
 
     def _evict(self, most: int) -> list[SharedHandle]:
-        """Take out handles that are no longer needed; the caller closes them without the lock."""
+        """Remove handles that are no longer needed; the caller closes them without the lock."""
         idle = [key for key, handle in self._handles.items() if not handle.users]
         evicted = [key for key in idle if key in self._ended]
         oldest = [key for key in idle if key not in self._ended]
@@ -103,21 +103,21 @@ def _close(handles: Iterable[SharedHandle]) -> None:
     for handle in handles:
         try:
             handle.close()
-        except LaminaError as error:  # what is asked now has nothing to do with it
+        except LaminaError as error:  # the current call does not depend on it
             log.warning("%s", error.message)
 
 
 class Whose(NamedTuple):
-    """Whose memory a handle is on."""
+    """The agent and user of a handle."""
 
     agent: str | None
     user: str | None
 
 
 class Pool:
-    """Handles of any agents and users of a home, for a program that serves many of them.
+    """Handles for any agents and users of a home, for a program that serves many of them.
 
-    `with pool.open("sky", "ana") as memory:` gives a handle that is open already, or opens one.
+    `with pool.open("sky", "ana") as memory:` returns an open handle, or opens one.
     Threads may share a pool, and the handles in it.
     """
 

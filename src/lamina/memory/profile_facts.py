@@ -1,4 +1,4 @@
-"""Compare profiles with the facts that they rest on."""
+"""Compare profiles with the facts that they are based on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lamina.store.tables.records import Filter
 
 
 def facts_of_profiles(store: Store, user: str | None) -> list[Fact]:
-    """Read the facts that belong in a profile, in any state: a user's, or those of all."""
+    """Read the facts that belong in a profile, in any state: those of one user, or of all."""
     found = store.night.facts_with(tastes.ATTRIBUTES, tastes.BEGINNINGS, user)
     return [facts.fact_of(one) for one in found if facts.is_fact(one)]
 
@@ -25,7 +25,7 @@ def people(store: Store, state: State) -> list[Record]:
 
 
 def conflicts(store: Store, entries: Sequence[Record], user: str | None) -> list[Contradiction]:
-    """List what records of profiles say although the facts say otherwise by now."""
+    """List what records of profiles say that the facts now contradict."""
     if not entries:
         return []
     topics = Topics(facts_of_profiles(store, user), people(store, State.ACTIVE))
@@ -33,7 +33,7 @@ def conflicts(store: Store, entries: Sequence[Record], user: str | None) -> list
 
 
 def outdated(store: Store, waiting: Sequence[Record]) -> dict[str, str]:
-    """Say of each proposal of sleep for a profile that the facts have overtaken why it is stale."""
+    """Explain for each outdated proposal of sleep for a profile why the facts have overtaken it."""
     made = [
         one
         for one in waiting

@@ -45,16 +45,16 @@ Former = dict[tuple[str | None, Shelf, str], list[Record]]
 
 
 class Profiles(Part):
-    """Keep what is known about people and projects. Without a user, what concerns no user."""
+    """What is known about people and projects. Without a user, what concerns no user."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(scope)
         self._snapshot_path = scope.resilient.path_of(FILE_NAME)
 
     def user_profile(self, project: str | None = None) -> UserProfile:
-        """Return the profile of the user; without a user, that of nobody in particular.
+        """Return the profile of the user; without a user, the profile that belongs to no user.
 
-        With a project, without what holds in other projects alone.
+        With a project, leave out what applies only to other projects.
         """
         chosen = [*profile.by_key(self._in_scope(self._people(State.ACTIVE))).values()]
         if project is not None:
@@ -67,7 +67,7 @@ class Profiles(Part):
         )
 
     def conflicts(self, entries: Sequence[Record] | None = None) -> list[Contradiction]:
-        """List what the profile says, here or in some records, although the facts differ."""
+        """List what the profile says, here or in the given records, that the facts contradict."""
         if entries is None:
             entries = self._people(State.ACTIVE)
         return profile_facts.conflicts(self._store, entries, self._scope.user)
@@ -81,9 +81,9 @@ class Profiles(Part):
     def upsert(self, patch: object, evidence_ids: object, *, replace: bool = False) -> UserProfile:
         """Set keys of the profile: at once for an operator, as proposals for others.
 
-        Lists and what is known of a person grow, unless `replace` says to forget the rest.
+        Lists and facts about a person grow, unless `replace` says to drop the old values.
         """
-        profile.patch_items(patch)  # a bad patch is refused before the store is asked
+        profile.patch_items(patch)  # an invalid patch is refused before the store is accessed
         evidence = _checked_ids(evidence_ids)
         with self._store.change(
             self._scope.actor, "profile.upsert", self._scope.clock()
@@ -103,10 +103,10 @@ class Profiles(Part):
         return self.user_profile()
 
     def compress(self, cutoff_hours: float = 48, dry_run: bool = False) -> dict[str, Any]:
-        """Sum up short-term memories older than some hours, and archive those.
+        """Sum up short-term memories older than `cutoff_hours`, and archive them.
 
-        All summaries are written in one transaction before any memory leaves. A crash in between is
-        harmless: the next call only archives what is already evidence of a summary.
+        All summaries are written in one transaction before any memory is archived. A crash in
+        between is harmless: the next call only archives what is already evidence of a summary.
         """
         hours, now = _checked_hours(cutoff_hours), self._scope.clock()
         if dry_run:
@@ -134,14 +134,14 @@ class Profiles(Part):
         return _report(plans.values())
 
     def write_snapshot(self) -> str | None:
-        """Write the profile that concerns no user to `user_profile.json`; return the problem."""
+        """Write the profile without a user to `user_profile.json`; return the problem, if any."""
         path = self._snapshot_path
         try:
             refuse_link(path.parent)
             refuse_link(path)
             if _content(path) == self._snapshot():
                 return None
-            # Two processes write one after the other, each what is true then.
+            # Processes write one after another, each the state of its own time.
             with self._store.change(self._scope.actor, "snapshot", self._scope.clock()):
                 make_private_folder(path.parent)
                 write_private(path, self._snapshot())
@@ -156,7 +156,7 @@ class Profiles(Part):
     def _given(
         self, transaction: Transaction, key: str, value: Any, evidence: tuple[str, ...]
     ) -> Draft:
-        """Draft a key of the profile as it is given, trusted no more than its evidence."""
+        """Draft a given value of the profile, trusted no more than its evidence."""
         reason = f"given by {self._scope.actor}"
         made = structs.replace(
             self._of_profile(key, value, reason, {"evidence": evidence}),
@@ -167,7 +167,7 @@ class Profiles(Part):
         return made if self._may_confirm else transaction.derived(made)
 
     def _bases(self, summaries: Summaries, made: Draft) -> list[Summary]:
-        """List what a draft of the profile adds to: a proposal also to those that wait."""
+        """List what a draft of the profile adds to; for a proposal, also the waiting ones."""
         return summaries.bases(
             Shelf.PROFILE,
             words.normalise(made.metadata["profile_key"]),
@@ -176,7 +176,7 @@ class Profiles(Part):
         )
 
     def _grown(self, made: Draft, bases: Sequence[Summary]) -> Draft:
-        """Add a draft to what is known under its key, with the evidence and the trust of both."""
+        """Add a draft to what is known under its key, merging evidence and trust."""
         key, given = made.metadata["profile_key"], made.metadata["value"]
         value = profile.grown(key, [base.value for base in bases], given)
         kept = [base for base in bases if profile.still_says(key, value, base.value)]
@@ -220,9 +220,9 @@ class Profiles(Part):
     def _plans(
         self, now: datetime, hours: float, rejected: Rejected, allowance: int
     ) -> dict[str | None, Plan]:
-        """Plan for each user with short-term memories; a user's handle leaves the others alone.
+        """Plan for each user with short-term memories; a user's handle plans for that user only.
 
-        `rejected` knows the values that stay out, `allowance` counts the proposals left for today.
+        `rejected` knows the values to keep out, `allowance` the number of proposals left today.
         """
         if self._may_confirm:
             allowance = EVERY
@@ -235,7 +235,7 @@ class Profiles(Part):
                 left = compression.staying(
                     entry.id, entry.kind, entry.tags, entry.since, now, hours
                 )
-                if left is not None:  # most do, and their texts need not be read
+                if left is not None:  # mostly so, and then its text is not needed
                     stay.setdefault(entry.user, []).append(left)
                 elif (record := self._store.get(entry.id)) is not None:
                     items.setdefault(entry.user, []).append(record)
@@ -311,7 +311,7 @@ class Profiles(Part):
         active: Sequence[Record],
         waiting: Sequence[Record],
     ) -> None:
-        """Store a key of the profile, unless it is there with the same evidence or in review."""
+        """Store a value of the profile, unless it exists with the same evidence or is in review."""
         value = made.metadata["value"]
         if not self._may_confirm:
             if not any(
@@ -365,7 +365,7 @@ def _rejecting(rejected: Rejected, user: str | None) -> Callable[[Target], bool]
 
 
 def _standing_for(target: Target, user: str | None) -> Draft:
-    """Make a memory that says just one line of a summary."""
+    """Make a memory that says only one line of a summary."""
     said: dict[str, Any] = {"profile_key": target.key, "value": target.value}
     layer = Layer.PROFILE
     if target.shelf is Shelf.PROJECT:
@@ -385,7 +385,7 @@ def _has_key(record: Record, key: str) -> bool:
 
 
 def _checked_ids(values: object) -> tuple[str, ...]:
-    """Check ids of records; at least one, since the profile needs evidence."""
+    """Check ids of records; at least one is required, since the profile needs evidence."""
     ids = rules.evidence(() if values is None else values)
     if not ids:
         raise InvalidInput(
@@ -409,13 +409,13 @@ def _checked_hours(value: object) -> float:
 
 
 def _written(told: UserProfile) -> bytes:
-    """Write what the profile says; its conflicts change with the facts, and a file does not."""
+    """Encode the profile without its conflicts: these change with the facts, a file does not."""
     fields = {name: value for name, value in told.to_dict().items() if name != "conflicts"}
     return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
 
 
 def _content(path: Path) -> bytes | None:
-    """Read a file; None when it is missing or unreadable, and has to be written anew."""
+    """Read a file; None if it is missing or unreadable, and must be rewritten."""
     try:
         return path.read_bytes()
     except FileNotFoundError:

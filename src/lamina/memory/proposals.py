@@ -1,4 +1,4 @@
-"""Propose: what machines and people put up for review, and the queue in which it waits."""
+"""Proposals: what machines and people submit for review, and the queue in which it waits."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from lamina.text.words import normalise
 if TYPE_CHECKING:
     from lamina.engines.compaction import Group
 
-# What brings a record into the queue that had been active.
+# This event returns a record to the queue that was active before.
 QUARANTINE = "revoke"
 PROPOSE = "profile.propose"
 POSSIBLE = "possible"
-CORRECTION = "correction"  # the origin of what is proposed in place of a fact
+CORRECTION = "correction"  # the origin of a proposal to replace a fact
 
 
 class Proposals(Part):
     """Propose changes within a scope, and list what waits for a decision."""
 
     def waiting(self, limit: int | None, after: str | None) -> Queue:
-        """List what waits for a decision; those with most effect first."""
+        """List what waits for a decision; items with the most effect first."""
         queue = review_queue.read(self._store, self._scope.user, limit, after)
         self._scope.audit("proposals", tuple(one.record.id for one in queue))
         return queue
@@ -42,8 +42,8 @@ class Proposals(Part):
     def propose_profile(self, key: str, value: Any, reason: str, evidence: Sequence[str]) -> Record:
         """Propose a value of the profile, with evidence.
 
-        An operator's own statement counts as evidence. A proposal that waits with the same value
-        only gets the new evidence.
+        An operator's own statement counts as evidence. If the same value is already proposed, that
+        proposal only gets the new evidence.
         """
         given, *others = profile.patch_items({rules.label(key, "key"): value})
         if others:
@@ -68,7 +68,7 @@ class Proposals(Part):
             return self._joined(transaction, same, made)
 
     def propose_correction(self, record: Record, text: str, reason: str) -> Record:
-        """Propose another text in the place of a record. Proposing the same again adds nothing."""
+        """Propose another text for a record. Proposing the same text again adds nothing."""
         why, right = rules.reason(reason), rules.content(text)
         correction.check(record, right)
         if record.layer is Layer.PROFILE:
@@ -104,7 +104,7 @@ class Proposals(Part):
             )
 
     def ask_to_forget(self, transaction: Transaction, record: Record, why: str) -> Record:
-        """Store a request to forget a record, which waits for a person."""
+        """Store a request to forget a record, which waits for a person to decide."""
         item = {
             "content": f"Forget {record.id}: {why}",
             "layer": Layer.EPISODIC,
@@ -122,7 +122,7 @@ class Proposals(Part):
         return request
 
     def earlier_request(self, record: Record) -> Record | None:
-        """Find the request to forget a record that waits, or else one that was declined."""
+        """Find the waiting request to forget a record, or else one that was declined."""
         chosen = Filter(
             record.user,
             (Layer.EPISODIC,),
@@ -135,14 +135,14 @@ class Proposals(Part):
         return waiting[0] if waiting else next(declined, None)
 
     def compact(self, create: bool) -> list[dict[str, Any]]:
-        """Group semantic records that could be one; with `create` propose each group."""
+        """Group semantic records that could be merged; with `create`, propose each group."""
         from lamina.engines import compaction
 
         groups = self._group(Layer.SEMANTIC, "semantic.compact", compaction.compact, create)
         return self._grouped(groups)
 
     def dedup(self, create: bool) -> list[dict[str, Any]]:
-        """Group procedures of a workflow that are the same; with `create` propose each group."""
+        """Group procedures of the same workflow; with `create`, propose each group."""
         from lamina.engines import compaction
 
         groups = self._group(Layer.PROCEDURAL, "procedural.dedup", compaction.dedup, create)
@@ -154,7 +154,7 @@ class Proposals(Part):
         return groups
 
     def expire(self) -> int:
-        """Put aside proposals that waited too long; records that were active before stay."""
+        """Dismiss proposals that have waited too long; records that were active before stay."""
         days, now = self._store.settings["review.expire_days"], self._scope.clock()
         if not days:
             return 0
@@ -182,7 +182,7 @@ class Proposals(Part):
         plan: Callable[[Sequence[Record]], list[Group]],
         create: bool,
     ) -> list[dict[str, Any]]:
-        """List groups and their fate: possible, proposed, or why neither."""
+        """List groups with their status: possible, proposed, or why neither."""
         told = [_waits_already(record) for record in self._waiting(layer)]
         if not create:
             with self._store.snapshot():
@@ -222,7 +222,7 @@ class Proposals(Part):
     def _told(
         self, group: Group, made: Draft, rejected: Callable[[Draft], str | None]
     ) -> dict[str, Any]:
-        """Describe a group for people, and whether it could be proposed."""
+        """Describe a group for people, and say whether it could be proposed."""
         told: dict[str, Any] = {
             "why": group.why,
             "layer": group.layer.value,
@@ -238,7 +238,7 @@ class Proposals(Part):
         )
 
     def _saying_the_same(self, transaction: Transaction, made: Draft) -> Row | None:
-        """Find a waiting proposal that says the same; raise when such a record is active."""
+        """Find a waiting proposal that says the same; raise if there is such an active record."""
         said = slots.value_facet(
             made.user, str(made.metadata["profile_key"]), made.metadata.get("value")
         )
@@ -257,7 +257,7 @@ class Proposals(Part):
         return None
 
     def _joined(self, transaction: Transaction, row: Row, made: Draft) -> Record:
-        """Add evidence to a proposal, unless the evidence is trusted less than the proposal is."""
+        """Add evidence to a proposal, unless the evidence is less trusted than the proposal."""
         record = self._store.record(row)
         evidence = tuple(dict.fromkeys((*record.evidence, *made.evidence)))
         if (
@@ -268,7 +268,7 @@ class Proposals(Part):
         return transaction.update(row, evidence=evidence)
 
     def _statement(self, transaction: Transaction, key: str, value: Any) -> Record:
-        """Store the statement of an operator as something that was said."""
+        """Store the statement of an operator as an episode."""
         said = f"{self._scope.actor.name} said: {profile.content_of(key, value)}"
         (made,) = transaction.insert(
             [
@@ -287,7 +287,7 @@ class Proposals(Part):
         return structs.replace(made, state=State.CONSTRAINED)
 
     def _in_place_of(self, record: Record, text: str, reason: str) -> Draft:
-        """Draft a text that would replace a record; one in place of a fact is read anew."""
+        """Draft a text to replace a record; for a fact, it is parsed again."""
         kept = {name: one for name, one in record.metadata.items() if name not in facts.FIELDS}
         if facts.is_fact(record):
             kept["origin"] = CORRECTION

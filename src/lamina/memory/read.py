@@ -1,4 +1,4 @@
-"""The verbs that read: look at records, call them by a part of their ids, find them."""
+"""Verbs that read: get records, look them up by part of their ids, search them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from lamina.memory.scope import Scope
     from lamina.search.context import Context
 
-CANDIDATES = 10  # records that are named when a part of an id fits several
+CANDIDATES = 10  # records to list when part of an id matches several
 
 
 class Read:
-    """Look at what a scope may see, one's own records or those that are shared."""
+    """Read what a scope may see: one's own records, or those that are shared."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -211,7 +211,7 @@ class Read:
         return listed
 
     def _ids_like(self, part: str, limit: int) -> builtins.list[str]:
-        """List the ids of visible records that begin or end so; then archived and erased ones."""
+        """List visible records whose ids begin or end so; then archived and erased ones."""
         chosen = self._scope.granted(Filter(self._scope.user, tuple(Layer), part=part))
         ids = [record.id for record in self._scope.resilient.listed(chosen, limit)]
         if self._scope.shared_by is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 OFF, WARN, REDACT = "off", "warn", "redact"
 WRITTEN = ("content", "metadata", "source", "evidence", "tags", "speaker", "session")
-CHOSEN = frozenset(("kind", "at"))  # values from a fixed set hold no secret
+CHOSEN = frozenset(("kind", "at"))  # values from a fixed set contain no secret
 SHORT = frozenset(("source", "evidence", "tags", "speaker", "session", "participants"))
 
 # A logger of its own: a surface that reports secrets in another way silences it.
@@ -29,15 +29,15 @@ log = logging.getLogger("lamina.secrets")
 
 
 class Redaction:
-    """Look for secrets in everything that is about to be stored; report or remove them."""
+    """Find secrets in everything that is to be stored; report or remove them."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._mode = scope.settings["secrets.capture"]
-        self.counts: dict[str, int] = {}  # secrets in what this handle has stored, by kind
+        self.counts: dict[str, int] = {}  # secrets that this handle has stored, by kind
 
     def clean(self, draft: Draft) -> Draft:
-        """Return a draft as it may be stored."""
+        """Return a draft that may be stored."""
         if self._mode == OFF:
             return draft
         fields = _fields(draft)
@@ -48,7 +48,7 @@ class Redaction:
         return draft if self._mode == WARN else _replaced(draft, _without(fields, secrets))
 
     def suspects(self, screen: Screen) -> list[bool]:
-        """Mark the texts that may hold a secret."""
+        """Mark the texts that may contain a secret."""
         if self._mode == OFF:
             return []
         _detection()
@@ -58,7 +58,7 @@ class Redaction:
         return marks
 
     def clean_all(self, drafts: list[Draft], suspect: Sequence[bool]) -> list[Draft]:
-        """Return many drafts, of which some have suspect texts, as they may be stored."""
+        """Return many drafts that may be stored; `suspect` marks the ones to check."""
         if self._mode == OFF:
             return drafts
         telling = _telling(drafts)
@@ -68,8 +68,8 @@ class Redaction:
         ]
 
     def clean_turns(self, turns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Clean a conversation that is kept as it was: a secret in one turn is one in all."""
-        # In other modes the drafts made of these turns are looked at one by one.
+        """Clean a conversation that is kept as a file: a secret in one turn is removed from all."""
+        # In other modes the drafts made of these turns are checked one by one.
         if self._mode != REDACT or not all(map(_is_plain, turns)):
             return list(turns)
         secrets = _detection().in_fields(*turns)
@@ -79,7 +79,7 @@ class Redaction:
         return [_without(fields, secrets) for fields in turns]
 
     def _report(self, kinds: Sequence[str]) -> None:
-        """Report secrets by their kinds alone."""
+        """Report secrets, by kind only."""
         for kind in kinds:
             self.counts[kind] = self.counts.get(kind, 0) + 1
         named = ", ".join(dict.fromkeys(kinds))
@@ -98,7 +98,7 @@ class Redaction:
 
 
 def _telling(drafts: Sequence[Draft]) -> set[str]:
-    """Collect what is short and tells of a secret; it repeats itself, so each is looked at once."""
+    """Collect short texts that contain a secret; they repeat, so each is checked once."""
     from lamina.text.secrets import suspects
 
     short = {tag for draft in drafts for tag in draft.tags}
@@ -111,7 +111,7 @@ def _telling(drafts: Sequence[Draft]) -> set[str]:
 
 
 def _is_told(draft: Draft, telling: Set[str]) -> bool:
-    """Tell whether a draft has evidence, or something short that tells of a secret."""
+    """Return whether a draft has evidence, or a short text that contains a secret."""
     if draft.evidence:
         return True
     written = (draft.tags, draft.source, draft.speaker, draft.session, draft.metadata)
@@ -122,7 +122,7 @@ def _detection() -> ModuleType:
     """Load the detection with the first memory: a handle that only reads does not need it."""
     try:
         from lamina.text.secrets import detection
-    except OSError as error:  # the disk fails, and took our own files with it
+    except OSError as error:  # the disk failed, even for our own files
         raise StoreUnavailable(
             f"the program cannot be read: {error.strerror}; nothing was stored"
         ) from error
@@ -130,7 +130,7 @@ def _detection() -> ModuleType:
 
 
 def _is_plain(fields: Mapping[str, Any]) -> bool:
-    """Say whether the rules may accept these fields; others are not stored anyway."""
+    """Return whether the rules may accept these fields; others are not stored anyway."""
     try:
         for name in fields.keys() - {"at"}:
             value = fields[name]
@@ -141,7 +141,7 @@ def _is_plain(fields: Mapping[str, Any]) -> bool:
 
 
 def _fields(draft: Draft) -> dict[str, Any]:
-    """Collect the fields of a draft that hold free text."""
+    """Collect the fields of a draft that contain free text."""
     fields = {name: value for name in WRITTEN if (value := getattr(draft, name))}
     if draft.evidence:
         fields["evidence"] = [one for one in draft.evidence if not is_id(one)]
@@ -149,7 +149,7 @@ def _fields(draft: Draft) -> dict[str, Any]:
 
 
 def _without(fields: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, Any]:
-    """Remove secrets from fields and keep them valid: a mark can be longer than its secret."""
+    """Remove secrets from fields, which must stay valid: a mark can be longer than its secret."""
     clean = _detection().without(
         {name: value for name, value in fields.items() if name not in CHOSEN}, secrets
     )
@@ -166,7 +166,7 @@ def _fitting(value: Any) -> Any:
 
 
 def _replaced(draft: Draft, fields: dict[str, Any]) -> Draft:
-    """Replace fields of a draft; tags and evidence stay without repetitions."""
+    """Replace fields of a draft; remove duplicate tags and evidence."""
     if "tags" in fields:
         fields["tags"] = tuple(dict.fromkeys(tag.lower() for tag in fields["tags"]))
     if "evidence" in fields:

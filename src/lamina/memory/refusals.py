@@ -1,6 +1,6 @@
-"""Leave in the trail who tried what without the authority to: of a handle, or before there is one.
+"""Note refusals in the trail: who tried what without permission, with an open handle or before.
 
-A refusal stays a refusal: a trail that cannot be written changes nothing for the caller.
+A refusal stays a refusal: if the trail cannot be written, nothing changes for the caller.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from lamina.memory.scope import Scope
 
 Handle = TypeVar("Handle", bound=type)
-NOBODY = "unknown"  # who shows no token, or none that opens anything
+NOBODY = "unknown"  # a caller with no token, or one that opens nothing
 
 log = logging.getLogger("lamina")
 
 
 def recorded(handle: Handle) -> Handle:
-    """Have every verb of a handle leave it in the trail when it is refused.
+    """Make every verb of a handle note its refusals in the trail.
 
-    A call with the wrong arguments is explained, and each call is a span where those are on.
+    Calls with wrong arguments are explained, and each call is a span if spans are enabled.
     """
     for name in dir(handle):
         verb = getattr(handle, name)
@@ -50,7 +50,7 @@ def _recorded(verb: Callable[..., Any]) -> Callable[..., Any]:
                 return verb(self, *given, **named)
             return spans.traced(scope.tracer, scope.actor.role, verb, self, *given, **named)
         except Forbidden as error:
-            if not error.is_noted:  # else another verb, which this one has called, did that
+            if not error.is_noted:  # otherwise a verb called by this one has done so
                 error.is_noted = True
                 scope.refused(verb.__name__, error.lacks, _texts((*given, *named.values())))
             raise
@@ -59,7 +59,7 @@ def _recorded(verb: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _texts(values: Iterable[Any]) -> Iterator[str]:
-    """Yield the texts among what a verb was given, which may be ids of records."""
+    """Yield the texts among the arguments of a verb, which may be ids of records."""
     for value in values:
         if isinstance(value, str):
             yield value
@@ -68,26 +68,26 @@ def _texts(values: Iterable[Any]) -> Iterator[str]:
 
 
 def visible(scope: Scope, texts: Iterable[str]) -> tuple[str, ...]:
-    """Pick the ids of records that this scope may see. Nothing else of a call is for the trail."""
+    """Select the ids of records that this scope may see. The trail gets nothing else of a call."""
     ids = [text for text in texts if is_id(text)][:MOST_RECORDS]
     try:
         return tuple(record_id for record_id in ids if scope.seen(record_id) is not None)
-    except LaminaError:  # the store is away, which the refusal does not depend on
+    except LaminaError:  # the store is unavailable, which does not affect the refusal
         return ()
 
 
 def leave(trail: ReadLog, refusal: Refusal, *, wait: bool = True) -> None:
-    """Leave a refusal in a trail. What keeps it from being written is logged, and no more."""
+    """Note a refusal in a trail. If it cannot be written, this is only logged."""
     try:
         trail.refuse(refusal, wait=wait)
     except LaminaError as error:
         log.warning("a refusal is not in the trail: %s", error.message)
-    except Exception:  # whatever happens here, the caller is refused and told so
+    except Exception:  # whatever happens here, the caller is still refused
         log.exception("a refusal is not in the trail: %s", refusal.verb)
 
 
 class Trails:
-    """The trails of the agents of a home, for those who are refused before a handle is open."""
+    """The trails of the agents of a home, for callers that are refused before a handle is open."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -96,9 +96,9 @@ class Trails:
     def leave(
         self, agent: str, refusal: Refusal, *, wait: bool = False, is_logged: bool = False
     ) -> None:
-        """Leave a refusal in an agent's trail; one without a memory here has none.
+        """Note a refusal in an agent's trail, if the agent has a memory here.
 
-        Then the log of violations takes it, which is the home's, unless it has it already.
+        Otherwise it goes to the home's log of violations, unless it is there already.
         """
         try:
             trail = self._trail(agent)
@@ -113,7 +113,7 @@ class Trails:
             log.warning("a refusal is not in the trail: %s", error.message)
 
     def close(self) -> None:
-        """Write what is counted, and let go of every file."""
+        """Write the counts, and close every file."""
         for trail in self._open.values():
             try:
                 trail.close()
@@ -127,7 +127,7 @@ class Trails:
             folder = self._home.agent_folder(agent)
             values = config.load(self._home.path).placed(agent)
             if not values["store.url"] and not has_bytes(folder / FILE_NAME):
-                return None  # a trail beside no store would look like a store that was lost
+                return None  # a trail without a store would look as if the store had been lost
             for step in (self._home.path, folder.parent, folder):
                 refuse_untrusted(step)
             patience = values["store.busy_timeout_ms"]
@@ -136,7 +136,7 @@ class Trails:
 
 
 def leave_once(home: Home, agent: str, refusal: Refusal, *, is_logged: bool = False) -> None:
-    """Leave a single refusal, durably, where no handle is open."""
+    """Note a single refusal, durably, without an open handle."""
     trails = Trails(home)
     trails.leave(agent, refusal, wait=True, is_logged=is_logged)
     trails.close()

@@ -1,4 +1,4 @@
-"""The verbs that remember: one memory, many, and the turns of a conversation."""
+"""Verbs that remember: one memory, many, or the turns of a conversation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Remember:
-    """Store drafts; the fail-safe takes them while the store is away."""
+    """Store drafts; the fail-safe accepts them while the store is unavailable."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -30,7 +30,7 @@ class Remember:
         return self.stored([self._scope.draft(item)])[0]
 
     def many(self, items: Iterable[Mapping[str, Any]]) -> list[Record]:
-        """Store all items in one transaction, or none and an error that names the item."""
+        """Store all items in one transaction, or none, with an error that names the item."""
         if not isinstance(items, Iterable):
             raise InvalidInput(f"items is a {type(items).__name__}, not a list of mappings")
         return self.stored(self._scope.parts.drafting.drafts(items), many=True)
@@ -44,7 +44,7 @@ class Remember:
         keep_raw: bool,
         project: str | None = None,
     ) -> Conversation:
-        """Store the turns of a conversation and the episode that they make, in one step."""
+        """Store the turns of a conversation and the episode that they form, in one step."""
         from lamina.memory import conversations
 
         scope = self._scope
@@ -112,15 +112,15 @@ class Remember:
     def insert(
         self, transaction: Transaction, drafts: Sequence[Draft], *, many: bool = False
     ) -> list[Record]:
-        """Insert drafts, and have a required mirror take the new records."""
+        """Insert drafts, and make a required mirror accept the new records."""
         for draft in drafts:
             if draft.evidence or draft.key is not None or draft.layer is Layer.SEMANTIC:
                 stored = self._inserted_one_by_one(transaction, drafts, many=many)
                 break
-        else:  # a loop, since any() over a generator costs a single memory more than this
+        else:  # any() with a generator would take longer than storing a single memory
             stored = transaction.insert(drafts)
         required = self._failsafe.required
-        if required is not None:  # records of earlier writes came to it along the events
+        if required is not None:  # it received the records of earlier writes through events
             required.put([record for record in stored if record.created_at == transaction.now])
         return stored
 
@@ -136,14 +136,14 @@ class Remember:
         return stored
 
     def _insert_checked(self, transaction: Transaction, draft: Draft) -> Record:
-        """Store a draft that other records matter to, by its evidence, its key or what it says."""
+        """Store a draft that depends on other records through its evidence, key or content."""
         if draft.key is not None:
             existing = transaction.find_key(draft.key, draft.user)
             if existing is not None:
                 return same_text(existing, draft)
             transaction.guard.refuse_erased(draft.user, draft.key)
         transaction.check_evidence(draft, self._scope.note_crossing)
-        # An operator vouches for what a draft says, whatever it rests on.
+        # An operator vouches for the content of a draft, whatever its evidence.
         vouched = self._scope.actor.role is Role.OPERATOR
         draft = draft if vouched else transaction.derived(draft)
         if draft.layer is Layer.SEMANTIC:

@@ -1,4 +1,4 @@
-"""The review queue: rank all proposals, and describe those that are read."""
+"""The review queue: rank all proposals, and describe the requested ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GROUNDLESS = "its evidence is gone: it was forgotten, superseded or erased"
 
 
 class Queue(list[Proposal]):
-    """A page of the queue, with the number of proposals before it and in all."""
+    """A page of the queue, with the number of proposals after it and in all."""
 
     def __init__(self, proposals: Sequence[Proposal] = (), before: int = 0, total: int = 0) -> None:
         super().__init__(proposals)
@@ -39,7 +39,7 @@ class Queue(list[Proposal]):
 def read(
     store: Store, user: str | None, limit: int | None = None, after: str | None = None
 ) -> Queue:
-    """List what waits, most effect first: all, or so many after a waiting record."""
+    """List what waits, most effect first: all, or `limit` items after a waiting record."""
     with store.snapshot():
         waiting = [
             entry(store, row) for row in store.rows(Filter(user, states=(State.CONSTRAINED,)))
@@ -72,7 +72,7 @@ def _start(ranked: Sequence[Effect], after: str | None) -> int:
 def _effects(
     store: Store, waiting: Sequence[VersionedRecord], barred: RejectedValues
 ) -> list[Effect]:
-    """Work out the effect of each with a fixed number of queries, however many wait."""
+    """Determine the effect of each proposal with a fixed number of queries, however many wait."""
     replaced = _replaced(store, waiting)
     with store.read() as db:
         unfounded = grounds.groundless(db, [one.record for one in waiting])
@@ -105,7 +105,7 @@ def _effect(
 
 
 def _replaced(store: Store, waiting: Sequence[VersionedRecord]) -> list[list[VersionedRecord]]:
-    """Find the records that each would replace: those in its slot, or those it names."""
+    """Find the records that each proposal would replace: those in its slot, or those it names."""
     here = [slots.slot(one.record) for one in waiting]
     names = [
         replaced_ids(one.record) if place is None else []
@@ -124,7 +124,7 @@ def _replaced(store: Store, waiting: Sequence[VersionedRecord]) -> list[list[Ver
 def _problem(
     waiting: VersionedRecord, replaced: Sequence[VersionedRecord], barred: RejectedValues
 ) -> str | None:
-    """Say why a proposal could not be confirmed as things are."""
+    """Explain why a proposal could not be confirmed in the current state."""
     try:
         review.check_no_request(waiting.record)
         review.check_fresh(waiting, replaced)
@@ -135,7 +135,7 @@ def _problem(
 
 
 def _rejected(store: Store, user: str | None, barred: RejectedValues) -> list[Record]:
-    """List rejected records that this user may see, wherever they are now."""
+    """List rejected records that this user may see, wherever they are stored now."""
     with store.read() as db:
         rows = records.by_ids(db, barred.records)
     found = [
@@ -145,7 +145,7 @@ def _rejected(store: Store, user: str | None, barred: RejectedValues) -> list[Re
 
 
 def _rivals(ranked: Sequence[Effect]) -> Mapping[Slot, Sequence[str]]:
-    """Map each slot to what waits for it, in the order of the queue."""
+    """Map each slot to the proposals for it, in the order of the queue."""
     found: dict[Slot, list[str]] = {}
     for one in ranked:
         if (here := slots.slot(one.record)) is not None:

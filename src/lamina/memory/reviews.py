@@ -1,4 +1,4 @@
-"""Decide: confirm, reject, correct and revoke records, and take a decision back."""
+"""Decide: confirm, reject, correct and revoke records, and undo a decision."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Reviews(Part):
     ) -> Record:
         """Activate a proposal and supersede what it replaces, unless that has changed since.
 
-        With a content the person says it in other words: what was proposed is superseded at once.
+        With `content` the person rewords it: the original proposal is superseded at once.
         """
         record = self._scope.visible("confirm", record_id)
         self._scope.parts.statements.read_ahead([record], self._scope.clock())
@@ -69,7 +69,7 @@ class Reviews(Part):
     def _activated(
         self, transaction: Transaction, row: Row, replaced: Sequence[VersionedRecord]
     ) -> Record:
-        """Activate a proposal in place of others; one that became a fact may be active already."""
+        """Activate a proposal in place of others; as a fact, it may be active already."""
         proposal = self._store.record(row)
         others = [other.record.id for other in replaced]
         ids = tuple(dict.fromkeys((*proposal.supersedes, *others)))
@@ -95,11 +95,10 @@ class Reviews(Part):
             )
 
     def reject(self, record_id: str, reason: str | None = None) -> Record:
-        """Put a proposal aside and keep its value out, unless the value is active already.
+        """Dismiss a proposal and bar its value, unless the value is active already.
 
-        A statement that was only stored as its evidence is hidden with it, and so is the fact of a
-        standing instruction: nobody is to follow it. A fact that is active is taken back, as by a
-        rollback.
+        A statement that was stored only as its evidence is hidden with it, and so is the fact of a
+        standing instruction, which must not be followed. An active fact is rolled back.
         """
         self._scope.visible("reject", record_id)
         with self._change(rejections.REJECT, reason) as transaction:
@@ -113,7 +112,7 @@ class Reviews(Part):
             if slots.slot(record) is not None:
                 others += [entry.record for entry in self._replaced(transaction, record)]
             barred = review.barred(record, others)
-            # What the profile says already still holds, and so does the fact behind it.
+            # What the profile says already still holds, and so does the underlying fact.
             orders = self._instructions(transaction, record) if barred else []
             said = [self._store.record(order) for order in orders]
             transaction.bar(record, [*barred, *review.fingerprints(said)])
@@ -123,7 +122,7 @@ class Reviews(Part):
             return rejected
 
     def _instructions(self, transaction: Transaction, proposal: Record) -> list[Row]:
-        """Find the facts that say the standing instruction which a proposal is about."""
+        """Find the facts that state the standing instruction of a proposal."""
         if proposal.layer is not Layer.PROFILE:
             return []
         reader = transaction.cursor.connection
@@ -131,7 +130,7 @@ class Reviews(Part):
         return [row for row in found if profile.orders_the_same(proposal, self._store.record(row))]
 
     def _statements(self, transaction: Transaction, proposal: Record) -> list[Row]:
-        """Find statements that were stored as evidence of a proposal and of nothing else."""
+        """Find statements that were stored only as evidence of this proposal."""
         found = [row for one in proposal.evidence if (row := transaction.find(one)) is not None]
         return [
             row
@@ -155,7 +154,7 @@ class Reviews(Part):
         return not any(one.state in rejection.BELIEVABLE for one in resting)
 
     def lift(self, record_id: str, reason: str) -> Record:
-        """Let the value of a rejected proposal in again. It has to be proposed anew."""
+        """Allow the value of a rejected proposal again. It has to be proposed anew."""
         self._scope.visible("review lift", record_id)
         with self._change(rejections.LIFT, rules.reason(reason)) as transaction:
             row = self._row(transaction, record_id)
@@ -164,9 +163,9 @@ class Reviews(Part):
             return transaction.update(row)
 
     def revoke(self, source: str, reason: str) -> list[Record]:
-        """Put all that came from a source, or was derived from it, up for review again.
+        """Return everything that came from a source, or was derived from it, to review.
 
-        What it had superseded becomes active again.
+        Records that it had superseded become active again.
         """
         note = {"reason": rules.reason(reason), "source": rules.label(source, "source")}
         with self._change(QUARANTINE, note=note, undivided=True) as transaction:
@@ -190,13 +189,13 @@ class Reviews(Part):
         return moved
 
     def revocable(self, source: str) -> tuple[list[Record], int]:
-        """List what `revoke` would put under review, and count the archived records."""
+        """List what `revoke` would return to review, and count the archived records."""
         rules.label(source, "source")
         self._check_operator("revoke")
         return lineage.revocable(self._store, source, self._scope.user)
 
     def rollback(self, record_id: str, reason: str | None = None) -> Record:
-        """Take an active record back; what it had superseded becomes active again."""
+        """Hide an active record; records that it had superseded become active again."""
         self._scope.visible("rollback", record_id)
         with self._change("rollback", reason) as transaction:
             row = self._row(transaction, record_id)
@@ -205,9 +204,9 @@ class Reviews(Part):
             return self._rolled_back(transaction, row, record)
 
     def _rolled_back(self, transaction: Transaction, row: Row, record: Record) -> Record:
-        """Take a record back, and let what it had superseded hold again.
+        """Hide a record, and reactivate what it had superseded.
 
-        The value of a fact is kept out: it would come back with the next turn that says so.
+        The value of a fact is barred: the next turn that says so would bring it back.
         """
         gone = transaction.update(row, state=State.TOMBSTONED)
         barred = self._keep_out(transaction, record)
@@ -216,7 +215,7 @@ class Reviews(Part):
         return gone
 
     def _keep_out(self, transaction: Transaction, record: Record) -> list[bytes]:
-        """Bar the value of a fact that is taken back or forgotten; of other records nothing."""
+        """Bar the value of a fact that is rolled back or forgotten; ignore other records."""
         if not facts.is_fact(record):
             return []
         barred = rejection.fingerprints(record)
@@ -226,7 +225,7 @@ class Reviews(Part):
     def _before(
         self, transaction: Transaction, record: Record, barred: Sequence[bytes]
     ) -> list[Record]:
-        """Find what held before a record; where that says what is kept out, what held before it."""
+        """Find what held before a record; skip records that state a barred value."""
         names = record.supersedes
         before = [one for name in names if (one := self._found(transaction, name)) is not None]
         found: list[Record] = []
@@ -238,7 +237,7 @@ class Reviews(Part):
         return found
 
     def forget(self, record_id: str, reason: str | None = None) -> Record:
-        """Hide a record, and nothing else; the value of a fact is kept out."""
+        """Hide a record, and nothing else; bar the value of a fact."""
         self._scope.visible("forget", record_id)
         with self._change("forget", reason) as transaction:
             row = self._row(transaction, record_id)
@@ -250,7 +249,7 @@ class Reviews(Part):
             return gone
 
     def _close_requests(self, transaction: Transaction, gone: Record) -> None:
-        """Close the requests to forget a record: it is done. Undoing it asks for it again."""
+        """Close the requests to forget a record that is now forgotten. Undo opens them again."""
         chosen = Filter(
             gone.user,
             (Layer.EPISODIC,),
@@ -262,7 +261,7 @@ class Reviews(Part):
                 transaction.update(row, state=State.TOMBSTONED)
 
     def correct(self, record_id: str, content: str, reason: str) -> Record:
-        """Replace the text of a record by the right one; the old text stays in its lineage."""
+        """Replace the text of a record with the right one; the old text stays in its lineage."""
         self._scope.visible("correct", record_id)
         with self._change("correct", rules.reason(reason)) as transaction:
             record = self._store.record(self._row(transaction, record_id))
@@ -271,7 +270,7 @@ class Reviews(Part):
     def _corrected(
         self, transaction: Transaction, record: Record, content: str, reason: str
     ) -> Record:
-        """Replace a record by one with another text, within a decision."""
+        """Replace a record with one with another text, as part of a decision."""
         review.check_active(record, "corrected")
         correction.check_kind(record)
         if facts.is_fact(record):
@@ -289,7 +288,7 @@ class Reviews(Part):
         return right
 
     def _corrected_fact(self, transaction: Transaction, record: Record, content: str) -> Record:
-        """Replace a fact by the right one, given as a sentence or as its value."""
+        """Replace a fact with the right one, given as a sentence or as its value."""
         claim = correction.read(facts.fact_of(record), rules.content(content))
         said = attributes.sentence(
             claim.subject, claim.attribute, claim.value, negated=claim.negated
@@ -298,7 +297,7 @@ class Reviews(Part):
         return self._scope.parts.statements.correct(transaction, record, claim, made)
 
     def _drafted_like(self, record: Record, said: str, metadata: Mapping[str, Any]) -> Draft:
-        """Draft another text in the place of a record."""
+        """Draft another text to replace a record."""
         fields = {"kind": record.kind, "tags": record.tags, "importance": record.importance}
         made = self._scope.draft({"content": said, "metadata": metadata, **fields})
         same = {"user": record.user, "session": record.session, "speaker": record.speaker}
@@ -306,9 +305,9 @@ class Reviews(Part):
         return structs.replace(made, occurred_at=record.occurred_at, valid_from=record.valid_from)
 
     def undo(self, event: int, reason: str | None = None) -> list[Record]:
-        """Take back what an event did, if nothing has happened to its records since.
+        """Undo what an event did, if its records have not changed since.
 
-        A value that it kept out is allowed again.
+        Values that it barred are allowed again.
         """
         with self._change("undo", reason, {"undoes": rules.event_number(event)}) as transaction:
             found = transaction.event(event)
@@ -324,7 +323,7 @@ class Reviews(Part):
             return [self._taken_back(transaction, change) for change in reversed(changes)]
 
     def _is_visible(self, event: Event) -> bool:
-        """Check that all changes of an event are in this scope, and note attempts beyond it."""
+        """Return whether all changes of an event are in this scope; note attempts beyond it."""
         try:
             for change in event.changes:
                 self._scope.visible("undo", change.record)
@@ -333,7 +332,7 @@ class Reviews(Part):
         return True
 
     def _taken_back(self, transaction: Transaction, change: Any) -> Record:
-        """Return one record to what it was; set one aside that the event itself had created."""
+        """Restore a record's former state; hide a record that the event created."""
         if change.before:
             return transaction.undo(change)
         return transaction.update(self._row(transaction, change.record), state=State.TOMBSTONED)
@@ -397,7 +396,7 @@ class Reviews(Part):
 def _check_takes_back(
     event: Event, last: Mapping[str, int], later: Mapping[str, Event | None]
 ) -> None:
-    """Refuse what cannot be taken back, and say what can be done instead."""
+    """Refuse what cannot be undone, and say what can be done instead."""
     number, made = event.seq, [change.record for change in event.changes if not change.before]
     if event.action == "undo":
         undone = event.details.get("undoes")
@@ -435,10 +434,10 @@ def what_stays(
     get: Callable[[str], Record | None],
     resting_on: Callable[[str], Sequence[str]],
 ) -> list[str]:
-    """Name each fact that stays although a proposal that says the same was rejected.
+    """Name each fact that stays although a proposal with the same content was rejected.
 
-    It stays because it is evidence of the proposal, or shares some. `get` returns None for an
-    erased record.
+    It stays because it is evidence of the proposal, or shares evidence with it. `get` returns
+    None for an erased record.
     """
     told = rejected.metadata.get("value")
     said = {

@@ -28,7 +28,7 @@ ERASED_TASK = "an erased task"
 class Run:
     """A task in progress.
 
-    As a context manager it closes itself; after a crash it waits in `runs()` to be closed.
+    As a context manager it closes itself; after a crash, `runs()` lists it to be closed.
     """
 
     def __init__(self, scope: Scope, first: Record) -> None:
@@ -45,7 +45,7 @@ class Run:
     def note(self, content: str, **fields: Any) -> Record:
         """Store a note for the length of this run."""
         self._check_open()
-        if fields.get("key") is not None:  # a key means the same thing again within this run only
+        if fields.get("key") is not None:  # a key is unique within this run only
             fields["key"] = f"{self.id}/{rules.label(fields['key'], 'key')}"
         item = {"project": self.project, **fields, "content": content, "layer": Layer.WORKING}
         draft = self._scope.draft(item, self.id)
@@ -55,7 +55,7 @@ class Run:
     def note_count(self) -> int:
         """How many notes the run has."""
         with self._scope.store.read() as db:
-            # The note that names the task does not count.
+            # The note with the task does not count.
             return max(0, records.count_notes(db, self.id, self._scope.user) - 1)
 
     def search(self, query: str, limit: int = 10, **filters: Any) -> Hits:
@@ -117,7 +117,7 @@ class Runs:
     def end(
         self, run_id: str, task: str, summary: str | None, failure: BaseException | str | None
     ) -> Record | None:
-        """Set a run's notes aside and keep its outcome, in one step."""
+        """Dismiss a run's notes and keep its outcome, in one step."""
         scope, store, settings = self._scope, self._scope.store, self._scope.settings
         with store.change(scope.actor, "run.close", scope.clock()) as transaction:
             rows = transaction.run(run_id, None)
@@ -126,7 +126,7 @@ class Runs:
                 raise Refused(f"the run {shown(task, 60)} is closed already")
             outcome = None
             if summary is not None or settings["runs.episodes"]:
-                if notes[0].id != run_id:  # the note that named the task was erased
+                if notes[0].id != run_id:  # the note with the task was erased
                     task = ERASED_TASK
                 limit = settings["content.max_bytes"]
                 draft = ending(task, notes, summary, failure, scope.draft, limit)
@@ -146,7 +146,7 @@ def ending(
     draft: Callable[[object], Draft],
     most_bytes: int,
 ) -> Draft:
-    """Draft the episodic record of a run, with its notes as evidence and for their user."""
+    """Draft the episodic record of a run for its user, with its notes as evidence."""
     failed, name = failure is not None, cut(task, LONGEST)
     content = summary
     if content is None:
@@ -180,13 +180,13 @@ def _described(failure: BaseException | str | None) -> str:
     kind = type(failure).__name__
     try:
         words = str(failure)
-    except Exception:  # noqa: BLE001 - an exception that cannot speak must not keep its run open
+    except Exception:  # noqa: BLE001 - an exception without a message must not keep its run open
         return kind
     return cut(f"{kind}: {words}", LONGEST) if words else kind
 
 
 def cut(text: str, most_bytes: int) -> str:
-    """Cut a text to what fits and can be stored."""
+    """Truncate a text to a length that can be stored."""
     return (
         fence.unfenced(text.replace("\0", ""))
         .encode(errors="replace")[:most_bytes]

@@ -45,11 +45,11 @@ MODELS = "models"
 class Scope:
     """Who acts (`actor`), for which `user`, on whose memory (`agent`), with which clock.
 
-    It answers what a handle may see and leaves the trail of reads. What several parts need is
-    here; `parts` has the parts themselves.
+    It decides what a handle may see and writes the trail of reads. It contains what several
+    parts need; `parts` has the parts themselves.
     """
 
-    shared_by: str | None = None  # the agent whose memory is read, if it is another's
+    shared_by: str | None = None  # the agent whose memory is read, if it is another one
 
     def __init__(
         self,
@@ -78,11 +78,11 @@ class Scope:
 
     @property
     def store(self) -> Store:
-        """The store; StoreUnavailable while it is away."""
+        """The store; raises StoreUnavailable while it cannot be used."""
         return self.resilient.store
 
     def draft(self, item: object, run_id: str | None = None) -> Draft:
-        """Make a valid draft of what a caller gives: rules, then importance, then secrets."""
+        """Make a valid draft of a caller's input: rules, then importance, then secrets."""
         return self.parts.drafting.draft(item, run_id)
 
     def changed(self, count: int) -> None:
@@ -90,13 +90,13 @@ class Scope:
         self.parts.derived.changed(count)
 
     def audit(self, action: str, record_ids: tuple[str, ...], **note: Any) -> None:
-        """Leave a read in the trail."""
+        """Note a read in the trail."""
         self.note_read(self.clock(), action, record_ids, note)
 
     def note_read(
         self, at: datetime, action: str, record_ids: tuple[str, ...], note: dict[str, Any]
     ) -> None:
-        """Leave a read of some time in the trail, with secrets taken out of its query."""
+        """Note a read at a given time in the trail, with secrets removed from its query."""
         if "query" in note:
             note["query"] = _redacted(note["query"])
         if self.user is not None:
@@ -104,9 +104,9 @@ class Scope:
         self.resilient.reads.add(Read(at, self.actor, action, record_ids, note))
 
     def visible(self, action: str, record_id: object, *, stub: bool = False) -> Record:
-        """Find a record of this scope; with `stub`, what is left of an erased one too.
+        """Find a record of this scope; with `stub`, also the stub of an erased one.
 
-        A record of another scope looks like one that does not exist, and is noted.
+        A record of another scope looks as if it did not exist, and the attempt is noted.
         """
         if isinstance(record_id, str) and clocks.is_id(record_id):
             record = self.seen(record_id)
@@ -133,7 +133,7 @@ class Scope:
         return erase_plan.remains(self.store, record_id, self.user)
 
     def is_mine(self, record: Record) -> bool:
-        """Say whether a record is this user's or unscoped."""
+        """Return whether a record is this user's or unscoped."""
         return is_of(self.user, record)
 
     def granted(self, chosen: Filter) -> Filter:
@@ -141,7 +141,7 @@ class Scope:
         return chosen
 
     def note_crossing(self, record_id: str) -> None:
-        """Log an attempt to reach a record of another user or agent, if there is such a record."""
+        """Log an attempt to reach a record of another user or agent, if such a record exists."""
         waiting = self.resilient.waiting()
         if any(one.id == record_id and not self.is_mine(one) for one in waiting) or self.exists(
             record_id
@@ -151,25 +151,25 @@ class Scope:
             self.crossing("reach another agent's record", record_id)
 
     def exists(self, record_id: str) -> bool:
-        """Say whether there is or was such a record, whoever may see it."""
+        """Return whether there is or was such a record, whoever may see it."""
         with self.store.read() as db:
             return records.exists(db, record_id)
 
     def refused(
         self, verb: str, lacks: str, texts: Iterable[str] = (), *, wait: bool = True
     ) -> None:
-        """Leave in the trail that a verb was refused, with the visible records it was about."""
+        """Note in the trail that a verb was refused, with the visible records that it concerns."""
         self.note_refusal(Refusal(self.clock(), self.actor, verb, lacks), texts, wait)
 
     def note_refusal(self, refusal: Refusal, texts: Iterable[str], wait: bool) -> None:
-        """Leave a refusal in the trail, with the ids among the texts that this scope may see."""
+        """Note a refusal in the trail, with the ids among the texts that this scope may see."""
         refusal = structs.replace(refusal, records=refusals.visible(self, texts))
         refusals.leave(self.resilient.reads, refusal, wait=wait)
 
     def crossing(self, attempt: str, value: object) -> None:
-        """Log an attempt to reach what is another's, and leave it in the trail, too.
+        """Log an attempt to reach another's record, and note it in the trail.
 
-        The trail is written behind the answer: its time would tell that there is something.
+        The trail is written after the answer: its delay would reveal that the record exists.
         """
         self.violation(attempt, value)
         self.refused(attempt, "access", wait=False)
@@ -179,7 +179,7 @@ class Scope:
         try:
             self.home.log_violation(self.clock(), self.actor, attempt, value)
         except StoreUnavailable as error:
-            # Only the status says so: an error here would tell the caller that the record exists.
+            # Only the status reports this: an error here would reveal that the record exists.
             self.problems.append(error.message)
 
     def note_problem(self, problem: str | None) -> None:
@@ -188,7 +188,7 @@ class Scope:
             self.problems.append(problem)
 
     def check_whole(self, verb: str) -> None:
-        """Refuse a verb that concerns the whole store to a handle for one user."""
+        """Refuse a verb for the whole store on a handle for one user."""
         if self.user is not None:
             raise Forbidden(
                 f"{verb} concerns all users of {self.agent}; open the handle without a user",
@@ -209,7 +209,7 @@ class Scope:
         speaker: str | None = None,
         source: str | None = None,
     ) -> Filter:
-        """Make a filter of what a caller gives, within this scope."""
+        """Make a filter of a caller's input, within this scope."""
         if run_id is not None and not (isinstance(run_id, str) and clocks.is_id(run_id)):
             raise InvalidInput(f"run_id {shown(run_id)} is not the id of a run")
         chosen_layers = [rules.one_of(Layer, v, "layer") for v in rules.several(layers, "layers")]
@@ -239,7 +239,7 @@ class Scope:
 
     @cached_property
     def copies(self) -> dict[str, Mirror]:
-        """The mirrors that are on. None of them is open yet."""
+        """The enabled mirrors. None of them is open yet."""
         from lamina.mirrors import configured
 
         return configured.mirrors(
@@ -247,7 +247,7 @@ class Scope:
         )
 
     def _searched(self) -> SearchableMirror | None:
-        """Choose the mirror that searches go through; None for the store itself."""
+        """Choose the mirror that searches use; None for the store itself."""
         if self.settings["recall.via"] == "store":
             return None
         from lamina.mirrors import configured
@@ -255,7 +255,7 @@ class Scope:
         return configured.searchable(self.settings, self.copies)
 
     def close(self) -> None:
-        """Write what is buffered and let go of every file."""
+        """Write what is buffered and close every file."""
         try:
             if "copies" in self.__dict__:
                 from lamina.mirrors import configured
@@ -266,7 +266,7 @@ class Scope:
 
 
 class Part:
-    """A part of a handle. It asks for the store when it needs it: the store may be away."""
+    """A part of a handle. It asks for the store when needed, since it may be unavailable."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -281,6 +281,6 @@ def optional_moment(value: Times, name: str) -> datetime | None:
 
 
 def _redacted(query: str) -> str:
-    from lamina.text.secrets import detection  # who searches loads more than this
+    from lamina.text.secrets import detection  # most searches load it anyway
 
     return str(detection.redacted(query))

@@ -1,4 +1,4 @@
-"""Sessions of an agent: keep what its tools did that matters later, and sum up the last one."""
+"""Sessions of an agent: keep what matters of its tools' actions, and sum up the last session."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from lamina.text.words import one_line
 
 SOURCE = "hook"
 TAG = "tool-use"
-MOST_NOTES = 400  # of a session: more is a loop, or a flood
-MOST_RECORDS = 1000  # of a session, the newest
-LOOKED_AT = 200  # newest records among which the last session is found
+MOST_NOTES = 400  # per session: more means a loop, or a flood
+MOST_RECORDS = 1000  # the newest of a session
+LOOKED_AT = 200  # newest records in which to find the last session
 WHERE = (Layer.SHORT_TERM, Layer.EPISODIC)
-HEAD, TAIL = 4_000, 12_000  # characters of an output that are read, from its beginning and end
-LONGEST = 4_000  # characters of the other texts
-NONE = ""  # no project is called so: what stands beside it belongs to none
+HEAD, TAIL = 4_000, 12_000  # characters of an output that are read, at its beginning and end
+LONGEST = 4_000  # characters of each other text
+NONE = ""  # a name that no project has: it matches what belongs to none
 
 
 class Sessions(Part):
@@ -36,7 +36,7 @@ class Sessions(Part):
     def note(
         self, use: Mapping[str, Any], session: str | None, project: str | None
     ) -> list[Record]:
-        """Keep what matters later of one use of a tool."""
+        """Store what matters later about one use of a tool."""
         checked = _checked(use)
         name = None if session is None else rules.label(session, "session")
         earlier = self._notes(name)
@@ -47,7 +47,7 @@ class Sessions(Part):
 
     def recap(self, project: str | None, session: str | None) -> Recap | None:
         """Sum up a session, or the last one of a project, or the last one without a project."""
-        from lamina.search.context import noise  # what keeps notes does without vectors
+        from lamina.search.context import noise  # storing notes does not need vectors
 
         name = None if project is None else rules.label(project, "project")
         chosen = None if session is None else rules.label(session, "session")
@@ -60,14 +60,14 @@ class Sessions(Part):
         return made
 
     def _last(self, project: str | None) -> str | None:
-        """Name the session of the newest turn that belongs to a project, or to none."""
+        """Return the session of the newest turn that belongs to a project, or to none."""
         beside = NONE if project is None else None
         wanted = Filter(self._scope.user, WHERE, (State.ACTIVE,), project=project, beside=beside)
         newest = self._scope.resilient.listed(wanted, LOOKED_AT)
         return next((one.session for one in newest if one.session is not None), None)
 
     def _notes(self, session: str | None) -> list[Record]:
-        """Read the notes of a session, oldest first. What a hook looks up for itself is no read."""
+        """Read the notes of a session, oldest first. A hook's own lookups do not count as reads."""
         if session is None:
             return []
         wanted = Filter(self._scope.user, WHERE, (State.ACTIVE,), tags=(TAG,), session=session)
@@ -76,8 +76,8 @@ class Sessions(Part):
 
 
 def _checked(use: object) -> ToolUse:
-    """Check a use of a tool, and take secrets and our fence out of its texts."""
-    from lamina.text.secrets import detection  # most handles need it for no tool
+    """Check a use of a tool, and remove secrets and our fence from its texts."""
+    from lamina.text.secrets import detection  # most handles note no tools
 
     if not isinstance(use, Mapping):
         raise InvalidInput(f"the use of a tool is a {type(use).__name__}, not a mapping")
@@ -102,7 +102,7 @@ def _checked(use: object) -> ToolUse:
 
 
 def _ends(text: str, head: int, tail: int) -> str:
-    """Keep the beginning and the end of a text, in whole lines: half a secret looks like none."""
+    """Keep the beginning and end of a text, in whole lines: half a secret is not recognised."""
     text = text.replace("\0", "").encode(errors="replace").decode()
     if len(text) <= head + tail:
         return text
@@ -112,7 +112,7 @@ def _ends(text: str, head: int, tail: int) -> str:
 
 
 def _item(note: Note, session: str | None, project: str | None) -> dict[str, Any]:
-    """Make a short-term memory of a note, kept once in its session."""
+    """Make a short-term memory of a note, stored once per session."""
     parts = [session, note.event, note.content, note.about.get("after", "")]
     digest = hashlib.blake2b(hashing.encode(parts), digest_size=16).hexdigest()
     return {

@@ -1,4 +1,4 @@
-"""Read what other agents share: only what an operator granted, with a trace at both agents."""
+"""Read what other agents share: only what an operator granted, and noted by both agents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOTHING_SHARED = "reach an agent that shares nothing"
 class GuestScope(Scope):
     """The scope of a reader in another agent's memory.
 
-    Each look asks the grants, and is in the trails of both agents.
+    Each read checks the grants, and is in the trails of both agents.
     """
 
     def __init__(self, reader: Scope, store: Store) -> None:
@@ -44,7 +44,7 @@ class GuestScope(Scope):
             store.agent,
             reader.settings,
             reader.home.path,
-            spooled=False,  # what waits there is the giver's alone
+            spooled=False,  # what waits there is only for the giver
         )
         super().__init__(
             reader.home, resilient, reader.user, reader.actor, reader.clock, reader.settings
@@ -53,7 +53,7 @@ class GuestScope(Scope):
         self.shared_by = store.agent
 
     def granted(self, chosen: Filter) -> Filter:
-        """Narrow a filter to the grants, and to active records; superseded ones with `as_of`."""
+        """Narrow a filter to the grants, and to active records, or superseded ones with `as_of`."""
         seen = (State.ACTIVE, State.SUPERSEDED) if chosen.as_of is not None else (State.ACTIVE,)
         states = tuple(state for state in chosen.states or seen if state in seen)
         if not states:
@@ -70,7 +70,7 @@ class GuestScope(Scope):
         return records[0] if records else None
 
     def remains(self, record_id: str) -> Record | None:
-        """Hide what is left of erased records."""
+        """Hide the stubs of erased records."""
         return None
 
     def note_crossing(self, record_id: str) -> None:
@@ -80,12 +80,12 @@ class GuestScope(Scope):
             self.crossing("reach another agent's record", record_id)
 
     def note_refusal(self, refusal: Refusal, texts: Iterable[str], wait: bool) -> None:
-        """Leave a refusal in both trails."""
+        """Note a refusal in both trails."""
         super().note_refusal(refusal, texts, wait)
         self.reader.note_refusal(refusal, (), wait)
 
     def audit(self, action: str, record_ids: tuple[str, ...], **note: Any) -> None:
-        """Leave a read in both trails: the question only in that of the reader."""
+        """Note a read in both trails; the question only in the reader's."""
         now, name = self.clock(), self.reader.agent
         self.reader.note_read(now, action, record_ids, {**note, "shared_by": self.agent})
         looker = Actor(Role.AGENT, name, self.actor.surface)
@@ -95,7 +95,7 @@ class GuestScope(Scope):
 
 @recorded
 class Guest(ReadVerbs):
-    """What another agent shares now, to be read and no more."""
+    """What another agent shares now, read-only."""
 
     def __init__(self, scope: GuestScope) -> None:
         super().__init__(scope)
@@ -106,7 +106,7 @@ class Guest(ReadVerbs):
         self.user = scope.user
         self.actor = scope.actor
 
-    if not TYPE_CHECKING:  # to a type checker a guest has no verbs but its own
+    if not TYPE_CHECKING:  # for a type checker, a guest has only its own verbs
 
         def __getattr__(self, name: str) -> NoReturn:
             from lamina.memory.operator import Operator
@@ -126,7 +126,7 @@ class Guest(ReadVerbs):
 
     @property
     def problems(self) -> list[str]:
-        """What this handle could not do without failing a caller."""
+        """What this handle could not do, without failing a call."""
         return self._scope.parts.status.problems()
 
     def close(self) -> None:
@@ -135,20 +135,20 @@ class Guest(ReadVerbs):
 
 
 class Shared:
-    """The other agents of a home, as far as they share with this one."""
+    """The other agents of a home that share with this one."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._open: weakref.WeakSet[Guest] = weakref.WeakSet()
 
     def open(self, agent: object) -> Guest:
-        """Open what an agent shares. One that shares nothing looks like one that does not exist."""
+        """Open what an agent shares. One that shares nothing looks as if it did not exist."""
         name = self._checked(agent)
         folder = self._scope.home.agent_folder(name)
         # Without a folder here it has no trail of reads, even if a server has its memory.
         try:
             store = attached(folder, name, self._scope.settings) if folder.is_dir() else None
-        except Refused:  # a link in its place: no agent of this home
+        except Refused:  # a link in its place: not an agent of this home
             store = None
         if store is not None:
             if self._shared_by(store):
@@ -161,7 +161,7 @@ class Shared:
         raise NotFound(f"the agent {words.shown(name)} shares nothing with {self._scope.agent}")
 
     def offers(self) -> list[Grant]:
-        """List what other agents share now; `status()` names those that could not be asked."""
+        """List what other agents share now; `status()` names those that could not be checked."""
         found: list[Grant] = []
         for name in self._scope.home.agents():
             if name == self._scope.agent:
@@ -206,7 +206,7 @@ class Shared:
         return [grant for grant in found if self._reaches(store, grant, to_micros(now))]
 
     def _reaches(self, store: Store, grant: Grant, now: int) -> bool:
-        """Say whether a grant is for this user, and its record, if it names one, can be seen."""
+        """Return whether a grant is for this user, and its record, if it names one, is visible."""
         if grant.record is None:
             return self._scope.user is None or grant.user in (None, self._scope.user)
         return bool(

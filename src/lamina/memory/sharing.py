@@ -1,4 +1,4 @@
-"""Grants: an operator says which agent may read what, for how long, and can end it."""
+"""Grants: an operator decides which agent may read what, for how long, and can end it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Sharing(Part):
-    """Give other agents something to read, within a scope."""
+    """Share memories of a scope with other agents."""
 
     def end_all_but(self, kept: Collection[Grant], reason: str) -> None:
-        """End open grants except some: a backup may contain grants that were ended since."""
+        """End open grants except some: a backup may contain grants that have been ended since."""
         staying = rules.several(kept, "kept")
         for grant in self.given(include_ended=False):
             if grant not in staying:
@@ -39,7 +39,7 @@ class Sharing(Part):
         expires: object = None,
         reason: object = None,
     ) -> Grant:
-        """Let an agent read one layer, one tag or one record; the same grant is not given twice."""
+        """Let an agent read one layer, one tag or one record; never create the same grant twice."""
         self._check_operator("grant")
         now = self._scope.clock()
         terms = Terms(
@@ -67,7 +67,7 @@ class Sharing(Part):
             return grants.add(self._store, transaction, terms)
 
     def end(self, number: object, reason: object = None) -> Grant:
-        """End a grant that holds."""
+        """End an active grant."""
         self._check_operator("revoke-grant")
         if isinstance(number, bool) or not isinstance(number, int):
             raise InvalidInput(
@@ -91,7 +91,7 @@ class Sharing(Part):
             return grants.end(self._store, transaction, number)
 
     def given(self, include_ended: bool = False) -> list[Grant]:
-        """List the grants of this scope that hold; or all there ever were."""
+        """List the active grants of this scope, or all that there ever were."""
         now = self._scope.clock()
         own = [grant for grant in grants.given(self._store) if self._is_own(grant)]
         return [grant for grant in own if include_ended or grant.is_open(now)]
@@ -135,7 +135,7 @@ class Sharing(Part):
         )
 
     def _check_record(self, transaction: Transaction, record_id: str) -> None:
-        """Raise for a record that another agent could not see anyway."""
+        """Raise if another agent could not see the record anyway."""
         row = transaction.find(record_id)
         if row is None:
             raise Refused(

@@ -1,8 +1,8 @@
-"""A span of OpenTelemetry for each call of a verb, where `telemetry.spans` is on.
+"""An OpenTelemetry span for each call of a verb, if `telemetry.spans` is on.
 
-A span has the name of the verb, the role of the caller, how many results there were and the class
-of an error: never a text, a name or an id. What becomes of spans is up to the program that has set
-up an SDK; without one they go nowhere.
+A span has the name of the verb, the role of the caller, the number of results and the class of an
+error: never a text, a name or an id. What happens to spans is up to the program that has set up an
+SDK; without one they go nowhere.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROLE, RESULTS, ERROR = "lamina.role", "lamina.results", "error.type"
 
 
 def tracer(settings: Settings) -> Tracer | None:
-    """Return what begins spans; None where they are off, and then nothing is imported."""
+    """Return a tracer; None if spans are off, and then nothing is imported."""
     if not settings["telemetry.spans"]:
         return None
     try:
@@ -42,7 +42,7 @@ def traced(
     """Call a verb within a span."""
     from opentelemetry.trace import Status, StatusCode
 
-    # The texts of exceptions may quote a memory: an SDK must not record them by itself.
+    # The messages of exceptions may quote a memory: an SDK must not record them by itself.
     with tracer.start_as_current_span(
         f"lamina.{verb.__name__}",
         attributes={ROLE: role.value},

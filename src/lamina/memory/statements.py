@@ -1,5 +1,5 @@
 """Statements that are decided at once: what is written into semantic memory, promoted, confirmed
-or corrected goes the same way as what sleep reads, in the transaction that writes it."""
+or corrected is handled as in sleep, in the transaction that writes it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from lamina.store.tables.records import Row
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
 
-AHEAD = 1024  # texts that are kept between reading them and the transaction that writes them
+AHEAD = 1024  # texts to cache between reading them and the transaction that writes them
 TOLD = ("voices", "said", "source_episode", "span")  # what a corrected fact keeps of the wrong one
 
 
 class Stated(NamedTuple):
-    """A claim, who makes it, and what it does."""
+    """A claim, its source, and what it does."""
 
     claim: Claim
     source: Source
@@ -43,7 +43,7 @@ class Stated(NamedTuple):
 
 
 class Statements(Part):
-    """Read a text as claims, and let the facts follow."""
+    """Extract claims from a text, and update the facts."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(scope)
@@ -51,13 +51,13 @@ class Statements(Part):
         self._sure = scope.settings["sleep.sure"] / 100
 
     def read_ahead(self, memories: Iterable[Draft | Record], now: datetime) -> None:
-        """Read what memories state before a transaction does: nobody else can write meanwhile."""
+        """Parse memories before a transaction that writes them, which blocks other writers."""
         for one in islice(memories, AHEAD):
             if len(one.content) <= LONGEST:
                 _read(one.content, one.speaker, one.occurred_at or now)
 
     def insert(self, transaction: Transaction, draft: Draft) -> Record:
-        """Store a semantic memory; if it says exactly one thing, it is the fact that says so."""
+        """Store a semantic memory; if it makes exactly one claim, it becomes the fact itself."""
         name = transaction.next_id()
         record = records.new_record(draft, name, 0, self._scope.agent, transaction.now)
         claims = self._claims(record)
@@ -77,9 +77,9 @@ class Statements(Part):
     def promote(
         self, transaction: Transaction, row: Row, promoted: dict[str, Any]
     ) -> Record | None:
-        """Promote a memory into semantic memory; None if it says what cannot be believed there.
+        """Promote a memory into semantic memory; None if what it says cannot be believed there.
 
-        One that repeats a fact, or contradicts one that is trusted more, stays what was said.
+        One that repeats a fact, or contradicts a more trusted one, stays an episode.
         """
         record = self._store.record(row)
         claims = self._claims(structs.replace(record, layer=Layer.SEMANTIC))
@@ -92,14 +92,14 @@ class Statements(Part):
         if transaction.guard.rejected(believed(made)) is not None:
             return None
         if step.effect not in BELIEVED:
-            if step.effect is not Effect.PROPOSE:  # sleep proposes it
+            if step.effect is not Effect.PROPOSE:  # otherwise sleep proposes it
                 self._records.apply(transaction, claim, source, step)
             return None
         self._records.apply(transaction, claim, source, step, row=row, more=promoted)
         return self._store.record(_row(transaction, record.id))
 
     def confirm(self, transaction: Transaction, record: Record) -> Stated | None:
-        """Decide what a proposal does once it is believed; None if it states no single thing."""
+        """Decide what a proposal does once believed; None unless it makes exactly one claim."""
         if record.layer is not Layer.SEMANTIC:
             return None
         if facts.is_fact(record):
@@ -116,14 +116,14 @@ class Statements(Part):
         return stated._replace(step=step)
 
     def become(self, transaction: Transaction, row: Row, stated: Stated) -> None:
-        """Let a proposal be believed, as the fact that it states, of today or of the past."""
+        """Turn a confirmed proposal into the fact that it states, current or past."""
         more: dict[str, Any] = {"state": State.ACTIVE}
-        if stated.step.effect is Effect.PAST:  # it is believed first, and then over: legal moves
+        if stated.step.effect is Effect.PAST:  # believed first, then ended: both are legal moves
             row, more = _row(transaction, transaction.update(row, **more).id), {}
         self._records.apply(transaction, *stated, row=row, more=more)
 
     def propose_end(self, transaction: Transaction, record: Record, why: str) -> Record:
-        """Propose that a fact holds no longer; asking again adds nothing."""
+        """Propose that a fact no longer holds; proposing it again adds nothing."""
         fact = facts.fact_of(record)
         claim = structs.replace(
             facts.known_claim(fact), negated=True, at=self._scope.clock(), rule=why
@@ -140,7 +140,7 @@ class Statements(Part):
         return proposal
 
     def correct(self, transaction: Transaction, record: Record, claim: Claim, own: Draft) -> Record:
-        """Replace a fact by the right one, drafted as `own`; the wrong one never held."""
+        """Replace a fact with the right one, drafted as `own`; the wrong one never held."""
         fact = facts.fact_of(record)
         source = structs.replace(source_of(record), at=fact.valid_from, trust=own.trust)
         known = self._known(transaction, claim, source, without=record.id)
@@ -157,7 +157,7 @@ class Statements(Part):
         return self._store.record(_row(transaction, name))
 
     def _claims(self, record: Record) -> list[Claim]:
-        """Read what a record states, surely enough."""
+        """Extract the claims of a record that are certain enough."""
         if not is_statement(record):
             return []
         source = source_of(record)
@@ -181,7 +181,7 @@ class Statements(Part):
         return KnownFacts(fact_lists.of_records(others))
 
     def _follow(self, transaction: Transaction, record: Record, claims: list[Claim]) -> None:
-        """Let facts follow from a record that says several things; sleep proposes the others."""
+        """Update the facts with a record that makes several claims; sleep proposes the others."""
         for claim in claims:
             claim, source, step = self._decided(transaction, record, claim)
             made = self._records.drafted(claim, source, step)
@@ -197,12 +197,12 @@ def _read(text: str, speaker: str | None, at: datetime) -> tuple[Claim, ...]:
 
 
 def _proposed(fact: Fact) -> Claim:
-    """Turn a proposed fact back into the claim that it was; one that has ended was over."""
+    """Turn a proposed fact back into its claim; if it has an end, so does the claim."""
     return structs.replace(facts.known_claim(fact), until=fact.valid_to)
 
 
 def _said(step: Step, instead_of: Fact) -> Step:
-    """Let a correction count although it says nothing new beside the other facts."""
+    """Make a correction take effect even if the other facts already say the same."""
     if step.effect is not Effect.KNOWN:
         return step
     if step.fact is not None:

@@ -1,4 +1,4 @@
-"""The status of a memory: what is in it, how its jobs stand, and what needs attention."""
+"""The status of a memory: its contents, the state of its jobs, and what needs attention."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Status:
         self._scope = scope
 
     def report(self) -> dict[str, Any]:
-        """Collect counts, jobs and problems; the fail-safe's alone while the store is away."""
+        """Collect counts, jobs and problems; of the fail-safe alone if the store is unavailable."""
         scope, resilient = self._scope, self._scope.resilient
         report: dict[str, Any] = {
             "home": str(scope.home.path),
@@ -66,7 +66,7 @@ class Status:
         return report
 
     def problems(self) -> list[str]:
-        """List what this handle could not do without failing a caller."""
+        """List what this handle could not do, without failing a call."""
         problem = self._scope.resilient.reads.problem
         return [*self._scope.problems, *([problem] if problem else [])]
 
@@ -109,25 +109,25 @@ class Status:
         return report
 
     def _waiting(self) -> dict[str, Any]:
-        """Say how many facts, preferences and decisions wait in short-term memory, and why."""
+        """Count the facts, preferences and decisions waiting in short-term memory; explain why."""
         try:
             waiting = self._scope.parts.lifecycle.waiting()
-        except LaminaError as error:  # the rules of retention and the trail are files of their own
+        except LaminaError as error:  # the rules of retention and the trail are separate files
             return {"count": 0, "problem": error.message}
         oldest = None if waiting.oldest is None else iso(waiting.oldest)
         return {**structs.asdict(waiting), "oldest": oldest, "why": waiting.why}
 
     def _given(self) -> dict[str, Any]:
-        """Count how often contexts gave memories of late, and how often these were used."""
+        """Count how often contexts gave memories recently, and how often these were used."""
         try:
             served = self._scope.parts.feedback.served(LATELY)
-        except LaminaError as error:  # the trail is a file of its own
+        except LaminaError as error:  # the trail is a separate file
             return {"given": 0, "used": 0, "rate": None, "problem": error.message}
         given, used = feedback.rate(served.values())
         return {"given": given, "used": used, "rate": round(used / given, 2) if given else None}
 
     def _model_use(self) -> dict[str, Any]:
-        """Say what the language model has used in the last night, and in the last 30 days."""
+        """Report what the language model used in the last night, and in the last 30 days."""
         with self._scope.store.read() as db:
             nights = model_use.nights(db, to_micros(self._scope.clock() - LATELY))
         return {
@@ -153,19 +153,19 @@ class Status:
         }
 
     def _bursts(self) -> list[dict[str, Any]]:
-        """Find external sources that sent many records at once, or many that begin alike."""
+        """Find external sources that sent many records at once, or many with the same beginning."""
         since = to_micros(self._scope.clock() - bursts.LATELY)
         slot = bursts.SLOT // timedelta(microseconds=1)
         user = self._scope.user
         with self._scope.store.read() as db:
             arrived = sources.arrived(db, user, since, slot)
-            if sum(number for _, _, number in arrived) < bursts.ALIKE:  # so few make no burst
+            if sum(number for _, _, number in arrived) < bursts.ALIKE:  # too few for a burst
                 return []
             repeated = sources.repeated(db, user, since, bursts.BEGINNING, bursts.ALIKE)
         return bursts.find(arrived, repeated)
 
     def _jobs(self) -> tuple[list[Outlook], list[str], list[str | None]]:
-        """Say how the jobs stand, which are not ours, and what is wrong with the files of rules."""
+        """Return how the jobs are, which are not ours, and what is wrong with the rules files."""
         problems: list[str | None] = []
         jobs: list[Outlook] = []
         others: list[str] = []
@@ -185,11 +185,11 @@ class Status:
         return jobs, others, problems
 
     def _add_refusals(self, report: dict[str, Any]) -> None:
-        """Count recent attempts without the authority to, which only an operator sees."""
+        """Count recent attempts without permission, which only an operator sees."""
         try:
             since = self._scope.clock() - LATELY
             found = self._scope.resilient.reads.refused_since(since)
-        except LaminaError as error:  # the trail is a file of its own
+        except LaminaError as error:  # the trail is a separate file
             report["problems"].append(error.message)
             return
         last = None if found.last is None else found.last.to_dict()

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class StatusFiles:
-    """Write the status files of one agent. What was done stays done when one cannot be written."""
+    """Write the status files of one agent. If this fails, what they report was done nonetheless."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self.problem: str | None = None  # with the file that was written last
+        self.problem: str | None = None  # with the last written file
 
     def write_action(self, action: str, detail: Mapping[str, Any]) -> str | None:
-        """Write what was done last, and when; the problem, if that is not possible."""
+        """Write what was done last, and when; return the problem if that fails."""
         content = {
             "ts": self._scope.clock().timestamp(),
             "action": action,
@@ -33,7 +33,7 @@ class StatusFiles:
         return self.write("last_action", content)
 
     def write(self, name: str, content: Any) -> str | None:
-        """Write one file, one process after the other; the problem, if that is not possible."""
+        """Write one file, one process at a time; return the problem if that fails."""
         path = self._scope.home.status / f"{self._scope.agent}_{name}.json"
         try:
             with self._scope.store.database.atomic():

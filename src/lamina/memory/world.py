@@ -1,4 +1,4 @@
-"""The world model: tools and integrations as records, in step with files people edit."""
+"""The world model: tools and integrations as records, synchronised with files that people edit."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ FOLDER = "world_model"
 
 @recorded
 class WorldModel(Part):
-    """The tools and integrations of an agent, set by an operator for all its users.
+    """The tools and integrations of an agent, defined by an operator for all its users.
 
-    The records count, and the files follow them. Anyone who reaches the files may have edited them,
-    so the next change only proposes an edit; with `sync` an operator takes edits in.
+    The records are authoritative, and the files follow them. Since anyone with access may have
+    edited the files, a change only proposes their edits; with `sync` an operator accepts them.
     """
 
     def __init__(self, scope: Scope, *, whole: bool = False) -> None:
-        """Open the world model of a scope; with `whole` that of all users, to write its files."""
+        """Open the world model of a scope; with `whole`, that of all users, to write its files."""
         super().__init__(scope)
         self._folder = scope.resilient.path_of("world_model")
         self._user = None if whole else scope.user
@@ -129,7 +129,7 @@ class WorldModel(Part):
 
     @property
     def has_files(self) -> bool:
-        """Say whether the world model was ever written into files."""
+        """Return whether the world model was ever written to files."""
         return self._folder.is_dir()
 
     def tools(self) -> list[dict[str, Any]]:
@@ -186,9 +186,9 @@ class WorldModel(Part):
         )
 
     def _propose(self, adopted: Collection[Stamp]) -> list[Problem]:
-        """Propose edits of the files, except those about to be taken in; return the problems.
+        """Propose edits of the files, except those about to be accepted; return the problems.
 
-        Proposals are stored before any file is rewritten, so that no crash loses an edit.
+        Proposals are stored before any file is rewritten, so that a crash loses no edit.
         """
         found = self.edited()
         edits = [edit for edit in found.edits if edit.stamp not in adopted]
@@ -210,7 +210,7 @@ class WorldModel(Part):
 
 
 class Proposing:
-    """Propose changes of the files to a person: their author is unknown."""
+    """Propose edits of the files to a person, since their author is unknown."""
 
     def __init__(
         self, store: Store, transaction: Transaction, draft: Callable[[object], Draft]
@@ -221,7 +221,7 @@ class Proposing:
         self._current = current_records(store, None)
 
     def propose(self, edit: FileEdit) -> None:
-        """Keep an edit as a proposal, unless it waits already, or was rejected or erased before."""
+        """Store an edit as a proposal, unless it is waiting, or was rejected or erased before."""
         if edit.after is None:
             for record in self._current.get(edit.key, ()):
                 self._request(record, edit)
@@ -236,7 +236,7 @@ class Proposing:
             self._insert(made)
 
     def _request(self, record: Record, edit: FileEdit) -> None:
-        """Ask whether an entry is to go; a declined request is not repeated."""
+        """Ask whether to remove an entry; a declined request is not repeated."""
         asked = {review.FORGET: record.id}
         why = f"{edit.kind} {edit.name} is no longer in {FOLDER}/{edit.file}"
         item = {
@@ -260,7 +260,7 @@ class Proposing:
             self._insert(structs.replace(made, state=State.CONSTRAINED))
 
     def _waits(self, layer: Layer, metadata: Given) -> bool:
-        """Say whether the same waits for a decision already."""
+        """Return whether the same proposal is waiting already."""
         waiting = map(
             self._store.record,
             self._transaction.listed(Filter(None, (layer,), (State.CONSTRAINED,))),
@@ -275,12 +275,12 @@ class Proposing:
                 " in the files; `lamina world sync` shows and applies them"
             )
         (record,) = self._transaction.insert([made])
-        if made.layer not in rules.BELIEVED:  # else it was counted when it was made
+        if made.layer not in rules.BELIEVED:  # otherwise it was counted when it was made
             guard.check_new(record)
 
 
 class Edit:
-    """One transaction over the world model: take in edits, apply the change, write the files."""
+    """One transaction on the world model: accept edits, apply the change, write the files."""
 
     def __init__(
         self,
@@ -309,7 +309,7 @@ class Edit:
     def __enter__(self) -> Edit:
         self._transaction.__enter__()
         try:
-            # No one else writes until the transaction ends: records and files stay as they are.
+            # No one else writes until the transaction ends: records and files stay unchanged.
             self._current = current_records(self._store, None)
             self._take(edited(self._folder, held(self._current)))
         except BaseException as error:
@@ -336,7 +336,7 @@ class Edit:
             self._changed(self._made)
 
     def put(self, kind: str, item: Given) -> Record:
-        """Store an entry over the one with its name; the same again changes nothing."""
+        """Store an entry in place of one with the same name; the same entry changes nothing."""
         draft, name = self._draft(item), item["metadata"]["name"]
         former = self._current.get((kind, name), [])
         is_same = former and hashing.encode(former[0].metadata) == hashing.encode(draft.metadata)
@@ -349,7 +349,7 @@ class Edit:
         return made
 
     def drop(self, kind: str, name: str) -> None:
-        """Set an entry aside."""
+        """Hide an entry."""
         check_known(self._current, kind, name)
         for record in self._current.pop((kind, name)):
             rules.check_move(record.state, State.TOMBSTONED, Role.OPERATOR)
@@ -357,7 +357,7 @@ class Edit:
             self._dropped.append(record)
 
     def check_file(self, kind: str, name: str) -> None:
-        """Raise when the file that has to change holds something that could not be taken in."""
+        """Raise if the file to be changed has content that could not be accepted."""
         for problem in self.problems:
             if problem.file == file_of(kind, name):
                 raise Conflict(
@@ -365,7 +365,7 @@ class Edit:
                 )
 
     def _take(self, found: Edited) -> None:
-        """Take in the edits that an operator wants; the others were proposed, or are newer."""
+        """Accept the edits that the operator wants; the others were proposed, or are newer."""
         told = {problem.file for problem in self.problems}
         self.problems += found.problems
         for edit in found.edits:
@@ -390,7 +390,7 @@ class Edit:
         self._taken.add(edit.key)
 
     def _close_answered(self) -> None:
-        """Close proposals that are done by now: a proposed entry, or a removal."""
+        """Close proposals that are already fulfilled: a proposed entry, or a removal."""
         waiting = Filter(None, (Layer.WORLD,), (State.CONSTRAINED,))
         for row in self._transaction.listed(waiting) if self._made else ():
             record = self._store.record(row)
@@ -409,7 +409,7 @@ class Edit:
                     self._transaction.update(row, state=State.TOMBSTONED)
 
     def _write(self) -> None:
-        """Write the files, except those with problems: they hold what is kept nowhere else."""
+        """Write the files, except those with problems, whose content is nowhere else."""
         now = held(self._current)
         tools = [value for (kind, _), value in now.items() if kind == TOOL]
         integrations = {name: value for (kind, name), value in now.items() if kind == INTEGRATION}
@@ -417,7 +417,7 @@ class Edit:
         self.files = write_files(self._folder, tools, integrations, kept, self._taken)
 
     def _note_taken(self) -> None:
-        """Note that taken edits are no longer edits; one process at a time writes that."""
+        """Note that accepted edits are no longer edits; one process at a time writes this."""
         now = held(self._current)
         if self._taken:
             with self._store.database.atomic():
@@ -434,7 +434,7 @@ class Edit:
 
 
 def whole_world(scope: Scope) -> WorldModel:
-    """Open the world model of all users, whomever a handle is for: the files are everyone's."""
+    """Open the world model of all users, even for a handle of one user: the files are shared."""
     return WorldModel(scope, whole=True)
 
 

@@ -19,7 +19,7 @@ EVERY = sys.maxsize
 def current_records(store: Store, user: str | None) -> dict[Key, list[Record]]:
     """Map the entries of the world model to their active records, newest first.
 
-    An entry is set or confirmed by an operator and unscoped; anything else is an ordinary memory.
+    An entry is unscoped and was set or confirmed by an operator; others are ordinary memories.
     """
     current: dict[Key, list[Record]] = {}
     for record in store.listed(Filter(user, (Layer.WORLD,), (State.ACTIVE,)), EVERY):
@@ -30,16 +30,16 @@ def current_records(store: Store, user: str | None) -> dict[Key, list[Record]]:
 
 
 def _is_confirmed(store: Store, record: Record) -> bool:
-    """Say whether an operator confirmed an edit of the files.
+    """Return whether an operator confirmed an edit of the files.
 
-    An import may hide its definition behind another text.
+    An import may hide its definition behind a different text.
     """
     actions = [event.action for event in store.history(record.id)]
     return actions[0] == FROM_FILES and "confirm" in actions
 
 
 def held(current: Mapping[Key, Sequence[Record]]) -> dict[Key, Given]:
-    """Say what the files have to hold, as the records are now."""
+    """Return what the files should contain according to the current records."""
     return {key: records[0].metadata[HELD[key[0]]] for key, records in current.items()}
 
 
@@ -59,7 +59,7 @@ def check_case(current: Collection[Key], kind: str, name: str) -> None:
 
 
 def entry_key(metadata: Given) -> Key | None:
-    """Find the entry that metadata holds; None if it is not as we would have made it."""
+    """Find the entry in some metadata; None if it is not as we would have written it."""
     kind, name = metadata.get("world"), metadata.get("name")
     if kind not in (TOOL, INTEGRATION) or HELD[kind] not in metadata:
         return None

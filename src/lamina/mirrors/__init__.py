@@ -1,7 +1,7 @@
-"""Copy memories for other programs: derived, rebuildable, and never asked to decide.
+"""Copy memories for other programs: copies are derived, rebuildable and never authoritative.
 
-A mirror follows the events of the store by a small protocol, one file for each kind. Hits that come
-from a mirror are checked against the store.
+Mirrors follow the events of the store through a small protocol; each kind has a file of its own.
+Hits that come from a mirror are checked against the store.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Damaged(Exception):  # noqa: N818 - it says what is so
 
 
 class Mirror(Protocol):
-    """A copy of the memories. What is put and dropped counts once it is committed, not before.
+    """A copy of the memories. Puts and drops take effect when they are committed, not before.
 
-    Replaying changes a second time has no effect. One process at a time may write to a mirror.
+    Applying changes again has no effect. Only one process at a time may write to a mirror.
     """
 
     def position(self) -> Position | None:
-        """Read how far it has come; None when it holds nothing that can be relied on."""
+        """Return how far it has followed the events; None if its content cannot be relied on."""
         ...
 
     def put(self, records: Sequence[Record]) -> None:
@@ -53,15 +53,15 @@ class Mirror(Protocol):
         ...
 
     def drop(self, ids: Sequence[str]) -> None:
-        """Remove records, as far as they are there."""
+        """Remove records, if they are there."""
         ...
 
     def commit(self, position: Position) -> None:
-        """Make what was put and dropped durable, together with how far it has come."""
+        """Make puts and drops durable, together with the position that they reach."""
         ...
 
     def clear(self) -> None:
-        """Start over: the next commit leaves only what was put after this."""
+        """Start over: the next commit leaves only what was put after this call."""
         ...
 
 
@@ -79,11 +79,11 @@ class Listed(Protocol):
     """A mirror that can be compared with the store, record by record."""
 
     def entries(self) -> Iterator[tuple[str, str]]:
-        """Yield each id and the digest of what it holds, "" for what is unreadable."""
+        """Yield each id with the digest of what it holds, "" if that is unreadable."""
         ...
 
     def digest(self, record: Record) -> str:
-        """Compute the digest that its entry of a record should have."""
+        """Compute the digest that the entry of a record should have."""
         ...
 
 
@@ -92,7 +92,7 @@ class Settling(Protocol):
     """A mirror that may receive records before the store has them."""
 
     def settle(self, is_known: Callable[[str], bool]) -> None:
-        """Remove what the store does not have after all."""
+        """Remove records that the store does not have after all."""
         ...
 
 
@@ -142,7 +142,7 @@ def digest(record: Record) -> str:
 def batches(
     items: Iterable[Item], most: int, characters: int = 0, size: Callable[[Item], int] = lambda _: 0
 ) -> Iterator[list[Item]]:
-    """Split items into batches of limited number and size; one too large gets its own batch."""
+    """Split items into batches of limited number and size; an oversized item gets its own batch."""
     batch: list[Item] = []
     total = 0
     for item in items:

@@ -33,14 +33,14 @@ def after_failure(known: Outage | None, now: int, problem: str, address: str = "
 
 
 def is_open(known: Outage | None, now: int) -> bool:
-    """Tell whether it is too early to ask again; an end far ahead comes from a clock set back."""
+    """Return whether it is too early to ask again; an end far ahead means a clock was set back."""
     return known is not None and now < known.until <= now + LONGEST_WAIT
 
 
 class Breaker:
     """The outage of one server, in a file that the processes of a home share.
 
-    A note about another address is ignored: the setting was changed since.
+    A note about another address is ignored: the setting was changed.
     """
 
     def __init__(self, path: Path, clock: Clock, address: str = "") -> None:
@@ -63,7 +63,7 @@ class Breaker:
             write_private(self._path, msgspec.json.encode(self._own))
 
     def answered(self) -> None:
-        """Note that the server is there, whatever it answered."""
+        """Note that the server answered, whatever it said."""
         self._own = None
         with suppress(OSError):  # as above
             self._path.unlink(missing_ok=True)

@@ -36,7 +36,7 @@ class Collection(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Some copies as Chroma takes them."""
+    """Some copies in the form that Chroma takes."""
 
     ids: list[str]
     vectors: list[list[float]]
@@ -45,7 +45,7 @@ class Batch(NamedTuple):
 
 
 class Engine(Protocol):
-    """One collection of a Chroma. Whatever goes wrong there is a StoreUnavailable."""
+    """One collection of a Chroma database. Every failure there is a StoreUnavailable."""
 
     @property
     def place(self) -> str:
@@ -69,11 +69,11 @@ class Engine(Protocol):
     def nearest(
         self, collection: Collection, vector: Sequence[float], number: int, where: Where
     ) -> list[Any]:
-        """Find the ids of what is nearest to a vector."""
+        """Find the ids of the entries nearest to a vector."""
         ...
 
     def remove(self) -> None:
-        """Remove the collection, and all traces of it as far as that is in our hands."""
+        """Remove the collection, and all traces of it that we can reach."""
         ...
 
     def close(self) -> None: ...
@@ -82,8 +82,8 @@ class Engine(Protocol):
 class ChromaMirror:
     """A collection of an agent's memories.
 
-    Changes wait in memory until a commit, so that a crash only repeats work. The collection's
-    metadata says whose it is and how far it goes; it is written last.
+    Changes wait in memory until a commit, so a crash only causes work to be repeated. The
+    collection's metadata names its owner and position; it is written last.
     """
 
     between_commits = 5_000
@@ -110,12 +110,12 @@ class ChromaMirror:
 
     @property
     def is_elsewhere(self) -> bool:
-        """True if its bytes are out of our hands."""
+        """True if its bytes are beyond our control."""
         return self._engine.is_shared
 
     @property
     def keeps_bytes(self) -> bool:
-        """True if what was dropped stays in its files until they are rebuilt."""
+        """True if dropped entries remain in its files until they are rebuilt."""
         return not self._engine.is_shared
 
     def position(self) -> Position | None:
@@ -145,7 +145,7 @@ class ChromaMirror:
             collection_id = old.id
             if self._known is not None and self._known != before:
                 # Another process has written meanwhile, perhaps older changes than ours: the
-                # next sync follows from the earlier of the two positions.
+                # next sync starts from the earlier of the two positions.
                 position = min(before, self._known, key=lambda known: known.event)
         copies = self._waiting.values()
         for batch in batches(copies, BATCH, BATCH_CHARACTERS, lambda copy: len(copy.content)):
@@ -212,7 +212,7 @@ class ChromaMirror:
         return collection
 
     def _position(self, collection: Collection) -> Position | None:
-        """Read how far it goes; None if incomplete, or of another version or embedder."""
+        """Read its position; None if incomplete, or of another version or embedder."""
         noted = collection.metadata
         if noted.get(MARK) != VERSION or noted.get("space") != self._space or "event" not in noted:
             return None
@@ -227,7 +227,7 @@ class ChromaMirror:
         return metadata if position is None else metadata | msgspec.structs.asdict(position)
 
     def _batch(self, copies: Sequence[Copy]) -> Batch:
-        """Add vectors. Chroma wants one for everything; without an embedder all get the same."""
+        """Add vectors. Chroma requires one for each entry; without an embedder all are the same."""
         vectors = [[1.0]] * len(copies) if self._vectors is None else self._vectors.of(copies)
         return Batch(
             [copy.id for copy in copies],
@@ -238,7 +238,7 @@ class ChromaMirror:
 
 
 def _copy_metadata(copy: Copy) -> dict[str, Any]:
-    """Name all fields but the id and the text: a name left out of a replacement would stay."""
+    """Set all fields but the id and the text: a replacement keeps old fields that it lacks."""
     fields = msgspec.structs.asdict(copy)
     del fields["id"], fields["content"]
     metadata = {name: NOTHING if value is None else value for name, value in fields.items()}
@@ -246,7 +246,7 @@ def _copy_metadata(copy: Copy) -> dict[str, Any]:
 
 
 def _copy(record_id: object, document: object, metadata: object) -> Copy | None:
-    """Read a copy out of a collection; None for what does not look like one of ours."""
+    """Parse a copy from a collection; None if it does not look like one of ours."""
     if not isinstance(metadata, Mapping) or not metadata.keys() <= set(Copy.__struct_fields__):
         return None
     fields = {name: None if value == NOTHING else value for name, value in metadata.items()}

@@ -1,4 +1,4 @@
-"""A collection in a folder of ours, by a Chroma that runs in this process."""
+"""A collection in a folder of our own, through a Chroma that runs in this process."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from lamina.mirrors.chroma_server import CONFIGURATION
 DAMAGED = re.compile(r"\(code: (11|26)\)")
 DATABASE = "chroma.sqlite3"
 OURS = ".lamina"  # a file that marks the folder as ours
-# The head of hnswlib's header.bin: version, an offset, capacity, vectors, bytes of a vector.
+# The header of hnswlib's header.bin: version, an offset, capacity, vectors, bytes of a vector.
 HNSW_HEADER = struct.Struct("<iQQQQ")
 HNSW_VERSION = 1
 SCRUB_BYTES = 1 << 20
-# Chroma keeps one system for each spelling of a path, for the whole process, even after its files
+# Chroma caches one system for each spelling of a path, for the whole process, even after its files
 # were replaced. So each opening has a spelling of its own.
 _openings = itertools.count()
-# Chroma's threads do not survive a fork, and a child that uses it would wait for ever. So the
+# Chroma's threads do not survive a fork, and a child process that uses it would hang. So the
 # process that used it first is noted.
 _users: set[int] = set()
 
 
 class OpenClient(NamedTuple):
-    """A client, its open file, and the metadata of the collection whose index it has in memory.
+    """A client, its open file, and the metadata of the collection whose index it has loaded.
 
-    It reads the index once, and never learns what other processes write. One that is outdated must
-    neither be searched nor written to: it would replace the newer index in the files.
+    It reads the index once, and never sees what other processes write. An outdated client must
+    neither search nor write: it would overwrite the newer index in the files.
     """
 
     client: Any
     file: int
-    seen: Mapping[str, Any] | None = None  # None: it has not read it yet
+    seen: Mapping[str, Any] | None = None  # None: not read yet
 
 
 class ChromaFolder:
@@ -122,7 +122,7 @@ class ChromaFolder:
         self, collection: Collection, vector: Sequence[float], number: int, where: Where
     ) -> list[Any]:
         if self._opened is not None and self._opened.seen == collection.metadata:
-            # It fails while another process is writing, and the index does not fit its files.
+            # This fails while another process is writing, as the index does not match its files.
             with suppress(StoreUnavailable):
                 return self._query(vector, number, where)
         # Another process has written, and the index in memory is outdated. Reading it again may
@@ -144,7 +144,7 @@ class ChromaFolder:
         return list(answer["ids"][0])
 
     def remove(self) -> None:
-        """Remove all files: Chroma leaves in them what is deleted."""
+        """Remove all files: Chroma leaves deleted data in them."""
         with self._lock:
             if self._is_empty():
                 return
@@ -157,7 +157,7 @@ class ChromaFolder:
             self.close()
             try:
                 self._clear_away()
-                # Renamed first: half a folder would look like one that is not ours.
+                # Rename first: half a folder would look like one that is not ours.
                 os.rename(self._folder, self._doomed)
                 self._clear_away()
             except OSError as error:
@@ -202,7 +202,7 @@ class ChromaFolder:
 
     def _handle(self) -> Any:
         """Get Chroma's object for the collection, or None."""
-        client = self._client()  # which says what to install, if that is missing
+        client = self._client()  # this says what to install if Chroma is missing
         from chromadb.errors import NotFoundError
 
         with self._chroma():
@@ -212,7 +212,7 @@ class ChromaFolder:
                 return None
 
     def _client(self) -> Any:
-        """Open the folder in Chroma, or use the open client while its file is the same."""
+        """Open the folder in Chroma, or reuse the open client while its file is the same."""
         if _users - {os.getpid()}:
             why = "Chroma does not work in a process that was forked from one that uses it"
             raise StoreUnavailable(f"{why}; open the memory only after the fork")
@@ -239,7 +239,7 @@ class ChromaFolder:
             return 0
 
     def _is_empty(self) -> bool:
-        """Tell whether there is no database yet; refuse a folder that is not ours."""
+        """Return whether there is no database yet; refuse a folder that is not ours."""
         refuse_link(self._folder)
         try:
             names = {path.name for path in self._folder.iterdir()}
@@ -260,7 +260,7 @@ class ChromaFolder:
         make_private_file(self._folder / DATABASE)
 
     def _tidy(self) -> None:
-        """Take away others' rights to Chroma's files, and stray memory out of its indexes."""
+        """Make Chroma's files private, and overwrite stray memory in its indexes."""
         try:
             for path in self._folder.rglob("*"):
                 path.chmod(0o700 if path.is_dir() else 0o600)
@@ -271,7 +271,7 @@ class ChromaFolder:
 
     @contextmanager
     def _chroma(self) -> Iterator[None]:
-        """Turn Chroma's errors into ours."""
+        """Translate Chroma's errors into ours."""
         from chromadb.errors import ChromaError, NotFoundError
 
         try:
@@ -279,7 +279,7 @@ class ChromaFolder:
         except NotFoundError:
             raise
         except (ChromaError, OSError, RuntimeError, ValueError) as error:
-            # A Chroma that has failed once may make the next request wait for ever.
+            # After an error, Chroma may hang on the next request.
             self.close()
             if DAMAGED.search(str(error)):
                 raise Damaged(f"{self._folder}: {error}") from error
@@ -291,9 +291,9 @@ class ChromaFolder:
 def scrub_indexes(folder: Path) -> None:
     """Overwrite unused space with zeros in every index below a folder.
 
-    hnswlib writes uninitialised memory to disk, with whatever the process has read. Space behind
-    the last vector means nothing to the index. An index of another version is left alone: an
-    erasure looks into all files anyway.
+    hnswlib writes uninitialised memory to disk, with whatever the process has read. The index
+    does not use the space after the last vector. An index of another version is left alone: an
+    erasure checks all files anyway.
     """
     for header in folder.glob("*/header.bin"):
         with header.open("rb") as file:
@@ -312,7 +312,7 @@ def scrub_indexes(folder: Path) -> None:
 
 
 def _zero_from(path: Path, start: int) -> None:
-    """Fill a file with zeros from an offset on, where there are none yet."""
+    """Fill a file with zeros from an offset on, where it has other bytes."""
     with path.open("r+b") as file:
         file.seek(start)
         while part := file.read(SCRUB_BYTES):

@@ -1,6 +1,6 @@
 """A collection on a Chroma server, over version 2 of its API, with a timeout for every request.
 
-Chroma's own client waits for ever for a server that hangs, so it is not used here.
+Chroma's own client waits forever for a server that hangs, so it is not used here.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ API = "api/v2"
 COLLECTIONS = f"{API}/tenants/default_tenant/databases/default_database/collections"
 CONFIGURATION = {"hnsw": {"space": "cosine", "ef_search": 500}}
 TIMEOUT = 10.0  # seconds
-MOST_BYTES = 1 << 28  # of a page of memories
-FEW_BYTES = 1 << 22  # of everything else
+MOST_BYTES = 1 << 28  # limit for a page of memories
+FEW_BYTES = 1 << 22  # limit for every other answer
 MAJOR = re.compile("[0-9]{1,6}")
-OLDEST = 1  # the first major version that speaks this API as we do
+OLDEST = 1  # the first major version that has this API
 
 _encode = msgspec.json.Encoder().encode
 
@@ -39,7 +39,7 @@ class ChromaServer:
     ) -> None:
         self._service = Service(address, None, timeout, MOST_BYTES, StoreUnavailable)
         self._name = name
-        self._breaker = breaker  # else each writer would wait anew for a server that is down
+        self._breaker = breaker  # without it, each writer would wait anew for a server that is down
         self._is_checked = False
 
     @property
@@ -128,7 +128,7 @@ class ChromaServer:
     def _request(
         self, method: str, path: str, body: bytes | None = None, most: int = FEW_BYTES
     ) -> bytes:
-        """Send a request; a server that did not answer is left in peace for a moment."""
+        """Send a request; if the server does not answer, further requests pause for a moment."""
         if self._breaker is None:
             return self._service.ask(method, path, body, most)
         self._breaker.check()
@@ -152,7 +152,7 @@ class ChromaServer:
         return quote(collection_id, safe="")
 
     def _check_version(self) -> None:
-        """Raise unless the server speaks this API as we do; once is enough."""
+        """Raise unless the server supports this API; check it only once."""
         if self._is_checked:
             return
         try:

@@ -1,4 +1,4 @@
-"""Make the mirrors that the settings name."""
+"""Create the mirrors that the settings name."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Embedding = Callable[[], "Embedder | None"]
 
 
 def names(settings: Settings) -> tuple[str, ...]:
-    """Name the mirrors that are on."""
+    """List the names of the enabled mirrors."""
     return tuple(name for name in MAKERS if settings[f"mirrors.{name}"] != OFF)
 
 
 def mirrors(store: Store, settings: Settings, embedder: Embedding) -> dict[str, Mirror]:
-    """Make the mirrors that are on, by name. Nothing is opened, connected or embedded yet."""
+    """Create the enabled mirrors, by name. Nothing is opened, connected or embedded yet."""
     return {name: MAKERS[name](store, settings, embedder) for name in names(settings)}
 
 
@@ -48,7 +48,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
 
 
 def missing_key(settings: Settings, environment: Mapping[str, str] = os.environ) -> str | None:
-    """Describe the problem if Weaviate's key should be in the environment and is not there."""
+    """Describe the problem if the environment should have Weaviate's key and does not."""
     variable = settings["mirrors.weaviate_key_variable"]
     if settings["mirrors.weaviate"] == OFF or not variable or environment.get(variable):
         return None
@@ -59,7 +59,7 @@ def missing_key(settings: Settings, environment: Mapping[str, str] = os.environ)
 
 
 def searchable(settings: Settings, mirrors: Mapping[str, Mirror]) -> SearchableMirror | None:
-    """Pick the mirror that searches go through; None when the store itself is searched."""
+    """Choose the mirror that searches use; None if they use the store itself."""
     name = settings["recall.via"]
     if name == STORE:
         return None
@@ -71,9 +71,9 @@ def searchable(settings: Settings, mirrors: Mapping[str, Mirror]) -> SearchableM
 
 
 def required(store: Store, settings: Settings) -> Required | None:
-    """Make the mirror that has to take each memory, if there is one.
+    """Create the mirror that must accept each memory, if there is one.
 
-    It takes texts alone, and so loads no embedder.
+    It receives only texts, so no embedder is loaded.
     """
     from lamina.mirrors.required import Required, is_required
 
@@ -84,7 +84,7 @@ def required(store: Store, settings: Settings) -> Required | None:
 
 
 def close(mirrors: Mapping[str, Mirror]) -> None:
-    """Close those that hold files or connections."""
+    """Close mirrors that hold files or connections."""
     for mirror in mirrors.values():
         if isinstance(mirror, Closing):
             mirror.close()
@@ -128,7 +128,7 @@ def _weaviate(store: Store, settings: Settings, embedder: Embedding) -> Weaviate
 
 
 def _breaker(store: Store, name: str, address: str) -> Breaker:
-    """Make the breaker of a server. Outages last in real time, whatever clock memories go by."""
+    """Create a server's breaker. Outages use real time, whatever clock the memories use."""
     from lamina.mirrors.breaker import Breaker
     from lamina.model.clock import system_clock
 

@@ -24,7 +24,7 @@ from lamina.text.words import shown
 SHORT, LONG = "short_term.jsonl", "long_term.jsonl"
 POSITION = ".position.json"
 FORMS = {"sky": sky.line_of, "milton": milton.line_of}
-# The form as a checkpoint names it: files with lines of another one are written anew.
+# The form's name in a checkpoint: files with lines of another form are rewritten.
 MARKS = {"sky": "sky", "milton": "milton, payload and data"}
 BUFFER = 1 << 17
 
@@ -38,7 +38,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 class SpooledLine(NamedTuple):
-    """A record's line that waits in the spool for a commit, and the file that it is for."""
+    """A record's line that waits in the spool for a commit, and the file that it belongs in."""
 
     seq: int
     file: str
@@ -65,8 +65,8 @@ _encode = msgspec.json.Encoder().encode
 class JsonlMirror:
     """`short_term.jsonl` and `long_term.jsonl` in one folder, in the order of `seq`.
 
-    New lines are appended; where a line has to go or to change, a new file is written beside the
-    old one and replaces it. What a crash leaves behind the sizes of the last commit is cut off.
+    New lines are appended. To remove or change a line, a new file is written beside the old one
+    and replaces it. After a crash, files are truncated to their sizes at the last commit.
     """
 
     def __init__(self, folder: Path, form: str = "sky") -> None:
@@ -142,13 +142,13 @@ class JsonlMirror:
         self._waiting, self._dropped, self._cleared = {}, set(), False
 
     def _new_spool(self) -> IO[bytes]:
-        """Open a file without a name for waiting lines; it vanishes with this process."""
+        """Open an unnamed file for waiting lines; it vanishes with this process."""
         spool = tempfile.TemporaryFile(buffering=BUFFER, dir=self._folder)  # noqa: SIM115 - kept
         self._end_of_spool = weakref.finalize(self, spool.close)
         return spool
 
     def _saved(self) -> Checkpoint | None:
-        """Read the last checkpoint, as long as the files are no shorter than it says."""
+        """Read the last checkpoint, unless the files are shorter than it says."""
         try:
             saved = msgspec.json.decode((self._folder / POSITION).read_bytes(), type=Checkpoint)
             sizes = {name: (self._folder / name).stat().st_size for name in (SHORT, LONG)}
@@ -162,7 +162,7 @@ class JsonlMirror:
         return saved if is_intact and saved.form == MARKS[self._form] else None
 
     def _write(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """Apply to both files what was put and dropped; return their new sizes."""
+        """Apply puts and drops to both files; return their new sizes."""
         waiting: dict[str, list[SpooledLine]] = {SHORT: [], LONG: []}
         for spooled in sorted(self._waiting.values()):
             waiting[spooled.file].append(spooled)
@@ -182,7 +182,7 @@ class JsonlMirror:
         }
 
     def _replace(self, names: Iterable[str]) -> None:
-        """Replace files by their new versions."""
+        """Replace files with their new versions."""
         # Without a position, a crash between two files is noticed, and the mirror is rebuilt.
         (self._folder / POSITION).unlink(missing_ok=True)
         fsync_folder(self._folder)
@@ -191,7 +191,7 @@ class JsonlMirror:
         fsync_folder(self._folder)
 
     def _needs_rewrite(self, name: str, size: int, waiting: Sequence[SpooledLine]) -> bool:
-        """Tell whether a line has to be removed, or inserted before others."""
+        """Return whether a line has to be removed, or inserted before others."""
         if self._cleared:
             return True
         last = -1
@@ -207,7 +207,7 @@ class JsonlMirror:
             return size
         flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
         with os.fdopen(os.open(path, flags), "r+b", buffering=BUFFER) as file:
-            file.truncate(size)  # what a crash has left
+            file.truncate(size)  # remove what a crash has left
             file.seek(size)
             for _, line in self._waiting_lines(waiting):
                 file.write(line)
@@ -253,7 +253,7 @@ class JsonlMirror:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Provide a private folder of real files, and turn errors of the disk into ours."""
+        """Provide a private folder of regular files, and translate disk errors into ours."""
         for path in (self._folder, *(self._folder / name for name in (SHORT, LONG, POSITION))):
             refuse_link(path)
         make_private_folder(self._folder)

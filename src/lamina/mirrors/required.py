@@ -1,4 +1,4 @@
-"""A mirror that has to take each new memory before the store keeps it (B4).
+"""A mirror that must accept each new memory before the store keeps it (B4).
 
 While it does not, new memories go to the fail-safe.
 """
@@ -16,8 +16,8 @@ from lamina.home.locks import locked
 from lamina.home.settings import Settings
 from lamina.model.record import Layer, Record, State
 
-SECONDS = 0.8  # in which a memory has to be taken
-PATIENCE = 0.3  # seconds that one writer waits for others who wait for the mirror
+SECONDS = 0.8  # time limit for accepting memories
+PATIENCE = 0.3  # seconds that one writer waits for other writers
 
 
 class PromptMirror(Protocol):
@@ -28,20 +28,20 @@ class PromptMirror(Protocol):
         ...
 
     def put_now(self, records: Sequence[Record], seconds: float) -> None:
-        """Take records of which the store has not decided yet whether it keeps them."""
+        """Take records before the store has decided whether it keeps them."""
         ...
 
     def unsettled(self) -> list[str]:
-        """List the records that were taken so and have not come along the events yet."""
+        """List the records that were taken this way and have not been confirmed by events yet."""
         ...
 
     def withdraw(self, ids: Sequence[str], seconds: float) -> None:
-        """Remove those of these records that are still unsettled."""
+        """Remove these records if they are still unsettled."""
         ...
 
 
 class Turns:
-    """A queue in which one writer of a home waits for a mirror, over threads and processes."""
+    """A queue of a home's writers, across threads and processes: one at a time uses the mirror."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -49,7 +49,7 @@ class Turns:
 
     @contextmanager
     def taken(self, patience: float = PATIENCE) -> Iterator[bool]:
-        """Wait for our turn; False when our patience ends first."""
+        """Wait for our turn; yield False if `patience` ends first."""
         if not self._threads.acquire(timeout=patience):
             yield False
             return
@@ -78,8 +78,8 @@ class Turns:
 class Required:
     """The steps of a writer: take its turn, begin the store's transaction, put, commit.
 
-    What was put and not committed, because the store failed or the process died, is unsettled in
-    the mirror: no search of ours sees it, and the next `settle` removes it.
+    What was put but not committed, because the store failed or the process died, is unsettled in
+    the mirror: our searches ignore it, and the next `settle` removes it.
     """
 
     def __init__(self, mirror: PromptMirror, turns: Turns) -> None:
@@ -94,14 +94,14 @@ class Required:
             if not is_ours:
                 problem = "other writers wait for a mirror that is slow; nothing was stored"
                 raise StoreUnavailable(problem)
-            self._mirror.check()  # those before us may have found that it is down
+            self._mirror.check()  # an earlier writer may have found that it is down
             yield
 
     def put(self, records: Sequence[Record]) -> None:
-        """Have the mirror take what it would receive along the events.
+        """Put the records that the mirror would receive through events.
 
         Raises:
-            StoreUnavailable: It does not take them, for whatever reason.
+            StoreUnavailable: The mirror does not accept them, for whatever reason.
         """
         mirrored = [
             record
@@ -112,13 +112,13 @@ class Required:
             return
         try:
             self._mirror.put_now(mirrored, SECONDS)
-        except LaminaError as error:  # whatever it is, the memory has to go elsewhere
+        except LaminaError as error:  # whatever the error is, the memory has to go elsewhere
             problem = f"a required mirror does not take memories: {error.message}"
             raise StoreUnavailable(problem) from error
 
 
 def settle(mirror: PromptMirror, turns: Turns, is_known: Callable[[str], bool]) -> None:
-    """Remove from a mirror what the store does not have after all.
+    """Remove records from a mirror that the store does not have after all.
 
     While it is our turn, no writer is between putting and committing.
     """
@@ -127,10 +127,10 @@ def settle(mirror: PromptMirror, turns: Turns, is_known: Callable[[str], bool]) 
         return
     with turns.taken() as is_ours:
         lost = [record_id for record_id in unknown if not is_known(record_id)]
-        if is_ours and lost:  # if it is not, the next one settles it
+        if is_ours and lost:  # otherwise the next call settles it
             mirror.withdraw(lost, SECONDS)
 
 
 def is_required(settings: Settings) -> bool:
-    """Tell whether Weaviate is on and has to take each memory."""
+    """Return whether Weaviate is on and must accept each memory."""
     return bool(settings["mirrors.weaviate_required"] and settings["mirrors.weaviate"] != "off")

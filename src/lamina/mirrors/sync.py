@@ -1,4 +1,4 @@
-"""Bring a mirror up to date: from its position along the events, or from the beginning."""
+"""Bring a mirror up to date, from its position in the events or from the beginning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOCK = "mirrors.lock"
 
 @contextmanager
 def alone(store: Store) -> Iterator[None]:
-    """Be the only one who writes this agent's mirrors, also among machines that share the store."""
+    """Be the only writer of this agent's mirrors, even among machines that share the store."""
     with folder.hold_lock(store.folder / LOCK), store.database.alone("mirrors"):
         yield
 
@@ -32,7 +32,7 @@ def silent(done: int, total: int) -> None:
 
 
 class Synced(NamedTuple):
-    """The work done: events followed, records put and dropped, and if the mirror was rebuilt."""
+    """The work done: events followed, records put and dropped, and whether it was rebuilt."""
 
     events: int = 0
     put: int = 0
@@ -43,9 +43,9 @@ class Synced(NamedTuple):
 def sync(
     store: Store, mirror: Mirror, limit: int = BETWEEN_COMMITS, progress: Progress = silent
 ) -> Synced:
-    """Bring a mirror up to date, with a commit after about `limit` records.
+    """Bring a mirror up to date, with a commit after every `limit` records or so.
 
-    One that follows another history, or is damaged, is rebuilt.
+    A mirror that follows another history, or is damaged, is rebuilt.
     """
     position = mirror.position()
     done = None
@@ -74,7 +74,7 @@ def _most(mirror: Mirror, limit: int) -> int:
 def _follow(
     store: Store, mirror: Mirror, position: Position, limit: int, progress: Progress
 ) -> Synced | None:
-    """Apply the events after a position; None for a position of another history."""
+    """Apply the events after a position; None if it belongs to another history."""
     done, committed = Synced(), Synced()
     start, end = position.event, outbox.head(store.database).event
     while True:
@@ -93,7 +93,7 @@ def _follow(
 
 
 def _apply(store: Store, mirror: Mirror, changes: Changes, done: Synced) -> Synced:
-    """Put what is active and drop what is not. Working memory is skipped: it was never there."""
+    """Put active records and drop the others. Skip working memory, which was never there."""
     rows = [row for row in changes.rows if row[COLUMN["layer"]] != Layer.WORKING]
     active = [row for row in rows if _is_active(row)]
     dropped = [*changes.gone, *(row[COLUMN["id"]] for row in rows if not _is_active(row))]
@@ -111,8 +111,8 @@ def rebuild(
 ) -> Synced:
     """Fill a mirror from the beginning.
 
-    Commits before the last say that nothing is complete, so an interrupted rebuild is followed
-    from event 0.
+    Only the last commit has a position in the events, so an interrupted rebuild continues from
+    event 0.
     """
     head, limit = outbox.head(store.database), _most(mirror, limit)
     with store.read() as db:

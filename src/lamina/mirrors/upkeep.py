@@ -1,4 +1,4 @@
-"""Keep mirrors up to date behind the writers; a mirror that fails costs a writer nothing."""
+"""Update mirrors in the background, so that a failing mirror does not affect writers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lamina.store.core.store import Store
 from lamina.store.tables import outbox
 from lamina.text.words import counted, shown
 
-LINGER = 0.2  # seconds: a mirror takes many memories in hardly more time than one
+LINGER = 0.2  # seconds: a mirror takes many memories in little more time than one
 
 
 class MirrorStatus(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class MirrorStatus(msgspec.Struct, frozen=True):
 
     @property
     def told(self) -> str:
-        """Its state and what to do, for people."""
+        """Describe its state and what to do, for people."""
         if self.problem is not None:
             return f"cannot be used: {self.problem}"
         if self.behind is None:
@@ -62,15 +62,15 @@ class Upkeep:
         self._worker = Worker(self._step, LINGER)
 
     def wake(self) -> None:
-        """Bring the mirrors up to date, soon and in the background."""
+        """Bring the mirrors up to date soon, in the background."""
         self._is_due = True
         self._worker.wake()
 
     def sync(self, progress: Progress | None = None, *, erased: bool = False) -> dict[str, Any]:
         """Bring every mirror up to date now; return what was done in each, or its problem.
 
-        After an erasure, one whose files keep what was dropped is rebuilt; one on a server drops
-        it as ever, and its location is in the result.
+        After an erasure, a mirror whose files keep dropped data is rebuilt; one on a server drops
+        it as usual, and its location is in the result.
         """
 
         def bring(mirror: Mirror) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Upkeep:
                 done["elsewhere"] = location_of(mirror)
             return done
 
-        self._is_due = False  # what is written from here on is for the next time
+        self._is_due = False  # what is written from here on is left to the next sync
         return self._each(self._mirrors, bring)
 
     def rebuild(
@@ -106,12 +106,12 @@ class Upkeep:
         return reports
 
     def statuses(self) -> list[MirrorStatus]:
-        """Tell how far each mirror is."""
+        """Report how far each mirror has come."""
         return statuses(self._store, self._mirrors)
 
     def _chosen(self, names: Collection[str]) -> Mapping[str, Mirror]:
         for name in names:
-            if name not in [*self._mirrors]:  # a list, for a name may be unhashable
+            if name not in [*self._mirrors]:  # a list, since a name may be unhashable
                 known = ", ".join(self._mirrors) or "none"
                 raise InvalidInput(f"there is no mirror {shown(name)}; those that are on: {known}")
         if not names:
@@ -121,7 +121,7 @@ class Upkeep:
     def _each(
         self, mirrors: Mapping[str, Mirror], work: Callable[[Mirror], dict[str, Any]]
     ) -> dict[str, Any]:
-        """Do some work on each mirror, one process at a time; a failure is noted, others go on."""
+        """Do some work on each mirror, one process at a time; note failures and go on."""
         done: dict[str, Any] = {}
         with self._lock, alone(self._store):
             for name, mirror in mirrors.items():
@@ -149,7 +149,7 @@ def location_of(mirror: Mirror) -> str:
 
 
 def statuses(store: Store, mirrors: Mapping[str, Mirror]) -> list[MirrorStatus]:
-    """Tell how far each of some mirrors is."""
+    """Report how far each of some mirrors has come."""
     head = outbox.head(store.database)
     return [_standing(name, mirror, head) for name, mirror in mirrors.items()]
 

@@ -21,7 +21,7 @@ class Vectors:
         self._database = database
 
     def of(self, copies: Sequence[Copy]) -> list[list[float]]:
-        """Get the vector of each copy; zeros for a text that the embedder can do nothing with."""
+        """Get the vector of each copy; zeros for a text that the embedder cannot embed."""
         from lamina.search import indexing
 
         known = self._stored([copy.seq for copy in copies])

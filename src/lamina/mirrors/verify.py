@@ -13,8 +13,8 @@ from lamina.store.tables import outbox
 from lamina.store.tables.records import COLUMN
 
 PAGE = 500
-MORE = 100_000  # surplus entries that are still listed
-NAMED = 10  # ids that a report names of each kind
+MORE = 100_000  # surplus entries to list before giving up
+NAMED = 10  # ids of each kind in a report
 Progress = Callable[[int, int], None]
 
 
@@ -32,7 +32,7 @@ class Verified(msgspec.Struct, frozen=True):
     waiting: int = 0
     ids: Mapping[str, list[str]] = {}
     problem: str | None = None
-    is_compared: bool = True  # else it could not be reached, and may well be as it should
+    is_compared: bool = True  # False: it could not be reached, and may be correct
 
     @property
     def ok(self) -> bool:
@@ -43,7 +43,7 @@ class Verified(msgspec.Struct, frozen=True):
 
 
 def verify(store: Store, mirror: Mirror, progress: Progress | None = None) -> Verified:
-    """Compare all of a mirror with the store, which others may write to, but not the mirror."""
+    """Compare a whole mirror with the store; others may write to the store, but not the mirror."""
     assert isinstance(mirror, Listed)
     position = mirror.position()
     if position is None:
@@ -60,7 +60,7 @@ def verify(store: Store, mirror: Mirror, progress: Progress | None = None) -> Ve
                 unknown.append(record_id)
             elif wanted != digest:
                 outdated.append(record_id)
-            if number > MORE + 2 * held:  # a server that never comes to an end
+            if number > MORE + 2 * held:  # a server that never stops listing entries
                 problem = f"it has far more entries than there are memories ({held:,})"
                 return Verified(number, problem=problem)
             if progress is not None and number % PAGE == 0:
@@ -92,7 +92,7 @@ def _expected(store: Store, mirror: Listed) -> dict[str, str]:
 
 
 def _changed(store: Store, position: Position) -> set[str] | None:
-    """Collect the ids of what has changed since a position; None for another history."""
+    """Collect the ids of records changed since a position; None for another history."""
     changed: set[str] = set()
     while True:
         changes = outbox.after(store.database, position, PAGE)

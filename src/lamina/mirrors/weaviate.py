@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from lamina.embedders import Embedder
     from lamina.store.engine.sql import Database
 
-NAMESPACE = uuid.UUID("1b9c7f6e-6a43-5c0f-9b0d-3f0a5d1e7c42")  # of our objects' ids
+NAMESPACE = uuid.UUID("1b9c7f6e-6a43-5c0f-9b0d-3f0a5d1e7c42")  # for the ids of our objects
 BATCH = 200  # objects
 BATCH_CHARACTERS = 1 << 22
 PAGE = 500
 THOUSAND = 1000
 LONGEST_WORD = 200
-BALANCE = 0.5  # weight of vectors against words in a hybrid search
+BALANCE = 0.5  # weight of vectors relative to words in a hybrid search
 UNSETTLED = '{path:["unsettled"],operator:Equal,valueBoolean:true}'
 
 
@@ -41,10 +41,10 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 class WeaviateMirror:
-    """A tenant that holds the memories of one agent; homes that have the same store share it.
+    """A tenant that holds the memories of one agent; homes with the same store share it.
 
-    An object's id follows from the store and the record, so what is written twice is there once.
-    The checkpoint is an object among them, without words and vector: it goes where they go.
+    An object's id is derived from the store and the record, so writing it twice creates one
+    object. The checkpoint is an object too, without words and vector: it is removed with them.
     """
 
     is_elsewhere = True
@@ -109,9 +109,9 @@ class WeaviateMirror:
         self._server.breaker.check()
 
     def put_now(self, records: Sequence[Record], seconds: float) -> None:
-        """Put records before the store commits, each thousand within so many seconds.
+        """Put records before the store commits, with `seconds` as the limit for each thousand.
 
-        Their vectors follow with the events.
+        Their vectors are added when the events arrive.
         """
         deadline = Deadline(seconds * (1 + len(records) // THOUSAND))
         self._server.prepare(deadline)
@@ -119,11 +119,11 @@ class WeaviateMirror:
             self._server.put([self._object(record, unsettled=True) for record in batch], deadline)
 
     def unsettled(self) -> list[str]:
-        """List what was put so and has not come along the events yet."""
+        """List what was put this way and has not been confirmed by events yet."""
         return self._server.search(f"where:{UNSETTLED}", PAGE) if self._server.exists() else []
 
     def withdraw(self, ids: Sequence[str], seconds: float) -> None:
-        """Remove those of these that are still unsettled."""
+        """Remove these records if they are still unsettled."""
         deadline = Deadline(seconds)
         for batch in batches(ids, BATCH):
             uuids = [self._uuid(record_id) for record_id in batch]
@@ -181,11 +181,11 @@ class WeaviateMirror:
         return str(uuid.uuid5(NAMESPACE, f"{self._server.tenant}/{self._store}/{record_id}"))
 
     def _objects(self, records: Sequence[Record]) -> list[dict[str, Any]]:
-        """Add vectors to records; a text without any token has none."""
+        """Add vectors to records; a text without tokens gets none."""
         embedder = self._embedder()
         if embedder is None:
             return [self._object(record) for record in records]
-        from lamina.mirrors.vectors import Vectors  # and numpy with it, which no writer waits for
+        from lamina.mirrors.vectors import Vectors  # this loads numpy, which writers do without
 
         vectors = Vectors(embedder, self._database).of([Copy.of(record) for record in records])
         return [
@@ -207,12 +207,12 @@ class WeaviateMirror:
     def _entry(self, object_id: str, properties: Mapping[str, Any]) -> tuple[str, str]:
         """Read the id and digest of an object.
 
-        One whose id does not follow from its record is listed under its own id, as unreadable.
+        An object whose id does not match its record is listed under its own id, as unreadable.
         """
         record_id = properties.get("record")
         if not isinstance(record_id, str) or object_id != self._uuid(record_id):
             return object_id, ""
-        if properties.get("unsettled") is not None:  # no search of ours finds it
+        if properties.get("unsettled") is not None:  # our searches ignore it
             return record_id, ""
         fields = {name: properties[name] for name in Copy.__struct_fields__ if name in properties}
         try:
@@ -223,12 +223,12 @@ class WeaviateMirror:
 
 
 def tenant_of(agent: str, store: str) -> str:
-    """Name the tenant of an agent, apart from agents of this name in other stores."""
+    """Name the tenant of an agent, distinct from agents of this name in other stores."""
     return f"{agent[:47]}-{hashlib.sha256(f'{store}/{agent}'.encode()).hexdigest()[:16]}"
 
 
 def _words(record: Record) -> str:
-    """Analyse a text as our own index does, so that the same words match, without endless ones."""
+    """Analyse a text as our own index does, so that the same words match; drop overlong ones."""
     analysed = words.analyse(" ".join((record.content, *record.tags)))
     if len(analysed) <= LONGEST_WORD:
         return analysed
@@ -242,7 +242,7 @@ def _record_batches(records: Sequence[Record]) -> Iterator[list[Record]]:
 def _where(asked: MirrorRequest) -> str:
     """Express the filters in GraphQL.
 
-    What has no layer is no memory, and what is unsettled may never become one.
+    An object without a layer is no memory, and an unsettled one may never become one.
     """
     filters = [_is_null("unsettled", "true")]
     if asked.layers:

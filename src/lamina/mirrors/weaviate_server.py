@@ -1,8 +1,7 @@
 """Ask a Weaviate server over HTTP, within a deadline.
 
-Each request is one exchange with a connection of its own. So a restart of the server leaves nothing
-behind that would have to be mended, a deadline holds from the look-up of the name to the last byte,
-and a fork has nothing to inherit.
+Each request has a connection of its own. So a restart of the server leaves nothing to repair, a
+deadline covers everything from the name lookup to the last byte, and a fork inherits nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ MARK = "Memories of Lamina, form 1"
 OLDEST = (1, 27)
 EXAMPLE = "such as http://localhost:8080"
 LARGEST_ANSWER = 1 << 28
-LARGEST_LIST = 1 << 22  # of ids alone
+LARGEST_LIST = 1 << 22  # for ids alone
 STRANGE = "does not speak Weaviate's API; set mirrors.weaviate to the address of a Weaviate server"
 NOT_THERE = (404, 422)  # no such object, or no such tenant
 QUICK = 1.0  # seconds for a question about a single thing
@@ -151,7 +150,7 @@ class SearchResult(msgspec.Struct):
 
 
 class Deadline:
-    """An end that several requests share."""
+    """A deadline that several requests share."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -163,7 +162,7 @@ class Deadline:
 class WeaviateServer:
     """The server, and one tenant on it.
 
-    Whatever goes wrong is StoreUnavailable; a collection that is not ours is Refused.
+    Every failure is StoreUnavailable; a collection that is not ours is Refused.
     """
 
     def __init__(self, url: str, key: str | None, tenant: str, breaker: Breaker) -> None:
@@ -181,7 +180,7 @@ class WeaviateServer:
         self._is_known = False
 
     def exists(self, deadline: Deadline | None = None) -> bool:
-        """Tell whether our collection is there; refuse one that is not ours, and never touch it."""
+        """Return whether our collection exists; refuse one that is not ours, and never touch it."""
         deadline = deadline or Deadline(QUICK)
         self._check_version(deadline)
         path = f"schema/{COLLECTION}"
@@ -194,7 +193,7 @@ class WeaviateServer:
         return collection is not None
 
     def prepare(self, deadline: Deadline | None = None) -> None:
-        """Make the collection and the tenant where missing. Two who do it at once do no harm."""
+        """Create the collection and the tenant if missing. Doing it twice at once does no harm."""
         if not self.exists(deadline):
             self._ask("POST", "schema", DEFINITION, deadline or Deadline(PATIENT), None, (422,))
             if not self.exists(deadline):
@@ -205,7 +204,7 @@ class WeaviateServer:
             self._ask("POST", path, [{"name": self.tenant}], deadline, None)
 
     def empty(self) -> None:
-        """Remove the tenant with all that it holds, and make it again."""
+        """Remove the tenant with everything that it holds, and create it again."""
         self._ask("DELETE", f"schema/{COLLECTION}/tenants", [self.tenant], Deadline(PATIENT), None)
         self.prepare()
 
@@ -216,14 +215,14 @@ class WeaviateServer:
         return None if stored is None else stored.properties or {}
 
     def put(self, objects: Sequence[Mapping[str, Any]], deadline: Deadline | None = None) -> None:
-        """Add or replace objects; raise if one is not taken, whatever became of the others."""
+        """Add or replace objects; raise if any is not taken, whatever happened to the others."""
         owner = {"class": COLLECTION, "tenant": self.tenant}
         body = {"objects": [{**owner, **each} for each in objects]}
         deadline = deadline or Deadline(PATIENT)
         results = self._ask("POST", "batch/objects", body, deadline, list[PutResult]) or []
         taken = {result.id for result in results if result.result.status == "SUCCESS"}
         missed = [each for each in objects if each["id"] not in taken]
-        if missed:  # the server's message is not repeated: it quotes them
+        if missed:  # the server's message quotes them, so it is not repeated
             first = shown(missed[0]["properties"].get("record"))
             raise self._failure(
                 f"did not take {len(missed)} of {len(objects)} records, such as {first};"
@@ -233,7 +232,7 @@ class WeaviateServer:
     def drop(
         self, uuids: Sequence[str], deadline: Deadline | None = None, *, unsettled: bool = False
     ) -> None:
-        """Remove objects, as far as they are there; or only those that are unsettled."""
+        """Remove objects that are there, or only those that are unsettled."""
         where: dict[str, Any] = {
             "path": ["id"],
             "operator": "ContainsAny",
@@ -249,18 +248,18 @@ class WeaviateServer:
             raise self._failure(f"did not remove {answer.results.failed} records; see its log")
 
     def page(self, after: str, limit: int) -> list[StoredObject]:
-        """Read the next objects in the order of their ids."""
+        """Read the next objects in order of their ids."""
         path = f"objects?class={COLLECTION}&tenant={self.tenant}&limit={limit}&after={after}"
         page = self._ask("GET", path, None, Deadline(PATIENT), Page, NOT_THERE)
         return [] if page is None else page.objects
 
     def search(self, arguments: str, limit: int) -> list[str]:
-        """Search with arguments in GraphQL; return record ids, the best first."""
+        """Search with GraphQL arguments; return record ids, best first."""
         scope = f"tenant:{quoted(self.tenant)},limit:{limit}"
         body = {"query": f"{{Get{{{COLLECTION}({scope},{arguments}){{record}}}}}}"}
         deadline = Deadline(QUICK)
         result = self._ask("POST", "graphql", body, deadline, SearchResult, most=LARGEST_LIST)
-        # Its errors are not repeated: they quote the question.
+        # Its errors quote the question, so they are not repeated.
         if result is None or result.errors or result.data is None:
             raise self._failure("could not search; see its log")
         hits = (result.data.get("Get") or {}).get(COLLECTION) or []
@@ -335,5 +334,5 @@ class WeaviateServer:
 
 
 def quoted(text: str) -> str:
-    """Quote a text for GraphQL, which does it as JSON does."""
+    """Quote a text for GraphQL, in the same way as JSON."""
     return msgspec.json.encode(text).decode()

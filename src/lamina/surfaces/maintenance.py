@@ -1,4 +1,4 @@
-"""Start the jobs that are due in another process, without delaying the caller."""
+"""Start the due jobs in another process, without delaying the caller."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from lamina.memory.jobs import Orchestrator
 
 log = logging.getLogger("lamina")
-LOOK = 60.0  # seconds between two looks of a server at what is due
+LOOK = 60.0  # seconds between two checks of a server for due jobs
 
 
 def start_if_due(
     orchestrator: Orchestrator, home: Path, agent: str, earlier: Popen[bytes] | None = None
 ) -> Popen[bytes] | None:
-    """Start a process that runs the jobs that are due, if none does; do not wait for it.
+    """Start a process that runs the due jobs, unless one is running; do not wait for it.
 
-    A program that asks often hands in what it got the last time, so that it starts one process
-    at a time.
+    A program that calls this often passes the last returned process, so that it starts only one
+    process at a time.
     """
     if earlier is not None and earlier.poll() is None:
         return earlier
@@ -37,10 +37,10 @@ def start_if_due(
         return None
     import subprocess
 
-    # -P: no module is taken from the folder at hand.
+    # -P: no module is imported from the current folder.
     program = [sys.executable, "-P", "-m", "lamina"]
     command = [*program, "--home", str(home), "--agent", agent, "run", "--once"]
-    # The jobs are about the memories of all users, whichever user's message has started them.
+    # The jobs concern the memories of all users, whichever user's message has started them.
     environment = {name: value for name, value in os.environ.items() if name != "LAMINA_USER"}
     nothing = subprocess.DEVNULL
     try:
@@ -56,7 +56,7 @@ def start_if_due(
     except OSError as error:  # such as too many processes: the jobs are late, the caller goes on
         log.warning("the jobs that are due could not be started: %s", error.strerror)
         return None
-    # Unless its end is taken note of, it stays in the table of processes as long as we live.
+    # Without waiting for it, it would remain in the process table as long as we live.
     threading.Thread(target=process.wait, name="lamina-upkeep", daemon=True).start()
     return process
 
@@ -67,12 +67,12 @@ def keep_starting(
     agent: str,
     stop: threading.Event,
 ) -> None:
-    """Start what is due, now and then, until told to stop; for a thread of a server."""
+    """Start due jobs now and then until told to stop; for a thread of a server."""
     started: Popen[bytes] | None = None
     while not stop.wait(LOOK):
         try:
             with scheduler() as memory:
                 if memory.settings["maintenance"] == "auto":
                     started = start_if_due(memory.orchestrator(), home, agent, started)
-        except LaminaError as error:  # such as a full disk: it may pass
+        except LaminaError as error:  # such as a full disk: it may be temporary
             log.warning("the jobs that are due could not be started: %s", error.message)

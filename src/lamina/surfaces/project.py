@@ -1,7 +1,7 @@
 """Find the project of a folder: the git repository that it is in.
 
-All worktrees of a repository are one project. It has the name that its `origin` has, else that of
-its folder. Git itself is not asked: a hook has no time to start it.
+All worktrees of a repository are one project. Its name is that of its `origin`, or else that of
+its folder. Git itself is not called: a hook has no time to start it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lamina.store.engine import raw_file
 from lamina.text import words
 
 MOST_LEVELS = 64
-MOST_BYTES = 64 * 1024  # of a file of git's
+MOST_BYTES = 64 * 1024  # of one of git's files
 SECTION = re.compile(r'\[\s*remote\s+"origin"\s*\]', re.IGNORECASE)
 ADDRESS = re.compile(r"\s*url\s*=(.*)", re.IGNORECASE)
 
@@ -27,7 +27,7 @@ def of_folder(folder: str | Path | None) -> str | None:
         start = Path(folder)
         root = next((one for one in _upwards(start) if (one / ".git").exists()), None)
         return None if root is None else _name(root)
-    except (OSError, RuntimeError, ValueError):  # on another machine, closed to us, or no path
+    except (OSError, RuntimeError, ValueError):  # on another machine, inaccessible, or not a path
         return None
 
 
@@ -58,7 +58,7 @@ def _common(root: Path) -> Path:
 
 
 def _joined(folder: Path, path: str) -> Path:
-    """Join a path of git's to the folder that it is meant from; `..` must go to have a name."""
+    """Resolve a path in one of git's files against its folder, removing `..` to get a name."""
     return (folder / path.strip()).resolve()
 
 
@@ -74,7 +74,7 @@ def _origin(common: Path) -> str:
 
 
 def _text(path: Path) -> str:
-    """Read the beginning of a small file; nothing of one that is no file: it may be a pipe."""
+    """Read the beginning of a small file; nothing if it is not a regular file, such as a pipe."""
     if not path.is_file():
         return ""
     with raw_file.opened(path) as file:

@@ -11,17 +11,17 @@ ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 def heard() -> list[signal.Signals]:
-    """List those of them that were not ignored when the program was started.
+    """List the signals that were not ignored when the program was started.
 
     A shell lets a script's background jobs ignore SIGINT, so that Ctrl-C for another program does
-    not end them. A handler would take that back.
+    not end them. A handler would undo that.
     """
     return [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 @contextmanager
 def handled(handle: Callable[..., object]) -> Iterator[None]:
-    """Let a function hear them; afterwards everything is as before. Only the main thread can."""
+    """Handle the signals with a function during a block. Only the main thread can do this."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

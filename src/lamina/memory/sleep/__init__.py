@@ -1,1 +1,1 @@
-"""Sleep: read new episodes, by rules or with a language model, and make facts of them."""
+"""Sleep: read new episodes, with rules or a language model, and extract facts from them."""

@@ -1,4 +1,4 @@
-"""Ask a language model behind an address, within the patience and the budget of one night."""
+"""Ask a language model at an address, within the limits of one night."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from lamina.memory.sleep.usage import Tokens, counted
 from lamina.model.clock import Clock, system_clock
 from lamina.text import words as text
 
-MAX_ANSWER = 1024 * 1024  # bytes; honest answers have some thousand
+MAX_ANSWER = 1024 * 1024  # bytes; normal answers have a few thousand
 PATIENCE = 3  # failures in a row
 CHARACTERS_PER_TOKEN = 4
-UNASKED = "unasked"  # the detail of a failure for which nothing was asked
+UNASKED = "unasked"  # the detail of a failure without a request
 ADVICE = {
     401: "check its key, in the variable that sleep.key_variable names",
     403: "check its key, in the variable that sleep.key_variable names",
@@ -51,10 +51,10 @@ class Reply(msgspec.Struct):
 
 
 class Chat:
-    """A model behind an address, for one night.
+    """A model at an address, for one night.
 
-    It may use `budget` tokens, and is left alone after three failures in a row, and for as long as
-    it wants to be. Each request has `timeout` seconds from beginning to end.
+    It may use `budget` tokens. After three failures in a row it is not asked again, nor for as
+    long as the server asks. Each request has `timeout` seconds in total.
     """
 
     def __init__(
@@ -70,13 +70,13 @@ class Chat:
             raise InvalidInput(f"model {text.shown(model)} is not the name of a model")
         self._service = Service(endpoint, key, timeout, MAX_ANSWER, ModelFailed)
         self.model, self.budget = model, budget
-        self.tokens = Tokens()  # as the server counts them, or as their characters suggest
+        self.tokens = Tokens()  # as counted by the server, or estimated from characters
         self._clock = clock
         self._failures = 0
         self._not_before: datetime | None = None
 
     def tell(self, system: str, question: str) -> str:
-        """Ask for a text, in the patience and the budget of the night."""
+        """Ask for a text, within the limits of the night."""
         self.check_patience()
         messages = [{"role": "system", "content": system}, {"role": "user", "content": question}]
         with self.counted_failures():
@@ -84,7 +84,7 @@ class Chat:
 
     @contextmanager
     def counted_failures(self) -> Iterator[None]:
-        """Count failures in a row; those for which nothing was asked do not count."""
+        """Count failures in a row, except those without a request."""
         try:
             yield
         except ModelFailed as error:
@@ -93,7 +93,7 @@ class Chat:
         self._failures = 0
 
     def check_patience(self) -> None:
-        """Leave a server alone that has failed too often, or that wants to be left alone."""
+        """Raise if the server has failed too often, or has asked for a pause."""
         if self._failures >= PATIENCE:
             told = f"failed {PATIENCE} times in a row, and is not asked again tonight"
             raise self._service.failed(told, **{UNASKED: True})
@@ -112,7 +112,7 @@ class Chat:
                 used=before.total,
                 **{UNASKED: True},
             )
-        self.tokens = before.plus(estimate)  # a server may have worked on what it did not answer
+        self.tokens = before.plus(estimate)  # a server may have worked on it without answering
         reply = self.read(self._post(asked, before), Reply)
         content = reply.choices[0].message.content if reply.choices else ""
         estimate = estimate.plus(Tokens(0, _tokens(content)))
@@ -122,9 +122,9 @@ class Chat:
         return content
 
     def _post(self, asked: Mapping[str, Any], before: Tokens) -> bytes:
-        """Post a question; say with a failure what to do about it."""
+        """Post a question; if it fails, say what to do about it."""
         try:
-            # All of it in ASCII, because half a surrogate has no other form.
+            # ASCII throughout, since a lone surrogate cannot be encoded otherwise.
             return self._service.post("chat/completions", json.dumps(asked).encode("ascii"))
         except ModelFailed as error:
             if error.details.get("unreached"):
@@ -139,7 +139,7 @@ class Chat:
             raise ModelFailed("; ".join(told), **error.details) from None
 
     def read(self, data: bytes | str, shape: type[Shape]) -> Shape:
-        """Read JSON of a shape."""
+        """Decode JSON of a given shape."""
         try:
             return msgspec.convert(strict_json(data), type=shape)
         except (ValueError, RecursionError) as error:

@@ -13,9 +13,9 @@ BOTH, RULES, MODEL = "both", "rules only", "model only"
 def compared(
     by_rules: Sequence[Mapping[str, Any]], by_model: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Join two plans, turn by turn; `found_by` says who finds a fact.
+    """Join two plans, turn by turn; `found_by` says what found a fact.
 
-    What both find is told as the model has it, for that is what a night with it would do.
+    A fact that both find is described as by the model, since a night with it would do that.
     """
     rules, model = ({_key(one): one for one in plan} for plan in (by_rules, by_model))
     turns = dict.fromkeys(source for source, _ in [*rules, *model])
@@ -27,7 +27,7 @@ def compared(
 
 
 def _key(told: Mapping[str, Any]) -> tuple[str, str]:
-    """Name a fact by its turn and its words."""
+    """Identify a fact by its turn and its words."""
     return told["source"], normalise(told["fact"])
 
 

@@ -1,4 +1,4 @@
-"""Make facts of what was said and remembered, a batch at a time, each in one transaction."""
+"""Make facts of what was said and remembered, in batches of one transaction each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lamina.memory.scope import Scope
 
 BATCH = 500
-ROOM = 500_000  # characters of a batch
+ROOM = 500_000  # characters in a batch
 ACTION = "sleep"
 Progress = Callable[[int, int], None]
 
@@ -53,25 +53,25 @@ class ClaimEffect(NamedTuple):
 
 
 class FactWriter:
-    """Read statements and keep facts, for all users of a store.
+    """Extract claims from statements and maintain facts, for all users of a store.
 
-    `listener` takes claims from the turns of one session.
+    `listener` extracts claims from the turns of one session.
     """
 
     def __init__(
         self, scope: Scope, listener: Listener, check: Callable[[], None] = lambda: None
     ) -> None:
-        """`check` is called between texts; it raises Interrupted when sleep should end."""
+        """`check` is called between texts; it raises Interrupted if sleep should end."""
         self._scope = scope
         self._store = scope.store
         self._listener = listener
         self._records = FactRecords(scope)
-        self._sure: float = scope.settings["sleep.sure"] / 100  # less sure claims are only proposed
-        self._likely: float = scope.settings["sleep.likely"] / 100  # or left alone
+        self._sure: float = scope.settings["sleep.sure"] / 100  # other claims are only proposed
+        self._likely: float = scope.settings["sleep.likely"] / 100  # or ignored
         self._check = check
 
     def plan(self) -> list[ClaimEffect]:
-        """Say what sleep would do with new turns. Nothing changes; the caller holds a snapshot."""
+        """Plan what sleep would do with new turns. Nothing changes; the caller holds a snapshot."""
         told: list[ClaimEffect] = []
         everything = FactReader().read(self._store.night.changed_facts)
         known, heard = KnownFacts(everything), EarlierClaims(everything)
@@ -90,7 +90,7 @@ class FactWriter:
                     known.hear(claim, source, step, f"new {len(told)}")
 
     def consolidate(self, progress: Progress | None = None) -> Counter[str]:
-        """Read everything new, up to an interruption; count turns and what their claims did."""
+        """Read everything new until interrupted; count turns and the effects of their claims."""
         done: Counter[str] = Counter()
         with suppress(Interrupted):
             self._consolidate(done, progress)
@@ -104,13 +104,13 @@ class FactWriter:
             if not turns:
                 return
             heard = EarlierClaims(facts_read.read(self._store.night.changed_facts))
-            said = list(self._said(turns, heard))  # the long part, while others may write
+            said = list(self._said(turns, heard))  # the slow part, during which others may write
             with self._store.change(self._scope.actor, ACTION, self._scope.clock()) as transaction:
                 if transaction.slept() != marks or transaction.has_heard(
                     after
-                ):  # somebody else slept meanwhile
+                ):  # another process slept meanwhile
                     continue
-                if not transaction.holds(turn.id for turn in turns):  # or something is gone
+                if not transaction.holds(turn.id for turn in turns):  # or something was removed
                     continue
                 done += self._absorb(transaction, said, facts_read)
                 transaction.sleep_until(after)
@@ -122,7 +122,7 @@ class FactWriter:
                 progress(min(read, total), total)
 
     def _unread(self, marks: Marks) -> tuple[list[Record], Marks]:
-        """Take the next turns, as many as are read within seconds: an interruption repeats them."""
+        """Take the next turns, few enough to read within seconds: an interruption repeats them."""
         turns, after = self._store.night.unread(marks, BATCH)
         sizes = accumulate(min(len(turn.content), LONGEST) for turn in turns)
         fitting = sum(size <= ROOM for size in sizes)
@@ -135,9 +135,9 @@ class FactWriter:
     def _said(
         self, turns: Sequence[Record], heard: EarlierClaims
     ) -> Iterator[tuple[Claim, Source, bool]]:
-        """Extract the claims of a batch in order, session by session; `heard` follows along.
+        """Extract the claims of a batch in order, session by session; `heard` is updated meanwhile.
 
-        True comes with the only claim of a semantic record, which can be the fact itself.
+        True marks the only claim of a semantic record, which can become the fact itself.
         """
         turns = [turn for turn in turns if is_statement(turn)]
         sessions: dict[tuple[str | None, str | None, bool], list[Record]] = {}
@@ -147,7 +147,7 @@ class FactWriter:
             ).append(record)
         episodes = self._store.night.episodes([record.id for record in turns])
         found: dict[str, list[tuple[Claim, Source, bool]]] = {}
-        # In the order in which they began: each knows what those before said.
+        # In order of their beginning: each knows what was said in earlier ones.
         for (user, _, trusted), session in sessions.items():
             said = [Turn(one.content, one.speaker, one.occurred_at, one.project) for one in session]
             read = self._listener.claims(
@@ -186,7 +186,7 @@ class FactWriter:
         said: Sequence[tuple[Claim, Source, bool]],
         facts_read: FactReader,
     ) -> Counter[str]:
-        """Let facts follow from claims, one after the other."""
+        """Update the facts with claims, one after another."""
         done: Counter[str] = Counter()
         if not said:
             return done
@@ -211,21 +211,21 @@ class FactWriter:
                     continue
                 waiting.hear(claim, source, step._replace(effect=Effect.NEW, ends=()), "")
             done[step.effect.value] += 1
-            is_home = is_own and step.effect in BELIEVED  # what waits needs a record of its own
+            is_home = is_own and step.effect in BELIEVED  # a proposal needs a record of its own
             own = transaction.find(source.record) if is_home else None
             applied = self._records.apply(transaction, claim, source, step, made, own)
             known.hear(claim, source, *applied)
         return done
 
     def _may_propose(self, transaction: Transaction) -> bool:
-        """Say whether the queue takes one more proposal today."""
+        """Return whether the queue accepts another proposal today."""
         return self._scope.actor.role is Role.OPERATOR or transaction.guard.allowance() > 0
 
 
 def is_statement(record: Record) -> bool:
-    """Tell if a record may state something that is not a fact yet.
+    """Return whether a record may state something that is not a fact yet.
 
-    What engines made of other records states nothing of its own.
+    Records that engines derived from others state nothing of their own.
     """
     if record.layer is Layer.SEMANTIC:
         metadata = record.metadata

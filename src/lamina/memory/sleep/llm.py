@@ -24,26 +24,26 @@ from lamina.text import dates, fence
 from lamina.text import words as text
 
 MAX_TURN = 4_000  # characters of a turn that are sent
-MAX_MACHINE = 400  # what a machine said is there to understand the answer to it
+MAX_MACHINE = 400  # what a machine said is sent only as context for the answer
 MAX_BATCH = 12_000  # characters of turns in a request
-BEFORE = 3  # turns that are sent again with the next request, to understand what follows
+BEFORE = 3  # turns to repeat in the next request, as context
 PER_TURN = 8
 MAX_VALUE, MAX_QUOTE, MAX_NAME, MAX_THING = 200, 500, 64, 40
 SUREST, UNSAID = (
     0.9,
     0.5,
-)  # the most that a model is believed, and where it does not say how sure it is
+)  # the highest confidence in a model, and the confidence if it states none
 FORMATS_REFUSED = (400, 422)
 
 FIRST_PERSON = frozenset("i im ive id ill my we our".split())
 POINTING = frozenset("you your yours he him his she her hers they them their theirs".split())
-# Words before a quote that turn it around: "not", "n't", "if".
+# Words before a quote that reverse its meaning: "not", "n't", "if".
 TURNING = frozenset("not t never no nor cannot if unless whether wish would could might".split())
-# A clause begins after one of these. "I can't believe I got the job" denies no job.
+# A clause begins after one of these. "I can't believe I got the job" does not deny the job.
 CLAUSE = re.compile(r"[.,;:!?\n。，！？]|\b(?:believe|wait)\b")
 ASKS = re.compile(r"[^.,;!?\n。，！？؟]*[?？؟]")
 WORDS = re.compile(r"\S+")
-BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]")  # what could begin a line of its own
+BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]")  # characters that could begin a new line
 IN_NAMES = frozenset(" '’.-")
 YEAR = re.compile(r"\b(?:19|20)\d\d\b", re.ASCII)
 IN_TOPICS = re.compile(r"[^\W\d_]{1,20}(?:[/-][^\W\d_]{1,20}){0,2}")
@@ -110,7 +110,7 @@ SCHEMA = {
     "strict": True,
     "schema": _closed({"claims": {"type": "array", "items": _closed(FIELDS)}}),
 }
-# Formats to ask for, strictest first: many servers know only some, and refuse the others.
+# Formats to request, strictest first: many servers know only some, and refuse the others.
 FORMATS: tuple[Mapping[str, Any], ...] = (
     {"temperature": 0, "response_format": {"type": "json_schema", "json_schema": SCHEMA}},
     {"temperature": 0, "response_format": {"type": "json_object"}},
@@ -173,11 +173,11 @@ class ChatExtractor(Chat):
 
     @property
     def format(self) -> str:
-        """The strictest form of answers that the server was found to know."""
+        """The strictest answer format that the server is known to support."""
         return FORMAT_NAMES[self._format]
 
     def extract(self, turns: Sequence[Turn]) -> list[list[Claim]]:
-        """Extract the claims of each turn; drop and count those that the turns do not bear out."""
+        """Extract the claims of each turn; drop and count those that the turns do not support."""
         session = Session(turns, f"model:{self.model}")
         batches = session.batches()
         if not batches:
@@ -198,7 +198,7 @@ class ChatExtractor(Chat):
         return session.claims
 
     def _ask(self, question: str) -> list[ModelClaim]:
-        """Ask in the strictest format that the server knows."""
+        """Ask in the strictest format that the server supports."""
         self.check_patience()
         messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": question}]
         number = self._format
@@ -218,18 +218,18 @@ class ChatExtractor(Chat):
     def _answer(self, asked: Mapping[str, Any]) -> list[ModelClaim]:
         content = self.content(asked)
         parts = content.split("```")
-        if len(parts) == 3:  # one block, as some models write JSON whatever they are told
+        if len(parts) == 3:  # one code block, which some models write whatever they are told
             content = parts[1].removeprefix("json")
         return self.read(content, Answer).claims
 
 
 class Session:
-    """The turns of one session: the question about them, and the answers they bear out."""
+    """The turns of one session: the question about them, and the claims that they support."""
 
     def __init__(self, turns: Sequence[Turn], rule: str) -> None:
         self.claims: list[list[Claim]] = [[] for _ in turns]
         self._turns, self._rule = turns, rule
-        # Only what is sent can be quoted.
+        # Only text that was sent can be quoted.
         self._texts = [_sent(turn) for turn in turns]
         self._lines = [
             _line(number, turn, said)
@@ -242,7 +242,7 @@ class Session:
         self._seen: set[tuple[object, ...]] = set()
 
     def batches(self) -> list[range]:
-        """Cut the turns into requests; leave out those in which no person says anything."""
+        """Split the turns into requests; leave out those in which no person says anything."""
         starts, size = [0], 0
         for place, line in enumerate(self._lines):
             if size and size + len(line) > MAX_BATCH:
@@ -253,16 +253,16 @@ class Session:
         return [batch for batch in cut if any(map(self._is_said, batch))]
 
     def question(self, batch: range) -> str:
-        """Write the turns as lines of JSON in our fence, which nothing in them can close."""
+        """Write the turns as lines of JSON in our fence, which their text cannot close."""
         lines = "\n".join(filter(None, self._lines[max(0, batch.start - BEFORE) : batch.stop]))
         return f"The claims of turns {batch.start + 1} to {batch.stop}:\n{fence.fenced(lines)}"
 
     def add(self, answered: Sequence[ModelClaim], batch: range) -> list[Flaw]:
-        """Take the claims that hold, and return the flaws of the others."""
+        """Add the valid claims, and return the flaws of the others."""
         return [flaw for found in answered if (flaw := self._add(found, batch)) is not None]
 
     def _is_said(self, place: int) -> bool:
-        """Say whether a person says something in this turn."""
+        """Return whether a person says something in this turn."""
         return bool(self._words[place]) and not is_machine(self._turns[place].speaker)
 
     def _add(self, found: ModelClaim, batch: range) -> Flaw | None:
@@ -311,9 +311,9 @@ class Session:
     def _ended(
         self, words: str, place: int, span: tuple[int, int]
     ) -> tuple[datetime, datetime | None]:
-        """Find when a state began and ended by our own reading of the words.
+        """Determine from the words when a state began and ended.
 
-        What ends later than it was said is not over. A beginning that is unknown is the end.
+        A state that ends after it was mentioned is not over. An unknown beginning equals the end.
         """
         said = self._turns[place].at
 
@@ -340,14 +340,14 @@ class Session:
         return places[start], places[start + len(wanted) - 1] + 1
 
     def _turned_around(self, found: ModelClaim, place: int, span: tuple[int, int]) -> Flaw | None:
-        """Say whether a quote is part of a question, or negated or conditional."""
+        """Check that a quote is not part of a question, negated or conditional."""
         said, (start, end) = self._texts[place], span
         before = text.WORD.findall(CLAUSE.split(said[:start])[-1].casefold())[-3:]
         turned = not found.negated and not TURNING.isdisjoint(before)
         return Flaw.MEANING if turned or ASKS.match(said, end - 1) else None
 
     def _invented(self, found: ModelClaim, place: int) -> Flaw | None:
-        """Say what is wrong with the attribute or the values, if anything."""
+        """Check the attribute and the values, and return what is wrong."""
         if not attributes.known(found.attribute) or not self._is_named(found.attribute):
             return Flaw.ATTRIBUTE
         values = [value for value in (found.value, found.replaces) if value]
@@ -356,7 +356,7 @@ class Session:
         return None if all(self._stands(value, place) for value in values) else Flaw.INVENTED
 
     def _is_named(self, attribute: str) -> bool:
-        """Say whether an attribute is of the table, or its own word may stand beside them."""
+        """Return whether an attribute is in the table, or is built on a word that was said."""
         if attribute in attributes.TABLE:
             return True
         kind, _, thing = attribute.partition(":")
@@ -364,26 +364,26 @@ class Session:
             thing = " ".join(thing.replace(attributes.GAP, " ", 1).split())
         if thing != text.normalise(thing):
             return False
-        if kind + ":" == attributes.INSTRUCTION:  # among people, orders are for one another
+        if kind + ":" == attributes.INSTRUCTION:  # among several people, orders are for one another
             return bool(IN_TOPICS.fullmatch(thing)) and len(set(self._people.values())) == 1
         return _is_wordy(thing, MAX_THING) and self._is_spoken_of(thing)
 
     def _is_spoken_of(self, thing: str) -> bool:
-        """Say whether each word was said, in whatever form: use, uses, used."""
+        """Return whether each word was said, in any form: use, uses, used."""
         return all(
             not {word, stem(word), stem(f"{word}s")}.isdisjoint(self._forms)
             for word in text.asked(thing)
         )
 
     def _stands(self, value: str, place: int) -> bool:
-        """Say whether half of the words were said in the turn or next to it."""
+        """Return whether at least half of the words were said in the turn or next to it."""
         words = text.asked(value)
         words = tuple(word for word in words if word not in text.STOP_WORDS) or words
         said = frozenset().union(*self._words[max(0, place - 1) : place + 2])
         return 2 * sum(word in said for word in words) >= len(words) > 0
 
     def _subject(self, found: ModelClaim, place: int) -> str | None:
-        """Name the subject: the speaker, or a person named in the quote or just before it."""
+        """Name the subject: the speaker, or a person named in the quote or near it."""
         name = self._people.get(text.normalise(found.subject)) or self._stranger(found.subject)
         if name is None or text.normalise(name) == text.normalise(found.value):
             return None
@@ -403,7 +403,7 @@ class Session:
         )
 
     def _stranger(self, subject: str) -> str | None:
-        """Name a person who does not speak, as the conversation spells it."""
+        """Name a person who is not a speaker, as the conversation spells it."""
         if not _is_wordy(subject, MAX_NAME) or subject[0].islower() or is_machine(subject):
             return None
         if not (set(text.asked(subject)) - text.STOP_WORDS - FIRST_PERSON):
@@ -412,7 +412,7 @@ class Session:
 
 
 def _people(turns: Sequence[Turn]) -> dict[str, str]:
-    """Map names to speakers, and first names where only one speaker has them."""
+    """Map names to speakers, and first names that only one speaker has."""
     speakers = {
         text.normalise(turn.speaker): turn.speaker for turn in reversed(turns) if turn.speaker
     }
@@ -427,13 +427,13 @@ def _people(turns: Sequence[Turn]) -> dict[str, str]:
 
 
 def _sent(turn: Turn) -> str:
-    """Return what is sent of a turn, with the positions of the turn's text."""
+    """Return what is sent of a turn, with unchanged positions in the text."""
     said = _masked(turn.text)
     return said[-MAX_MACHINE:] if is_machine(turn.speaker) else said[:MAX_TURN]
 
 
 def _line(number: int, turn: Turn, said: str) -> str:
-    """Write a turn as a line of JSON; nothing when it says nothing."""
+    """Write a turn as a line of JSON; return nothing if it says nothing."""
     shown = said.replace(HIDDEN, " ").strip()
     told = {
         "turn": number,
@@ -445,12 +445,12 @@ def _line(number: int, turn: Turn, said: str) -> str:
         return ""
     line = fence.changed(
         json.dumps(told, ensure_ascii=False), _escaped
-    )  # nothing looks like a mark of ours
+    )  # so that nothing looks like a mark of ours
     return BREAKS.sub(lambda found: _escaped(found.group()), line)
 
 
 def _masked(said: str) -> str:
-    """Blank out fenced text at the same positions; all of it if the fence was tampered with."""
+    """Blank out fenced text, preserving positions; blank out all if the fence was tampered with."""
     if fence.OPEN not in said:
         return said
     masked = fence.masked(said, HIDDEN)
@@ -458,7 +458,7 @@ def _masked(said: str) -> str:
 
 
 def _find(wanted: str, said: str) -> int:
-    """Find words that are not parts of longer ones; -1 when there are none."""
+    """Find whole words in a text; return -1 if they do not occur."""
     start = said.find(wanted)
     while start >= 0 and (_is_inside(said, start) or _is_inside(said, start + len(wanted))):
         start = said.find(wanted, start + 1)
@@ -466,7 +466,7 @@ def _find(wanted: str, said: str) -> int:
 
 
 def _is_inside(said: str, place: int) -> bool:
-    """Say whether a position is inside a word; scripts without spaces have none."""
+    """Return whether a position is inside a word; scripts without spaces have none."""
     around = said[place - 1 : place + 1] if place else ""
     return len(around) == 2 and around.isalnum() and not text.UNSPACED.search(around)
 
@@ -480,7 +480,7 @@ def _is_value(value: str) -> bool:
 
 
 def _is_wordy(name: str, limit: int) -> bool:
-    """Say whether a text is made of letters, as names and things are."""
+    """Return whether a text consists of letters, like names and things."""
     letters = all(
         letter.isalpha() or letter in IN_NAMES or unicodedata.category(letter)[0] == "M"
         for letter in name
@@ -489,6 +489,6 @@ def _is_wordy(name: str, limit: int) -> bool:
 
 
 def _escaped(said: str) -> str:
-    """Escape a text in another way that JSON allows."""
+    """Escape a text in another form that JSON allows."""
     units = said.encode("utf-16-be")
     return "".join(f"\\u{units[place : place + 2].hex()}" for place in range(0, len(units), 2))

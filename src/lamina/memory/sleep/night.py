@@ -32,7 +32,7 @@ from lamina.text.words import shown
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
 
-# It quotes no fact: a request is no part of what is erased with one.
+# It quotes no fact, since a request is not erased together with a fact.
 UNSUPPORTED = "the facts do not support it any more; `lamina profile show` says why"
 Rejected = Callable[[Draft], str | None]
 
@@ -50,7 +50,7 @@ class Sleep:
         stop: Callable[[], bool] | None = None,
         model: str | None = None,
     ) -> dict[str, Any]:
-        """Sleep one night, or with `dry_run` only plan it; `stop` is asked between texts.
+        """Sleep one night, or with `dry_run` only plan it; `stop` is called between texts.
 
         With `model`, compare what that model would find with what the rules find.
         """
@@ -85,7 +85,7 @@ class Sleep:
             return {"stopped": True}
 
     def _compare(self, model: str, dry_run: bool) -> dict[str, Any]:
-        """Plan a night by rules, and say of each fact whether rules, a model or both find it."""
+        """Plan a night by rules; report for each fact whether rules, a model or both find it."""
         if not isinstance(model, str):
             raise InvalidInput(f"model {shown(model)} is not the name of a model")
         if not dry_run:
@@ -105,14 +105,14 @@ class Night:
     def __init__(
         self, scope: Scope, knowledge: FactWriter, check: Callable[[], None] = lambda: None
     ) -> None:
-        """`check` is called between the steps; it raises Interrupted when the night should end."""
+        """`check` is called between the steps; it raises Interrupted if the night should end."""
         self._scope = scope
         self._store = scope.store
         self._knowledge = knowledge
         self._check = check
 
     def run(self, progress: Progress | None = None) -> dict[str, Any]:
-        """Read what is new and let the rest follow; `stopped` when it ended early."""
+        """Read what is new and do the other steps; `stopped` if it ended early."""
         read = self._knowledge.consolidate(progress)
         steps = {
             "preferences": self._propose_tastes,
@@ -134,9 +134,9 @@ class Night:
         return {**done, "waiting": self._store.night.count_waiting()}
 
     def plan(self, beside: FactWriter | None = None) -> dict[str, Any]:
-        """Say what a night would do, with reasons; preferences follow from the facts there are now.
+        """Report what a night would do, and why; preferences are based on the current facts.
 
-        Its facts are compared with those that another reader finds `beside` them.
+        Its facts are compared with those that another reader, `beside`, finds.
         """
         with self._store.snapshot():
             rejected = self._store.rejections.of
@@ -163,7 +163,7 @@ class Night:
             return work(transaction)
 
     def _propose_tastes(self, transaction: Transaction) -> int:
-        """Propose keys of the profile; newer knowledge replaces earlier proposals of ours."""
+        """Propose values of the profile; newer knowledge replaces our earlier proposals."""
         made = 0
         for taste in self._tastes(transaction.guard.rejected):
             is_change = taste.value is not None or taste.ends
@@ -218,7 +218,7 @@ class Night:
         return aging.plan((self._as_given(one.entry) for one in aging.plan(entries, now)), now)
 
     def _as_given(self, entry: aging.Usage) -> aging.Usage:
-        """Mark an entry whose importance was stated: it is not what we would have judged."""
+        """Mark an entry whose importance was stated: it differs from our own judgement."""
         record = self._store.get(entry.id)
         judged = (
             None if record is None else self._scope.parts.importance.judge(structs.asdict(record))
@@ -250,7 +250,7 @@ class Night:
         return [one for taste in planned if (one := self._undecided(taste, by_id)) is not None]
 
     def _undecided(self, taste: Taste, active: Mapping[str, Record]) -> Taste | None:
-        """Leave out what a person was asked already: a removal, or a list without a value."""
+        """Drop what a person was already asked: a removal, or a list without a value."""
         if taste.value is not None:
             return None if taste.dropped and self._is_declined(taste) else taste
         proposals = self._scope.parts.proposals
@@ -258,7 +258,7 @@ class Night:
         return structs.replace(taste, ends=ends) if ends or taste.replaces else None
 
     def _is_declined(self, taste: Taste) -> bool:
-        """Tell if a person has rejected this value: that keeps out none that the profile has."""
+        """Return whether a person rejected this value, which does not bar one in the profile."""
         place = Filter(taste.user, (Layer.PROFILE,), (State.TOMBSTONED,))
         return any(
             record.user == taste.user
@@ -327,13 +327,13 @@ class Night:
 
 
 def _told(taste: Taste) -> dict[str, Any]:
-    """Describe a proposal for the profile; without a value, it is to be taken out."""
+    """Describe a proposal for the profile; without a value, it proposes a removal."""
     told = {"key": taste.key, "value": taste.value}
     return {**told, "why": _reasons(taste)} if taste.dropped else told
 
 
 def _reasons(taste: Taste) -> str:
-    """Say what speaks against values of the profile."""
+    """Explain what contradicts values of the profile."""
     return "; ".join(dict.fromkeys(one.why for one in taste.dropped))
 
 

@@ -1,4 +1,4 @@
-"""Take claims from turns: with a model if there is one, else and on failure by rules."""
+"""Extract claims from turns: with a model if there is one, otherwise or on failure by rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lamina.memory.sleep.llm import ChatExtractor
 
 
-# What was too long to be read, and what is said about it.
+# What was too long to read, and how it is reported.
 UNREAD = {
     LONG_TURNS: f"turns that were read up to {sentences.LONGEST:,} characters",
     STRETCHES: f"stretches of more than {LONGEST} characters without an end that were not read",
@@ -34,7 +34,7 @@ UNREAD = {
 class Listener:
     """Read the sessions of one night. `notes` say where the model could not be used.
 
-    With `alone` the model reads what it can, and no rules help, to tell one from the other.
+    With `alone` the model works without the help of rules, so that the two can be compared.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Listener:
     ) -> list[list[Claim]]:
         """Extract the claims of each turn of one session.
 
-        Rules alone read external text: it may be written to mislead a model. `check` is called
+        Only rules read external text, which may be written to mislead a model. `check` is called
         between texts, and may raise to end the reading.
         """
         read = self._read(turns, known, trusted, check)
@@ -89,7 +89,7 @@ class Listener:
         return self._model is not None and not self._alone
 
     def told(self, system: str, question: str) -> str | None:
-        """Ask the model for a text; None if it fails, which the notes say."""
+        """Ask the model for a text; None if it fails, as noted in `notes`."""
         if self._model is None:
             return None
         try:
@@ -100,7 +100,7 @@ class Listener:
 
     @property
     def used(self) -> dict[str, Any]:
-        """What the model of this night has used so far, for a report; empty without one."""
+        """What the model has used so far tonight, for a report; empty without a model."""
         if self._model is None:
             return {}
         tokens = self._model.tokens
@@ -108,7 +108,7 @@ class Listener:
 
     @property
     def spent(self) -> dict[str, Any]:
-        """What it has used so far, for an event; empty when nothing was used."""
+        """What the model has used so far, for an event; empty if nothing was used."""
         if self._model is None or not self._model.tokens.total:
             return {}
         tokens = self._model.tokens
@@ -141,7 +141,7 @@ class Listener:
 
 
 def listener(settings: Settings, clock: Clock = system_clock) -> Listener:
-    """Make the listener that the settings name."""
+    """Create the listener that the settings name."""
     if not settings["sleep.model"]:
         return Listener()
     prices = usage.prices(settings)
@@ -149,12 +149,12 @@ def listener(settings: Settings, clock: Clock = system_clock) -> Listener:
 
 
 def model_alone(settings: Settings, name: str, clock: Clock) -> Listener:
-    """Make a listener for a preview: a model that no rules help."""
+    """Create a listener for a preview: a model without the help of rules."""
     return Listener(model(settings, name, clock), usage.prices(settings), alone=True)
 
 
 def model(settings: Settings, name: str = "", clock: Clock = system_clock) -> ChatExtractor:
-    """Make the reader with a model, that of the settings or another one behind their endpoint."""
+    """Create the reader with a model: the one in the settings, or another at the same endpoint."""
     from lamina.memory.sleep.llm import ChatExtractor
 
     name = name or settings["sleep.model"]

@@ -1,7 +1,7 @@
 """Sum up the last session of each project with a language model, for the next session's start.
 
-Only sleep asks a model: an agent never waits for one. Without a model, and until sleep has come,
-rules make the recap.
+Only sleep asks a model: an agent never waits for one. Without a model, and until sleep has run,
+recaps are made by rules.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from lamina.store.tables.records import Filter
 if TYPE_CHECKING:
     from lamina.memory.scope import Scope
 
-LOOKED_AT = 1000  # newest memories among which the last sessions are found
-MOST = 5  # sessions in a night
+LOOKED_AT = 1000  # newest memories in which to find the last sessions
+MOST = 5  # sessions per night
 MOST_EVIDENCE = 100
 SYSTEM = (
     "You sum up the session of a coding agent for the agent's next session. You get its turns and"
@@ -43,7 +43,7 @@ class Recaps:
         self._check = check
 
     def write(self) -> int:
-        """Write the missing recaps, each in a transaction of its own; return how many."""
+        """Write the missing recaps, each in its own transaction; return their number."""
         made = 0
         for records in self._missing() if self._listener.has_model else ():
             self._check()
@@ -54,7 +54,7 @@ class Recaps:
         return made
 
     def _missing(self) -> list[list[Record]]:
-        """Read the last session of each project and user, where nothing has summed it up."""
+        """Read the last session of each project and user that has no recap yet."""
         newest = self._scope.store.listed(Filter(None, WHERE, (State.ACTIVE,)), LOOKED_AT)
         last: dict[tuple[str | None, str | None], Record] = {}
         for one in newest:
@@ -76,7 +76,7 @@ class Recaps:
         ) as transaction:
             draft = self._draft(records, text)
             gone = any(transaction.find(one) is None for one in draft.evidence)
-            if not gone:  # else something was erased meanwhile
+            if not gone:  # otherwise something was erased meanwhile
                 transaction.insert([draft])
             if spent := self._listener.spent:
                 transaction.say(spent)

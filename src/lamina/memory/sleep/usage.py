@@ -1,4 +1,4 @@
-"""What a language model has used: tokens in both directions, and what they cost."""
+"""What a language model has used: tokens in both directions, and their cost."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def prices(settings: Settings) -> Prices:
 
 
 def counted(usage: object, estimate: Tokens) -> Tokens:
-    """Count the tokens as a server reports them; as we estimate them where it does not.
+    """Count the tokens as the server reports them, or estimate them if it does not.
 
-    A total that is greater than its parts counts: some servers leave hidden reasoning out of them.
+    If a total exceeds the sum of its parts, it counts: some servers omit hidden reasoning.
     """
     told = usage if isinstance(usage, dict) else {}
     sent, received, total = (
@@ -66,13 +66,13 @@ def counted(usage: object, estimate: Tokens) -> Tokens:
 
 
 def told(name: str, tokens: Tokens, cost: int | None) -> dict[str, Any]:
-    """Write for people and programs what a model has used."""
+    """Describe what a model has used, for people and programs."""
     money = {} if cost is None else {"cost": cost / MILLION}
     return {"name": name, "tokens_in": tokens.sent, "tokens_out": tokens.received, **money}
 
 
 def summed(nights: Sequence[NightUse]) -> dict[str, Any]:
-    """Sum up what nights have used; a cost where any of them has one."""
+    """Sum up the usage of several nights; with a cost if any of them has one."""
     costs = [night.cost for night in nights if night.cost is not None]
     return {
         "nights": len(nights),
@@ -83,5 +83,5 @@ def summed(nights: Sequence[NightUse]) -> dict[str, Any]:
 
 
 def _number(given: object) -> int:
-    """Read a number of tokens; 0 for whatever cannot be one."""
+    """Read a number of tokens; 0 if it cannot be one."""
     return min(max(given, 0), MANY_TOKENS) if type(given) is int else 0

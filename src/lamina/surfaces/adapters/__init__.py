@@ -1,1 +1,1 @@
-"""Lamina in the shape that other frameworks expect of a memory: one small file for each."""
+"""Lamina as the memory that other frameworks expect: one small file for each."""

@@ -1,4 +1,4 @@
-"""A LangGraph store on a memory: items are records, updates newer records; none is overwritten."""
+"""A LangGraph store on a memory: items are records, and updates are newer records."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from lamina.surfaces.adapters.values import cleaned, mark, metadata_of, readable
 
 NAME = "langgraph"
 MOST = LIMITS[1]
-# Versions of an item that are looked at: a clock set back may have put them out of order.
+# Versions of an item to examine: a clock set back may have put them out of order.
 NEWEST = 16
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": operator.eq,
@@ -50,7 +50,7 @@ class ItemMetadata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     namespace: tuple[str, ...]
     key: str
     indexed: bool
-    # The number of the item's first version in the store; 0 when this is it.
+    # The number of the item's first version in the store; 0 if this is the first.
     first: Annotated[int, msgspec.Meta(ge=0)]
     created: Annotated[datetime, msgspec.Meta(tz=True)] | None
     value: dict[str, Any] | None = None
@@ -69,16 +69,16 @@ Newest = dict[tuple[tuple[str, ...], str], Version]
 class LaminaStore(BaseStore):
     """A `BaseStore` whose items are episodic memories, found by their words and their meaning.
 
-    An agent's handle deletes by a newer record that says so: the item is gone from this store, its
-    text is not. On an operator's handle what is deleted or replaced is also forgotten, so that no
-    search of the memory finds it either.
+    An agent's handle deletes an item by adding a record that says so: it leaves this store, but
+    its text is still in the memory. On an operator's handle, deleted and replaced items are also
+    forgotten, so that no search of the memory finds them.
     """
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do reads on what was there before, then all writes together; an item's last counts."""
+        """Read the state before all writes, then write together; an item's last write counts."""
         operations = list(ops)
         results = [self._read(op) for op in operations]
         writes = {(op.namespace, op.key): op for op in operations if isinstance(op, PutOp)}
@@ -114,7 +114,7 @@ class LaminaStore(BaseStore):
         self._memory.remember_many(drafts)
 
     def _write_as_operator(self, memory: Operator, ops: Sequence[PutOp]) -> None:
-        """Put what is new, and forget every version before it, by whatever handle it was put."""
+        """Store the new item, and forget all its earlier versions, whichever handle stored them."""
         for op in ops:
             versions = self._listed(_item_tag(op.namespace, op.key), MOST)
             earlier = [each.record for each in versions if each.record.state is State.ACTIVE]
@@ -124,7 +124,7 @@ class LaminaStore(BaseStore):
                 memory.forget(record.id, "replaced or deleted in a LangGraph store")
 
     def _current(self, namespace: tuple[str, ...], key: str) -> Version | None:
-        """Find the newest version of an item, unless that says that it is deleted."""
+        """Find the newest version of an item, unless it marks the item as deleted."""
         newest = self._newest(self._listed(_item_tag(namespace, key), NEWEST))
         return newest.get((namespace, key))
 
@@ -147,7 +147,7 @@ class LaminaStore(BaseStore):
         return ranked[op.offset : end]
 
     def _ranked(self, op: SearchOp, end: int) -> Iterator[Hit]:
-        """Find what answers a query, the best first; ask for more while too few of them count."""
+        """Find matches for a query, best first; fetch more while too few of them count."""
         number, seen = min(MOST, 4 * max(1, end)), 0
         tag = _prefix_tag(op.namespace_prefix)
         while op.query:
@@ -167,7 +167,7 @@ class LaminaStore(BaseStore):
         return sorted(matching)[op.offset : op.offset + op.limit]
 
     def _own(self, record: Record) -> Version | None:
-        """Read a version from a record, if such a store has put it for the same user."""
+        """Read a version from a record, if such a store wrote it for the same user."""
         if record.source != NAME or record.trust is Trust.EXTERNAL:
             return None
         if record.user != self._memory.user:
@@ -176,10 +176,10 @@ class LaminaStore(BaseStore):
         return None if about is None else Version(record, about)
 
     def _listed(self, tag: str, limit: int) -> list[Version]:
-        """List versions in every state: an old one must not replace a newest that is forgotten."""
+        """List versions in every state: an old one must not replace a newest that was forgotten."""
         records = self._tagged(tag, limit)
         own = [version for record in records if (version := self._own(record))]
-        # What others have put there must not crowd out our own.
+        # Records that others have put there must not crowd out our own.
         if len(own) < len(records) == limit < MOST:
             return self._listed(tag, MOST)
         return own
@@ -188,7 +188,7 @@ class LaminaStore(BaseStore):
         return self._memory.list(layers=(Layer.EPISODIC,), tags=(tag,), states=None, limit=limit)
 
     def _whole(self, tag: str) -> list[Version]:
-        """List every version under a namespace; raise rather than return a part of them."""
+        """List every version under a namespace; raise rather than return only some."""
         records = self._tagged(tag, MOST)
         if len(records) == MOST:
             raise InvalidInput(
@@ -198,7 +198,7 @@ class LaminaStore(BaseStore):
         return [version for record in records if (version := self._own(record))]
 
     def _newest(self, versions: Iterable[Version]) -> Newest:
-        """Reduce versions to items, in the order in which they were first put."""
+        """Reduce versions to items, in the order in which they were first stored."""
         last: Newest = {}
         for version in sorted(versions, key=lambda version: version.record.seq):
             last[version.about.namespace, version.about.key] = version
@@ -212,7 +212,7 @@ class LaminaStore(BaseStore):
 
 
 def _draft(op: PutOp, before: Version | None) -> dict[str, Any]:
-    """Make a record of a write; when it was first put is carried from version to version."""
+    """Make a record of a write; each version keeps the time when the item was first stored."""
     about: dict[str, Any] = {
         "namespace": list(op.namespace),
         "key": op.key,
@@ -240,7 +240,7 @@ def _draft(op: PutOp, before: Version | None) -> dict[str, Any]:
 
 
 def _content(value: Mapping[str, Any], index: Sequence[str] | bool | None) -> str:
-    """Write an item as a text: all of it, or the fields that are to be found."""
+    """Convert an item to text: all of it, or only the indexed fields."""
     if not isinstance(index, (list, tuple)):
         return readable(value).strip()
     texts = [text for path in index for text in get_text_at_path(dict(value), path)]
@@ -276,7 +276,7 @@ def _fits(version: Version, op: SearchOp) -> bool:
 
 
 def _equals(value: Any, wanted: Any) -> bool:
-    """Tell whether a value is as a filter wants it: equal, in a relation, or so in its parts."""
+    """Return whether a value matches a filter: by equality, comparison, or in all its parts."""
     if isinstance(wanted, Mapping):
         if any(name.startswith("$") for name in wanted):
             return all(_compare(value, name, than) for name, than in wanted.items())
@@ -294,7 +294,7 @@ def _compare(value: Any, name: str, than: Any) -> bool:
         raise InvalidInput(f"unknown filter {name}; known are {', '.join(COMPARE)}")
     try:
         return COMPARE[name](value, than)
-    except (TypeError, ValueError):  # such as a text that is to be greater than a number
+    except (TypeError, ValueError):  # such as a text compared with a number
         return False
 
 

@@ -1,4 +1,4 @@
-"""A session for the OpenAI Agents SDK, on a memory: its items are records that survive restarts."""
+"""A session for the OpenAI Agents SDK on a memory: its items are records that survive restarts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SessionEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StoredItem(NamedTuple):
-    """An item, and the record that holds it."""
+    """An item, and its record."""
 
     record: Record
     item: dict[str, Any]
@@ -41,9 +41,9 @@ class StoredItem(NamedTuple):
 class LaminaSession(SessionABC):
     """A conversation whose items are episodic memories of one agent.
 
-    An agent's handle takes items back by a newer record that says so: they are gone from this
-    session, their text is not. On an operator's handle they are also forgotten, so that no search
-    of the memory finds them either.
+    An agent's handle removes items by adding a record that says so: they leave this session, but
+    their text is still in the memory. On an operator's handle they are also forgotten, so that no
+    search of the memory finds them.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class LaminaSession(SessionABC):
         self._tag = mark(NAME, session_id)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """Read the newest items, in the order in which they came; all without a limit."""
+        """Read the newest items in their order; all of them without a limit."""
         settings = self.session_settings
         most = limit if limit is not None or settings is None else settings.limit
         items = await asyncio.to_thread(self._items)
@@ -64,21 +64,21 @@ class LaminaSession(SessionABC):
         return [cast("TResponseInputItem", stored.item) for stored in items]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Keep items in their order: all of them, or none and an error."""
+        """Store items in order: all of them, or none with an error."""
         drafts = [self._draft(item) for item in items]
         await asyncio.to_thread(self._memory.remember_many, drafts)
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take back the newest item."""
+        """Remove and return the newest item."""
         popped = await asyncio.to_thread(self._take_back, 1)
         return cast("TResponseInputItem", popped[-1].item) if popped else None
 
     async def clear_session(self) -> None:
-        """Take back all items."""
+        """Remove all items."""
         await asyncio.to_thread(self._take_back, MOST)
 
     def _items(self) -> list[StoredItem]:
-        """Read the items that are in the session now, oldest first."""
+        """Read the current items of the session, oldest first."""
         records = self._memory.list(layers=(Layer.EPISODIC,), tags=(self._tag,), limit=MOST)
         items: list[StoredItem] = []
         for record in sorted(records, key=lambda record: record.seq):
@@ -98,12 +98,12 @@ class LaminaSession(SessionABC):
         entry = metadata_of(record, NAME, SessionEntry)
         if entry is None or entry.session != self.session_id:
             return None
-        if record.source == TOOL:  # it may come from anywhere, and is no speaker's word
+        if record.source == TOOL:  # it may come from anywhere, and is not what a speaker said
             return entry if entry.item is not None and _speaker(entry.item) is None else None
         return entry if record.source == NAME and record.trust is not Trust.EXTERNAL else None
 
     def _take_back(self, number: int) -> Sequence[StoredItem]:
-        """Take back the newest items and return them, oldest first."""
+        """Remove the newest items and return them, oldest first."""
         gone = self._items()[-number:]
         if not gone:
             return gone
@@ -127,7 +127,7 @@ class LaminaSession(SessionABC):
         speaker = _speaker(value)
         content = _text(value).strip() or str(value.get("type") or "item")
         fields = self._fields({"session": self.session_id, "item": value})
-        # What no speaker has said comes from a tool, and is trusted as little.
+        # An item without a speaker comes from a tool, and is trusted as little.
         source = NAME if speaker else TOOL
         return {**fields, "content": content, "speaker": speaker, "source": source}
 
@@ -148,7 +148,7 @@ def _speaker(item: Mapping[str, Any]) -> str | None:
 
 
 def _text(item: Mapping[str, Any]) -> str:
-    """Read an item as a text: that of a message, or all that it holds."""
+    """Convert an item to text: that of a message, or everything in it."""
     content = item.get("content")
     if isinstance(content, str):
         return content

@@ -1,4 +1,4 @@
-"""Keep values of other frameworks whole, find them again, and read them as text."""
+"""Store values of other frameworks unchanged, find them again, and convert them to text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lamina.model import hashing
 from lamina.model.record import Record
 from lamina.text import fence
 
-DIGEST = 12  # bytes: enough that no two names ever share a tag
+DIGEST = 12  # bytes: enough to keep tags of different names distinct
 Metadata = TypeVar("Metadata", bound=msgspec.Struct)
 
 
@@ -23,7 +23,7 @@ def mark(framework: str, *names: str) -> str:
 
 
 def metadata_of(record: Record, framework: str, form: type[Metadata]) -> Metadata | None:
-    """Read an adapter's metadata of a record; None where it is not as an adapter writes it."""
+    """Read an adapter's metadata of a record; None if it is not in the adapter's form."""
     try:
         return msgspec.convert(record.metadata.get(framework), form)
     except msgspec.ValidationError:
@@ -31,7 +31,7 @@ def metadata_of(record: Record, framework: str, form: type[Metadata]) -> Metadat
 
 
 def cleaned(value: Any) -> Any:
-    """Remove what is in our fence from a value: what was recalled is not remembered again."""
+    """Remove fenced text from a value: recalled memories are not stored again."""
     if isinstance(value, str):
         return fence.unfenced(value) if fence.OPEN in value else value
     if isinstance(value, Mapping):
@@ -40,7 +40,7 @@ def cleaned(value: Any) -> Any:
 
 
 def readable(value: Any) -> str:
-    """Write a value as people would read it: each text and number on a line, under its name."""
+    """Format a value for people: each text and number on a line, below its name."""
     return "\n".join(_lines(value, ""))
 
 

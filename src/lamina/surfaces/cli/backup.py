@@ -66,7 +66,7 @@ def restore(invocation: Invocation, path: Path | None, empty: bool, yes: bool) -
 
 
 def _begin_anew(invocation: Invocation, path: Path | None, known: list[Path], yes: bool) -> None:
-    """Begin an empty store in the place of a damaged one, if a person wants that."""
+    """Begin an empty store in place of a damaged one, if a person agrees."""
     if path is not None:
         raise InvalidInput("--empty takes no backup: give a PATH or --empty, not both")
     damage = invocation.damage()
@@ -99,7 +99,7 @@ def _show_backups(invocation: Invocation, known: list[Path]) -> None:
         output.show_json([str(path) for path in known])
     elif known:
         click.secho("backups, newest first", bold=True)
-        for path in known:  # each whole, however narrow the terminal is
+        for path in known:  # unabbreviated, even in a narrow terminal
             click.echo(path)
     else:
         click.echo("there is no backup in the home; `lamina backup` makes one")

@@ -42,12 +42,12 @@ def capture(invocation: Invocation, source: str, trusted: bool) -> int:
                 is_spooled |= record.stored_in != "store"
                 if sys.stderr.isatty():
                     click.echo(f"\r{counts.stored} stored", nl=False, err=True)
-        except KeyboardInterrupt:  # how one ends what listens for ever
+        except KeyboardInterrupt:  # the way to end a program that listens forever
             pass
         if memory.outage is None:
             start_jobs(invocation, memory)
     _show(invocation, counts.to_dict())
-    outage = memory.outage if is_spooled else None  # else the store has all of them by now
+    outage = memory.outage if is_spooled else None  # otherwise the store has all of them by now
     if outage is not None:
         click.echo(f"the fail-safe has some of them: {reveal(str(outage))}", err=True)
     if counts.failed:

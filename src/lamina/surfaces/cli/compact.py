@@ -1,4 +1,4 @@
-"""Commands that find records which could be one: semantic compact, procedural dedup."""
+"""Commands that find records to merge: semantic compact, procedural dedup."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def compress(invocation: Invocation, hours: float, dry_run: bool, limit: int) ->
 def _table_of_decisions(
     invocation: Invocation, decisions: list[dict[str, Any]], limit: int
 ) -> None:
-    """Show what would become of each memory; what changes comes first."""
+    """Show what would happen to each memory; changes come first."""
     ordered = sorted(decisions, key=lambda decision: decision["what"] == "left")
     contents = invocation.memory().contents([decision["id"] for decision in ordered[:limit]])
     rows = [
@@ -54,7 +54,7 @@ def _table_of_decisions(
 
 
 def _summary(report: dict[str, Any], dry_run: bool) -> str:
-    """Say in a sentence what was done, or would be."""
+    """Summarise in a sentence what was done, or would be done."""
     number, waiting = report["compressed"], report.get("waiting", 0)
     memories = counted(number, "memory", "memories")
     parts = [f"{memories} {'to compress' if dry_run else 'compressed'}"]

@@ -47,7 +47,7 @@ def _plain(one: settings.Value) -> dict[str, Any]:
 
 
 def _safe(value: Any) -> Any:
-    """Write a value as JSON has it; a text may hold a password, which is not shown."""
+    """Convert a value to JSON; a password in a text is not shown."""
     if isinstance(value, tuple):
         return [_safe(one) for one in value]
     return settings.shown_value(value) if isinstance(value, str) else value
@@ -73,9 +73,9 @@ def config_unset(invocation: Invocation, name: str) -> None:
 
 
 def _show_changed(invocation: Invocation, name: str) -> None:
-    """Show the value that holds now: the environment goes over the file."""
+    """Show the effective value: the environment overrides the file."""
     now = settings.load(invocation.home.path).values.get(name)
-    if now is None:  # the file had a name that is no setting
+    if now is None:  # the name in the file was not a setting
         click.echo(f"{name} is not a setting, and was removed from the file")
     elif invocation.json:
         output.show_json(_plain(now))

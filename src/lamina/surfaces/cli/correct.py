@@ -58,7 +58,7 @@ def undo(invocation: Invocation, event: int, reason: str | None) -> None:
 
 
 def show_changed(invocation: Invocation, verb: str, record: Record) -> None:
-    """Print what was done with a record, and how it is now."""
+    """Print what was done with a record, and its current state."""
     if invocation.json:
         output.show_json(record.to_dict())
         return

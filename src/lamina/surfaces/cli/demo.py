@@ -1,7 +1,7 @@
 """The command that shows what Lamina does: demo.
 
-A week of memories, a question, a run, and somebody who tampers. Everything happens in a folder of
-its own, which is removed at the end.
+A week of memories, a question, a run, and someone who tampers. Everything happens in a
+temporary folder, which is removed at the end.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def say(text: str) -> None:
 
 
 def shell(command: str) -> int:
-    """Run a command as a person would type it, and show both."""
+    """Run a command as if typed by a person, and show it with its output."""
     click.echo(click.style(f"$ {command}", fg="cyan"))
     from lamina.surfaces.cli.main import run  # which imports us
 
@@ -63,7 +63,7 @@ def shell(command: str) -> int:
 
 
 def a_week_passes() -> None:
-    """The assistant remembers through its own handle, on the days on which things happened."""
+    """The assistant remembers through its own handle, on the days when things happened."""
     today = MONDAY
     with lamina.open("sky", clock=lambda: today) as memory:
         for day, content, kind, importance, tags in WEEK:
@@ -72,7 +72,7 @@ def a_week_passes() -> None:
 
 
 def a_conversation() -> None:
-    """Two people talk; each turn becomes a memory, and so does the conversation."""
+    """Two people talk; each turn becomes a memory, and so does the whole conversation."""
     turns = [
         {"speaker": "Ben", "text": "Did you find a place for the party?"},
         {
@@ -87,7 +87,7 @@ def a_conversation() -> None:
 
 
 def a_run() -> None:
-    """Scratch notes live as long as the task, and one sentence stays."""
+    """Notes live as long as the task, and one sentence remains."""
     with lamina.open("sky") as memory, memory.run("morning report") as task:
         task.note("sleep data fetched, 7h 41m")
         task.note("audio rendered to report-1107.mp3")
@@ -98,7 +98,7 @@ def a_run() -> None:
 
 
 def tampered(home: Path) -> None:
-    """Somebody with access to the file makes the failure look harmless."""
+    """Someone with access to the file makes the failure look harmless."""
     click.secho("$ sed -i 's/downloader failed/downloader worked/' memory.db", fg="red")
     path = home / "agents" / "sky" / "memory.db"
     path.write_bytes(path.read_bytes().replace(b"downloader failed", b"downloader worked"))
@@ -155,12 +155,12 @@ def story(home: Path) -> None:
 
 @contextmanager
 def new_home() -> Iterator[Path]:
-    """Make a home of our own for a while, with the settings that everybody has."""
+    """Create a temporary home with the default settings."""
     kept = {name: value for name, value in os.environ.items() if name.startswith("LAMINA_")}
     with tempfile.TemporaryDirectory(prefix="lamina-demo-") as folder:
         for name in kept:
             del os.environ[name]
-        # Jobs would still be at work when the folder is removed.
+        # Jobs would still be running when the folder is removed.
         os.environ.update(LAMINA_HOME=folder, LAMINA_AGENT="sky", LAMINA_MAINTENANCE="off")
         try:
             yield Path(folder)

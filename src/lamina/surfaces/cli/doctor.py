@@ -1,4 +1,4 @@
-"""Commands that check and mend: doctor, reindex."""
+"""Commands that check and repair: doctor, reindex."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that erase memories for good, and show the certificates of that: erase, erasures."""
+"""Commands that erase memories permanently, and show the certificates: erase, erasures."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def erasures(invocation: Invocation, number: int | None) -> int:
 
 
 def _show_preview(invocation: Invocation, operator: Operator, preview: Mapping[str, Any]) -> None:
-    """Show what would be erased, what would stay, and which files would go."""
+    """Show what would be erased, what would stay, and which files would be removed."""
     if invocation.json:
         output.show_json({**preview, "dry_run": True})
         return
@@ -103,7 +103,7 @@ def _show_preview(invocation: Invocation, operator: Operator, preview: Mapping[s
 
 
 def _show_certificates(invocation: Invocation, certificates: Sequence[Certificate]) -> int:
-    """Print certificates, and return 1 when something could not be reached."""
+    """Print certificates, and return 1 if anything could not be reached."""
     if invocation.json:
         shown = [one.to_dict() for one in certificates]
         output.show_json(shown[0] if len(shown) == 1 else shown)

@@ -1,4 +1,4 @@
-"""The command that writes memories into a file: export."""
+"""The command that writes memories to a file: export."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def export(
 def _export_as(
     invocation: Invocation, name: str, path: Path | None, public: bool, **chosen: Any
 ) -> None:
-    """Export into a format of another program, and report what that cannot hold."""
+    """Export to the format of another program, and report what that cannot hold."""
     if public:
         raise InvalidInput(
             "--public is for Lamina's own format; other formats hold all that they can"

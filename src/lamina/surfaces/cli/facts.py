@@ -17,7 +17,7 @@ from lamina.text.words import one_line, reveal, shown
 if TYPE_CHECKING:
     from lamina.engines.facts import Fact
 
-# What happened once is a point, whatever comes after it.
+# What happened once is a point in time, whatever comes after it.
 POINTS = frozenset({"did", "visited"})
 NARROWEST, WIDEST = 10, 60  # columns of the bars of a timeline
 
@@ -73,7 +73,7 @@ def _unknown(subject: str, *, is_narrowed: bool = False) -> NotFound:
 
 
 def _draw(found: Sequence[Fact], now: datetime) -> None:
-    """Draw facts as bars on one scale of time, the attributes in the order they began."""
+    """Draw facts as bars on one time scale, with the attributes in order of their beginning."""
     from rich.table import Table
     from rich.text import Text
 
@@ -106,7 +106,7 @@ def _draw(found: Sequence[Fact], now: datetime) -> None:
 
 
 def bar(fact: Fact, first: datetime, last: datetime, width: int) -> str:
-    """Draw the interval of a fact, or a point for what happened once, in so many characters."""
+    """Draw the interval of a fact, or a point for a single event, `width` characters wide."""
     span = (last - first).total_seconds() or 1.0
 
     def position(at: datetime) -> int:
@@ -116,7 +116,7 @@ def bar(fact: Fact, first: datetime, last: datetime, width: int) -> str:
     if fact.attribute in POINTS:
         return "·" * start + "●" + "·" * (width - start - 1)
     end = width if fact.valid_to is None else max(start + 1, position(fact.valid_to))
-    if fact.valid_to is None and fact.state.value != "active":  # it had never been so
+    if fact.valid_to is None and fact.state.value != "active":  # it was never true
         return "·" * start + "×" + "·" * (width - start - 1)
     return "·" * start + "█" * (end - start) + "·" * (width - end)
 

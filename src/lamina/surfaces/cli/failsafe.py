@@ -1,4 +1,4 @@
-"""Commands about the fail-safe: what waits in it, and bringing that into the store."""
+"""Commands about the fail-safe: what waits in it, and replaying it into the store."""
 
 from __future__ import annotations
 

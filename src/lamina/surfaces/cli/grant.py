@@ -76,7 +76,7 @@ def shared(invocation: Invocation) -> None:
 
 
 def _table(found: Sequence[Grant], title: str, agents: Sequence[str]) -> None:
-    """Print grants, each with the agent on its other side."""
+    """Print grants, each with the agent that gives or receives it."""
     now = system_clock()
     rows = []
     for one, agent in zip(found, agents, strict=True):

@@ -22,7 +22,7 @@ from lamina.text.words import reveal
 
 SURFACE = "hook"
 LATE_SECONDS = 600.0
-# An agent takes the exit code of wrong usage for a refusal of what its user has just said.
+# Agents take the exit code for wrong usage as a veto of what their user has just said.
 LENIENT = {"ignore_unknown_options": True, "allow_extra_args": True}
 
 
@@ -44,9 +44,9 @@ def hook(
     post-compact, notification or session-end; without EVENT, the field hook_event_name names it.
     `lamina status` reports errors.
     """
-    if _is_program():  # threads of numpy's are started at once, spin, and have nothing to do here
+    if _is_program():  # numpy's threads would start at once and spin, without any work here
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if _is_typed():  # a person tries it, and would only see it run out of time
+    if _is_typed():  # a person is trying it, and would only see it time out
         click.echo(f"lamina hook: standard input is a terminal; {_expected(plain)}", err=True)
         _write(b"" if plain else b"{}\n")
         return
@@ -80,7 +80,7 @@ def hook(
     thread.start()
     thread.join(LATE_SECONDS if late else chosen.timeout_ms / 1000)
     is_late = thread.is_alive()
-    unkept = call.unkept  # read before anything is reported: the thread goes on
+    unkept = call.unkept  # read before reporting anything: the thread goes on
     _write(call.answer())
     _note_call(invocation, report)
     if is_late:
@@ -92,13 +92,13 @@ def hook(
 
 
 def excuse(invocation: Invocation, problem: str) -> None:
-    """Answer a call that cannot be understood with nothing, and report what was wrong with it."""
+    """Answer a call that cannot be understood with nothing, and report the problem."""
     _reporter(invocation, SURFACE)(problem)
     _write(b"{}\n")
 
 
 def start_jobs(invocation: Invocation, memory: Memory) -> None:
-    """Start the jobs that are due, where the settings say that hooks do."""
+    """Start the due jobs, if the settings allow hooks to do so."""
     if memory.settings["maintenance"] != "auto":
         return
     from lamina.surfaces.maintenance import start_if_due
@@ -111,15 +111,15 @@ def _note_call(invocation: Invocation, report: Callable[[str], None]) -> None:
     """Note that an agent calls its hooks, for `lamina doctor`."""
     try:
         problem = calls.note(invocation.home, invocation.agent, calls.HOOK, system_clock())
-    except LaminaError as error:  # such as a home that cannot be one
+    except LaminaError as error:  # such as an invalid home
         problem = error.message
     if problem is not None:
         report(f"this call is not noted: {problem}")
 
 
 def _is_typed() -> bool:
-    """Tell if standard input is a terminal."""
-    with contextlib.suppress(AttributeError, ValueError):  # there is none, or it is closed
+    """Return whether standard input is a terminal."""
+    with contextlib.suppress(AttributeError, ValueError):  # it is missing or closed
         return sys.stdin.isatty()
     return False
 
@@ -131,14 +131,14 @@ def _expected(plain: bool) -> str:
 
 
 def _reporter(invocation: Invocation, hook: str) -> Callable[[str], None]:
-    """Return what notes a problem for the status, and prints it where agents show it on request."""
+    """Return a function that notes a problem for the status, and prints it if agents show it."""
 
     def report(problem: str) -> None:
         lines = [problem]
         try:
             unkept = problems.note(invocation.home, invocation.agent, system_clock(), hook, problem)
             lines += [f"this is not in the status: {unkept}"] if unkept else []
-        except LaminaError as error:  # such as a home that cannot be one
+        except LaminaError as error:  # such as an invalid home
             lines.append(error.message)
         for line in lines:
             with contextlib.suppress(OSError, ValueError):  # standard error is closed
@@ -148,13 +148,13 @@ def _reporter(invocation: Invocation, hook: str) -> Callable[[str], None]:
 
 
 def _write(answer: bytes) -> None:
-    """Answer the agent, if it still listens."""
-    if sys.stdout is None:  # it was closed before we began
+    """Answer the agent, if it is still listening."""
+    if sys.stdout is None:  # it was closed before we started
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - it is there until the end
     try:
         click.echo(answer, nl=False)
     except (OSError, ValueError):
-        with contextlib.suppress(OSError, ValueError):  # or Python complains when it ends
+        with contextlib.suppress(OSError, ValueError):  # otherwise Python complains at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -165,7 +165,7 @@ def _hand_over(
     data: bytes,
     report: Callable[[str], None],
 ) -> None:
-    """Start another process that keeps what this one has no time for; the key keeps it once."""
+    """Start another process to store what this one has no time for; the key prevents duplicates."""
     import subprocess
     import tempfile
 
@@ -191,16 +191,16 @@ def _hand_over(
 
 
 def _is_program() -> bool:
-    """Tell if this process is there for this command alone."""
+    """Return whether this process runs only this command."""
     program = Path(sys.argv[0])
     started = (Path(__file__).with_name("main.py"), Path(__file__).parents[2] / "__main__.py")
     return program.name in ("lamina", "lamina.exe") or program in started
 
 
 def _leave() -> None:
-    """End the process at once, without waiting for its other thread or taking everything apart.
+    """End the process at once, without waiting for its other thread or cleaning up.
 
-    The store is safe from that; the agent's time is not.
+    This cannot harm the store, and the agent does not have to wait.
     """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""The command that takes in memories from a file: import."""
+"""The command that imports memories from a file: import."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lamina.surfaces.cli import output
 from lamina.surfaces.cli.invocation import EXIT_FAILED, Invocation, command
 from lamina.text.words import counted, reveal
 
-SHOWN = 20  # lines of what was rejected
+SHOWN = 20  # lines of rejected input to show
 ACCEPTED = ("taken", "skipped", "grown", "replaced")  # counts of what was not rejected
 SELDOM = {
     "grown": "grown",
@@ -80,7 +80,7 @@ def import_(
 
 
 def _show(report: dict[str, Any]) -> None:
-    """Print what became of a file, and then what of it was believed and what was rejected."""
+    """Print what happened to a file, then what was believed and what was rejected."""
     mode = report["mode"] if report["mode"] != "lines" else report["format"]
     counts = [f"{report['taken']} taken", f"{report['skipped']} here already"]
     counts += [f"{report[name]} {word}" for name, word in SELDOM.items() if report.get(name)]
@@ -95,7 +95,7 @@ def _show(report: dict[str, Any]) -> None:
 
 
 def _authority(report: dict[str, Any]) -> Iterator[str]:
-    """Say what of a file was believed, and what was not."""
+    """Describe how much of a file was believed, and what was not."""
     if number := report.get("external"):
         records = counted(number, "record")
         yield f"trust: {records} as external (--trust believes what the file says)"
@@ -116,7 +116,7 @@ def _authority(report: dict[str, Any]) -> Iterator[str]:
 
 
 def _show_rejected(report: dict[str, Any]) -> None:
-    """Print what was not taken: where it is, and what is wrong with it."""
+    """Print what was not imported: its place, and what is wrong with it."""
     shown = report.get("rejected", [])[:SHOWN]
     for item in shown:
         source = f"{item['file']}:{item['line']}" if "file" in item else item["id"]

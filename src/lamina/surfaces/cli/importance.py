@@ -1,4 +1,4 @@
-"""Commands about importance: why a memory would have which, and learning what operators want."""
+"""Commands about importance: explaining a memory's importance, and learning from operators."""
 
 from __future__ import annotations
 

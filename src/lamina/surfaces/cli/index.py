@@ -1,4 +1,4 @@
-"""Commands about searching by meaning: index, and the models that make vectors."""
+"""Commands about searching by meaning: index, and the models for vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that begins a memory: init. A person who remembers something first is asked, too."""
+"""The command that begins a memory: init. A person's first `remember` asks the same questions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def init(invocation: Invocation, jobs: bool | None) -> None:
 
 
 def is_first(invocation: Invocation) -> bool:
-    """Tell if this home is new and nothing says yet whose memory it is."""
+    """Return whether this home is new and nothing says yet whose memory it is."""
     options = click.get_current_context().find_root().params
     is_said = options["agent"] or options["user"] or os.environ.get("LAMINA_AGENT")
     has_file = (invocation.home.path / settings.FILE_NAME).exists()
@@ -54,15 +54,15 @@ def is_first(invocation: Invocation) -> bool:
 
 
 def can_ask(invocation: Invocation) -> bool:
-    """Tell if there is a person who can answer."""
+    """Return whether there is a person to ask."""
     if invocation.json or os.environ.get("CI"):
         return False
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def begin(invocation: Invocation, given: dict[str, str]) -> None:
-    """Ask for what is not given, where there is a person to ask, and keep the answers."""
-    now = settings.load(invocation.home.path, environment={})  # as the file has them
+    """Ask for what is not given, if there is a person to ask, and save the answers."""
+    now = settings.load(invocation.home.path, environment={})  # only from the file
     values = dict(given)
     if can_ask(invocation):
         for name, ask in (("agent", _agent), ("user", _user), ("maintenance", _jobs)):
@@ -93,7 +93,7 @@ def _jobs(now: str) -> str:
 
 
 def _checked(rule: Callable[[str], object]) -> Callable[[str], str]:
-    """Ask again after an answer that a rule refuses."""
+    """Ask again after an answer that a rule rejects."""
 
     def check(text: str) -> str:
         try:

@@ -94,7 +94,7 @@ def uninstall(invocation: Invocation, agent: str, project: bool, yes: bool) -> i
 
 
 def _command(invocation: Invocation, at: Root) -> list[str]:
-    """Say how the agent starts Lamina, with the home, the agent and the user of this call."""
+    """Build the command that starts Lamina, with the home, the agent and the user of this call."""
     from lamina.surfaces.install import agents
 
     words = agents.program(portable=at.project is not None)
@@ -106,14 +106,14 @@ def _command(invocation: Invocation, at: Root) -> list[str]:
 
 
 def home_path_by_default() -> Path:
-    """Return the home that is taken without any option or variable."""
+    """Return the home that is used without any option or variable."""
     import platformdirs
 
     return home_path(platformdirs.user_data_path("lamina"))
 
 
 def _own_settings(invocation: Invocation, records: Records) -> list[Plan]:
-    """Plan our own settings: hooks keep what matters later, unless a person has decided."""
+    """Plan our own settings: hooks keep what matters later, unless a person has set this."""
     from lamina.surfaces.install import installer
     from lamina.surfaces.install.edits import Block
 
@@ -124,7 +124,7 @@ def _own_settings(invocation: Invocation, records: Records) -> list[Plan]:
     wanted = {path: [Block("toml", 'hooks.capture = "all"', first=True)]}
     try:
         return [installer.plan_install(records, SETTINGS, None, wanted)]
-    except InvalidInput:  # it has a table of that name, in which a person may write it
+    except InvalidInput:  # the file has a table of that name, in which a person may have set it
         return []
 
 
@@ -156,7 +156,7 @@ def _report(invocation: Invocation, plan: Plan, done: str) -> None:
 
 
 def _advise(invocation: Invocation, note: str, has_mcp: bool) -> None:
-    """Say what is left to do, and what does not work."""
+    """Describe what is left to do, and what does not work."""
     from lamina.surfaces.install import agents
 
     if not has_mcp:

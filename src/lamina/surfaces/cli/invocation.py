@@ -47,16 +47,16 @@ EXIT_FAILED, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_NOTHING, EXIT_FAILSAFE = 1, 2, 3, 
 EXIT_INTERRUPTED = 130
 SURFACE = "cli"
 ELLIPSIS = "…."
-NAMED = 10  # agents of a home that an error names
+NAMED = 10  # agents of a home to list in an error
 
 
 class Invocation:
-    """The options of the program, and the handle that its command works with."""
+    """The options of the program, and the handle for its command."""
 
     def __init__(self, home: Path | None, agent: str | None, user: str | None, json: bool) -> None:
         self.json = json
-        self.tells_outage = False  # the answer itself says that the store is away
-        self.starts_jobs = False  # though nothing was written
+        self.tells_outage = False  # the answer itself reports that the store is unavailable
+        self.starts_jobs = False  # even if nothing was written
         self._home = home
         self._agent = agent
         self._user = user
@@ -74,13 +74,13 @@ class Invocation:
 
     @property
     def user(self) -> str | None:
-        """The person whose memories are meant: by the options, the environment or the settings."""
+        """The person whose memories are meant, by the options, the environment or the settings."""
         if (chosen := chosen_user(self._user)) is not None:
             return chosen
         return stated(self.home.path, "user") or None
 
     def memory(self, *, replay: bool = True) -> Memory:
-        """Open the handle when a command first needs it, with the authority of the caller."""
+        """Open the handle when a command first needs it, with the permissions of the caller."""
         if self._memory is None:
             self._check_bounds()
             self._is_new = self.agent not in self.home.agents()
@@ -95,7 +95,7 @@ class Invocation:
         return spool(self.home.agent_folder(self.agent), load(self.home.path)["preset"])
 
     def agent_handle(self, surface: str) -> Memory:
-        """Open another handle with an agent's authority and no more, even for an operator."""
+        """Open another handle with only an agent's permissions, even for an operator."""
         self._check_bounds(surface)
         return connect(Role.AGENT, self._agent, self.user, self._home, surface=surface)
 
@@ -106,23 +106,23 @@ class Invocation:
     def full_id(self, typed: str, shared_by: str | None = None) -> str:
         """Complete an id of which the beginning or the end was typed.
 
-        Any case will do, and an ellipsis before it, as tables show ids.
+        Case does not matter, and an ellipsis is allowed before it, as in tables.
         """
         return self.viewer(shared_by).full_id(typed.lower().lstrip(ELLIPSIS))
 
     def evidence(self, references: Sequence[str]) -> list[str]:
-        """Complete the ids among references; what is no part of an id stays as it is."""
+        """Complete the ids among references; leave everything else unchanged."""
         return [
             self.full_id(reference) if is_part(reference.lower().lstrip(ELLIPSIS)) else reference
             for reference in references
         ]
 
     def _role(self) -> Role:
-        """Grant no more than an agent's authority without the key, where operators need one."""
+        """Grant only an agent's permissions without the key, if operators need one."""
         return Role.AGENT if self.is_locked else role()
 
     def scheduler(self) -> Memory:
-        """Open a handle for the jobs: with the system's authority, over records of all users."""
+        """Open a handle for the jobs: with the system's permissions, over records of all users."""
         from lamina.memory.jobs import ACTOR
 
         self._check_bounds()
@@ -130,9 +130,9 @@ class Invocation:
         return connect(*options, actor=ACTOR.name, surface=ACTOR.surface, scoped=False)
 
     def _check_bounds(self, surface: str = SURFACE) -> None:
-        """Refuse any other agent or user where the environment says who the agent is and serves.
+        """Refuse other agents and users than those that the environment sets for an agent.
 
-        A name that an operator has misspelt is wrong usage, and no attempt to cross a boundary.
+        A name that an operator has misspelt is wrong usage, not an attempt to cross a boundary.
         """
         if role() is not Role.AGENT:
             agent_name(self.agent)
@@ -154,11 +154,11 @@ class Invocation:
         return load(self.home.path).placed(self.agent)
 
     def _refuse_unknown(self) -> None:
-        """Refuse an agent that is not here to a command that needs one: its name is misspelt."""
+        """Refuse an unknown agent for a command that needs a known one: its name is misspelt."""
         if not self._is_new or not _needs_known_agent() or role() is Role.AGENT:
             return
         names = [*self.home.agents()]
-        # On a server there are agents that have no folder here.
+        # On a server there may be agents without a folder here.
         if not names or not AGENT_NAME.fullmatch(self.agent) or self._settings["store.url"]:
             return
         known = ", ".join([*names[:NAMED], *(["…"] if len(names) > NAMED else [])])
@@ -168,12 +168,12 @@ class Invocation:
         )
 
     def operator(self, verb: str) -> Operator:
-        """Return the handle for a verb that only a person may use."""
+        """Return the handle for a verb that only an operator may use."""
         self.check_operator(verb)
         return cast("Operator", self.memory())
 
     def reviewer(self, surface: str) -> Operator:
-        """Open a handle for a person who decides elsewhere than in this terminal."""
+        """Open a handle for a person who decides outside of this terminal."""
         self.check_operator("review")
         options = (Role.OPERATOR, self._agent, self._user, self._home)
         return cast("Operator", connect(*options, surface=surface, key=self._key))
@@ -184,13 +184,13 @@ class Invocation:
         return operator_key.is_set(self.home.path) and self._key is None
 
     def decider(self, surface: str, key: str | None = None) -> Operator:
-        """Open a handle for a person who decides through another program, which is never asked."""
+        """Open a handle for a person who decides through another program; it never prompts."""
         options = (Role.OPERATOR, self._agent, self.user, self._home)
         given = self._key if key is None else key
         return cast("Operator", connect(*options, surface=surface, key=given))
 
     def refusals(self, surface: str) -> Callable[[str, str], None]:
-        """Return what leaves a refusal of a surface in the trail, without anybody's name."""
+        """Return a function that notes a surface's refusals in the trail, without a user's name."""
         actor = Actor(Role.AGENT, "nobody", surface)
 
         def leave(asked: str, lacks: str) -> None:
@@ -199,31 +199,31 @@ class Invocation:
         return leave
 
     def before_restore(self, folder: Path) -> Outlook:
-        """Say what restoring a backup would mean."""
+        """Report what restoring a backup would do."""
         return before_restore(folder, self.agent, self._home, surface=SURFACE, key=self._key)
 
     def restore(self, folder: Path, progress: Callable[[int, int], None]) -> dict[str, Any]:
-        """Replace the store by a backup, whatever state the store is in."""
+        """Replace the store with a backup, whatever state the store is in."""
         where = (folder, self.agent, self._home)
         return restore(*where, surface=SURFACE, progress=progress, key=self._key)
 
     def damage(self) -> str | None:
-        """Say why the store cannot be read, if it is damaged."""
+        """Explain why the store cannot be read, if it is damaged."""
         from lamina.store.upkeep.restore import damage
 
         return damage(self.home.agent_folder(self.agent), self.agent, self._settings)
 
     def begin_anew(self) -> dict[str, Any]:
-        """Set a damaged store aside, and begin an empty one."""
+        """Set aside a damaged store, and begin an empty one."""
         return begin_anew(self.agent, self._home, surface=SURFACE, key=self._key)
 
     def other_agents(self) -> str:
-        """Name the other agents of the home where nothing is found: a name may be misspelt."""
+        """Name the other agents of the home if nothing was found: a name may be misspelt."""
         others = [name for name in self.home.agents() if name != self.agent]
         return f"; this home also has the agents {', '.join(others)}" if others else ""
 
     def check_operator(self, verb: str) -> None:
-        """Refuse a verb that only a person may use, before anything is opened."""
+        """Refuse a verb that only an operator may use, before anything is opened."""
         try:
             self._check_authority(verb)
         except Forbidden as error:
@@ -246,12 +246,12 @@ class Invocation:
         operator_key.check(self.home.path, self._key)
 
     def _name(self) -> str:
-        """Name whoever calls: an agent as such, or the person at this machine."""
+        """Name the caller: the agent, or the person at this machine."""
         chosen = chosen_agent(None, self.home.path)
         return agent_label(chosen) if role() is Role.AGENT else local_user()
 
     def close(self) -> None:
-        """Close the handle, and start the jobs that are due if the command wrote something."""
+        """Close the handle, and start the due jobs if the command wrote something."""
         if self._memory is None:
             return
         memory, self._memory = self._memory, None
@@ -267,11 +267,11 @@ class Invocation:
             try:
                 with self.scheduler() as scheduler:
                     start_if_due(scheduler.orchestrator(), self.home.path, self.agent)
-            except LaminaError as error:  # the command itself has done its work
+            except LaminaError as error:  # the command itself has succeeded
                 output.attention(error.message, err=True)
 
     def _is_reported(self, outage: Outage) -> bool:
-        """Tell if the answer, or the error that ends the command, names the outage anyway."""
+        """Return whether the answer, or the error that ends the command, names the outage."""
         if self.tells_outage:
             return True
         failure = sys.exc_info()[1]
@@ -279,7 +279,7 @@ class Invocation:
 
 
 def role() -> Role:
-    """Return the authority of this shell: a person's, unless LAMINA_ROLE says agent."""
+    """Return the role of this shell: operator, unless LAMINA_ROLE says agent."""
     name = os.environ.get("LAMINA_ROLE") or "operator"
     if name not in ("operator", "agent"):
         raise InvalidInput(f"LAMINA_ROLE={name!r} is neither operator nor agent")
@@ -289,14 +289,14 @@ def role() -> Role:
 class Command(click.Command):
     """A command that returns its exit code, or nothing for success."""
 
-    # It has no use for an agent without a memory, and so makes none for a misspelt name.
+    # A command that is useless without a memory must not create one for a misspelt name.
     needs_known_agent = False
 
     def invoke(self, context: click.Context) -> None:
         context.exit(super().invoke(context) or 0)
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """Return the first sentence whole, however long: a list breaks it into lines."""
+        """Return the first sentence in full, whatever its length: lists wrap it."""
         first, _, _ = inspect.cleandoc(self.help or "").partition("\n\n")
         return " ".join(first.split()).partition(". ")[0].removesuffix(".")
 
@@ -309,7 +309,7 @@ def command(
     needs_known_agent: bool = False,
     **settings: Any,
 ) -> Callable[[Function], Command]:
-    """Make a function a command that takes --json and whose help ends with an example."""
+    """Turn a function into a command that takes --json and whose help ends with an example."""
 
     def decorate(function: Function) -> Command:
         epilog = f"Example:  {example}"
@@ -337,14 +337,14 @@ def _set_json(context: click.Context, parameter: click.Parameter, value: bool) -
 
 
 def _words() -> Iterator[str]:
-    """Yield the texts that the command was given, which may be ids of records."""
+    """Yield the texts that were passed to the command, which may be ids of records."""
     context = click.get_current_context(silent=True)
     for value in () if context is None else context.params.values():
         yield from [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
 
 
 def _needs_known_agent() -> bool:
-    """Tell if the command that runs is of no use for a new agent, in that agent's own memory."""
+    """Return whether the current command is useless for a new agent, in that agent's own memory."""
     context = click.get_current_context(silent=True)
     if context is None or context.params.get("shared_by"):
         return False

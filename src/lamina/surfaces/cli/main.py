@@ -30,7 +30,7 @@ from lamina.surfaces.cli.invocation import (
 )
 from lamina.text.words import meant, reveal, shown
 
-# The commands of each file.
+# The commands in each file.
 FILES: Mapping[str, tuple[str, ...]] = {
     "agents": ("agents",),
     "archive": ("archive",),
@@ -83,7 +83,7 @@ SURPLUS = "Got unexpected extra argument"
 WITH_VALUE = ("--home", "--agent", "--user")
 
 
-# The commands that Skylattice has under the word `memory`.
+# The commands that Skylattice has under `memory`.
 UNDER_MEMORY = (
     *("list", "inspect", "search", "profile", "review"),
     *("semantic", "procedural", "rollback", "export"),
@@ -93,7 +93,7 @@ UNDER_MEMORY = (
 class Program(click.Group):
     """Commands of the program; a file is imported when one of its commands is first called.
 
-    A short command must not wait for the imports of all others.
+    A short command must not wait for the imports of all the others.
     """
 
     def __init__(self, *arguments: Any, names: Collection[str] = FILE_OF, **settings: Any) -> None:
@@ -111,7 +111,7 @@ class Program(click.Group):
         return super().list_commands(context)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands by section, from a table: none has to be imported for that."""
+        """List the commands by section, from a table, so that none has to be imported."""
         from lamina.surfaces.cli.sections import LINES, SECTIONS
 
         names = {*self._names, *self.commands}
@@ -123,7 +123,7 @@ class Program(click.Group):
                     formatter.write_dl(rows)
 
     def _described(self, context: click.Context, names: Sequence[str]) -> dict[str, str]:
-        """Describe commands by their own help."""
+        """Describe commands by their own help texts."""
         found = {name: self.get_command(context, name) for name in names}
         return {name: one.get_short_help_str() for name, one in found.items() if one is not None}
 
@@ -182,7 +182,7 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
             click.echo(f"Error: the output cannot be written: {error.strerror}", err=True)
-        # The reader went away, as `head` does. Nothing more can be printed, not even at exit.
+        # The reader has gone, as with `head`. Nothing more can be printed, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
     return code if isinstance(code, int) else 0
@@ -199,7 +199,7 @@ def exit_code(error: LaminaError) -> int:
 
 
 def _with_advice(error: click.ClickException, words: Sequence[str]) -> click.ClickException:
-    """Add to an error of usage what to type instead, if that can be said."""
+    """Add to a usage error what to type instead, if possible."""
     if not isinstance(error, click.UsageError) or error.ctx is None:
         return error
     if isinstance(error, click.MissingParameter):
@@ -218,7 +218,7 @@ def _with_advice(error: click.ClickException, words: Sequence[str]) -> click.Cli
 
 
 def _advice_for_command(name: str, context: click.Context) -> str | None:
-    """Suggest the command that is meant, or say which there are."""
+    """Suggest the command that was probably meant, or list the existing ones."""
     group = context.command
     if isinstance(group, Program):
         from lamina.surfaces.cli.sections import suggestion
@@ -238,7 +238,7 @@ def _advice_for_command(name: str, context: click.Context) -> str | None:
 
 
 def _advice_for_surplus(message: str, context: click.Context) -> str:
-    """Say what to do with words that a command does not take."""
+    """Explain what to do with words that a command does not take."""
     surplus = reveal(message.partition("(")[2].removesuffix(")"))
     problem = f"`{context.command_path}` does not take {surplus}"
     if _takes_text(context):
@@ -247,7 +247,7 @@ def _advice_for_surplus(message: str, context: click.Context) -> str:
 
 
 def _advice_for_missing(error: click.MissingParameter) -> str | None:
-    """Say what a command needs, with its example."""
+    """Explain what a command needs, with its example."""
     assert error.ctx is not None
     command, parameter = error.ctx.command, error.param
     if parameter is None:
@@ -258,7 +258,7 @@ def _advice_for_missing(error: click.MissingParameter) -> str | None:
 
 
 def _advice_for_value(error: click.BadParameter) -> str | None:
-    """Say in plain words which value is wrong."""
+    """Explain in plain words which value is wrong."""
     if error.param is None:
         return None
     problem = error.message.removesuffix(".")
@@ -271,13 +271,13 @@ def _advice_for_value(error: click.BadParameter) -> str | None:
 
 
 def _name(parameter: click.Parameter) -> str:
-    """Name a parameter as it is typed."""
+    """Name a parameter in the way it is typed."""
     is_argument = isinstance(parameter, click.Argument)
     return parameter.human_readable_name if is_argument else parameter.opts[0]
 
 
 def _advice_for_option(name: str, words: Sequence[str], context: click.Context) -> str | None:
-    """Advise on an option that belongs to the program, or that was meant as a text."""
+    """Advise on an option that belongs to the program, or was meant as text."""
     positions = [number for number, word in enumerate(words) if word.startswith(name)]
     typed, following = (*map(reveal, words[positions[-1] :] if positions else ()), "", "")[:2]
     command = context.command_path
@@ -293,7 +293,7 @@ def _advice_for_option(name: str, words: Sequence[str], context: click.Context) 
 
 
 def _takes_text(context: click.Context) -> bool:
-    """Tell if a command takes a text that a person types, which is neither an id nor a path."""
+    """Return whether a command takes a text that a person types, rather than an id or a path."""
     return any(
         isinstance(part, click.Argument) and part.type is click.STRING and part.metavar is None
         for part in context.command.params
@@ -301,7 +301,7 @@ def _takes_text(context: click.Context) -> bool:
 
 
 def _is_hook(words: Sequence[str]) -> bool:
-    """Tell if these words mean the command `hook`, whatever else is wrong with them."""
+    """Return whether these words call the command `hook`, whatever else is wrong with them."""
     for before, word in pairwise(["", *words]):
         if word.startswith("-") or before in WITH_VALUE:
             continue
@@ -312,7 +312,7 @@ def _is_hook(words: Sequence[str]) -> bool:
 
 
 def _excuse(error: click.ClickException | LaminaError) -> None:
-    """Report a wrong call of a hook without failing: its agent would take that for a veto."""
+    """Report a wrong call of a hook without failing, which its agent would take as a veto."""
     from lamina.surfaces.cli.hook import excuse
 
     context = getattr(error, "ctx", None)

@@ -37,7 +37,7 @@ log = logging.getLogger("lamina")
 SURFACE = "mcp"
 PORT = 8766
 SECONDS = 30.0
-UPKEEP = timedelta(minutes=1)  # between two looks at what is due
+UPKEEP = timedelta(minutes=1)  # between two checks for due jobs
 
 
 @command("mcp", "lamina --agent sky mcp")
@@ -117,10 +117,10 @@ def mcp(
 
 
 def _asking(invocation: Invocation, keeper: HandleWorker) -> Asking | None:
-    """Make what puts proposals before people, if the operator allows that to any client."""
+    """Create the object that asks people about proposals, if the operator allows any client to."""
     try:
         settings = load(invocation.home.path)
-    except LaminaError:  # the first call says why
+    except LaminaError:  # the first call reports why
         return None
     if not settings["mcp.elicitation"] or role() is not Role.OPERATOR:
         return None
@@ -137,7 +137,7 @@ def _asking(invocation: Invocation, keeper: HandleWorker) -> Asking | None:
 
 
 def _pages(invocation: Invocation) -> ReviewPages | None:
-    """Make the pages of this machine that people are led to, if their libraries are installed."""
+    """Create the pages on this machine for deciding, if their libraries are installed."""
     try:
         from lamina.surfaces.mcp.review_page import ReviewPages
         from lamina.surfaces.review.browser.app import Locked
@@ -148,7 +148,7 @@ def _pages(invocation: Invocation) -> ReviewPages | None:
     def opened(surface: str) -> Operator | Locked:
         if not operator_key.is_set(invocation.home.path):
             return invocation.decider(surface)
-        # Not even a key that this process has: whoever follows the link must know it.
+        # Even if this process has the key, whoever follows the link must know it.
         unlock = partial(invocation.decider, surface)
         return Locked(invocation.agent, invocation.user, unlock)
 
@@ -156,7 +156,7 @@ def _pages(invocation: Invocation) -> ReviewPages | None:
 
 
 def _more_kinds(invocation: Invocation) -> Collection[str]:
-    """List the kinds that this home adds; if that cannot be read, the first call says why."""
+    """List the kinds that this home adds; if that fails, the first call reports why."""
     try:
         kinds: Collection[str] = load(invocation.home.path)["kinds.extra"]
     except LaminaError:
@@ -171,7 +171,7 @@ def _listen(
     port: int,
     seconds: float,
 ) -> None:
-    """Serve over HTTP. A fault of the store is reported at once: no client would see it."""
+    """Serve over HTTP. Errors of the store are reported at once: no client would see them."""
     from lamina.home.tokens import Tokens
     from lamina.memory.refusals import NOBODY, Trails
     from lamina.store.tables.refusals import Refusal
@@ -209,7 +209,7 @@ def _listen(
 
 
 def _upkeep(invocation: Invocation) -> Callable[[Memory], None]:
-    """Return what starts the jobs that are due after a write; it looks for them now and then."""
+    """Return a function that starts due jobs after a write; it checks for them now and then."""
     started: Popen[bytes] | None = None
     looked: datetime | None = None
 

@@ -40,7 +40,7 @@ def migrate(invocation: Invocation, to: str, all_agents: bool) -> None:
                     if not (all_agents and has_arrived(invocation.home, agent, to, error)):
                         raise
     except LaminaError:
-        if moved:  # these have moved all the same
+        if moved:  # these were moved nonetheless
             _show(invocation, to, moved)
         raise
     _show(invocation, to, moved)

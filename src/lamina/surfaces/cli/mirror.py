@@ -44,7 +44,7 @@ def mirror_status(invocation: Invocation) -> None:
 
 
 def problems_of_mirrors(memory: Memory) -> list[str]:
-    """List what `lamina status` reports about the mirrors, each of which is asked.
+    """List what `lamina status` reports about the mirrors, each of which is queried.
 
     Only a caller that sees all users may know.
     """
@@ -84,7 +84,7 @@ def mirror_rebuild(invocation: Invocation, names: tuple[str, ...]) -> int:
 
 
 def _show_outcomes(invocation: Invocation, outcomes: Mapping[str, Any]) -> int:
-    """Print what came of each mirror, and return 1 when one failed."""
+    """Print the outcome for each mirror, and return 1 if any failed."""
     if invocation.json:
         output.show_json(outcomes)
     elif not outcomes:

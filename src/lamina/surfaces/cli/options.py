@@ -19,9 +19,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def also(option: str, parameter: str, **settings: Any) -> Callable[[Function], Function]:
-    """Let a parameter be given by another option too, as a program spells it that people know.
+    """Let a parameter also be given by another option, in the spelling of a program people know.
 
-    The parameter itself has `either` as its callback.
+    The parameter itself needs `either` as its callback.
     """
 
     def keep(context: click.Context, _: click.Parameter, value: object) -> None:
@@ -33,7 +33,7 @@ def also(option: str, parameter: str, **settings: Any) -> Callable[[Function], F
 
 
 def either(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """Take a parameter in the spelling in which it was given; an argument needs one of them."""
+    """Return a parameter in whichever spelling it was given; an argument must be given in one."""
     option, other = context.meta[f"also {parameter.name}"]
     is_given, is_other_given = (one not in (None, ()) for one in (value, other))
     is_argument = isinstance(parameter, click.Argument)
@@ -46,7 +46,7 @@ def either(context: click.Context, parameter: click.Parameter, value: Any) -> An
 
 
 def text(name: str, help: str) -> Callable[[Function], Function]:
-    """Take a text as an argument, or by the option of its name."""
+    """Accept a text as an argument, or through the option of its name."""
 
     def decorate(function: Function) -> Function:
         argument = click.argument(name, required=False, callback=either)
@@ -56,7 +56,7 @@ def text(name: str, help: str) -> Callable[[Function], Function]:
 
 
 def check_asked(text: str, name: str) -> None:
-    """Refuse a question without a word: that nothing is found would say nothing."""
+    """Reject a question without words: finding nothing would mean nothing."""
     if not text.strip():
         raise InvalidInput(
             f"{name} is empty; say what to look for, or `lamina list` shows what is new"
@@ -74,7 +74,7 @@ layers = click.option(
 
 
 def state_option(help: str) -> Callable[[Function], Function]:
-    """Take states by `--state`, or by `--status`."""
+    """Accept states through `--state` or `--status`."""
 
     def decorate(function: Function) -> Function:
         settings: dict[str, Any] = {"type": STATE, "multiple": True}
@@ -123,7 +123,7 @@ shared_by = click.option(
 
 
 def metadata_from(pairs: tuple[str, ...]) -> dict[str, Any] | None:
-    """Read metadata from words of the form NAME=VALUE."""
+    """Read metadata from arguments of the form NAME=VALUE."""
     metadata: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -134,7 +134,7 @@ def metadata_from(pairs: tuple[str, ...]) -> dict[str, Any] | None:
 
 
 def value_from(text: str) -> Any:
-    """Read a value as JSON where it is JSON, and keep the text as it is where it is not."""
+    """Parse a value as JSON if it is JSON, or else return the text itself."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Print tables, bars and plain JSON, so that nothing that was stored can steer the terminal."""
+"""Print tables, bars and plain JSON, so that no stored text can control the terminal."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 BAR = 24  # characters of the longest bar
 PIPED_WIDTH = 200
-# Least widths: of a table's wide column, of the same where more columns would have to go, and of
+# Minimum widths: of a table's wide column, of the same if more columns would have to go, and of
 # a column that wraps.
 READABLE, CUT, WRAPPED = 28, 10, 16
 GAP = 2  # spaces between columns
 PATIENCE = 1.0  # seconds before a progress bar appears
-QUOTED = 100  # characters of what evidence says
+QUOTED = 100  # characters of a quoted piece of evidence
 STATE_STYLES = {
     State.ACTIVE: "green",
     State.CONSTRAINED: "yellow",
@@ -46,9 +46,9 @@ def show_json(value: Any) -> None:
 
 
 def escaped(json: str) -> str:
-    """Escape all that a terminal would obey, and all that is invisible, in JSON.
+    """Escape in JSON everything that a terminal would obey, and everything invisible.
 
-    JSON itself wants that only for the oldest control characters; terminals obey U+009B as well.
+    JSON itself requires this only for the C0 control characters; terminals also obey U+009B.
     """
     strange = [c for c in {*json} if c != "\n" and (not c.isprintable() or is_invisible(c))]
     return json.translate({ord(c): _escape(c) for c in strange})
@@ -60,18 +60,18 @@ def _escape(character: str) -> str:
 
 
 def console() -> Console:
-    """Return a console of the terminal's real width, or one for a pipe, which is wider."""
+    """Return a console of the terminal's real width, or a wider one for a pipe."""
     from rich.console import Console
 
     width, height = shutil.get_terminal_size()
     if not sys.stdout.isatty():
         width = PIPED_WIDTH
-    # With the height as well: rich takes a dumb terminal for one of 80 columns otherwise.
+    # Set the height as well: otherwise rich assumes that a dumb terminal has 80 columns.
     return Console(width=width, height=height, highlight=False, markup=False, emoji=False)
 
 
 def attention(message: str, *, err: bool = False) -> None:
-    """Print what should not be overlooked, though the command was done."""
+    """Print a warning that must not be missed, although the command succeeded."""
     click.echo(click.style("attention: ", fg="yellow") + reveal(message), err=err)
 
 
@@ -88,10 +88,10 @@ def table(
     dispensable: Sequence[str] = (),
     wraps: Sequence[str] = (),
 ) -> None:
-    """Print a table; a narrow terminal does without some columns, and says which.
+    """Print a table; a narrow terminal omits some columns, and says which.
 
-    The wide column is cut at the end of the line, and those that wrap go on in the next line;
-    all others are whole. In a pipe every row is one line, and nothing is left out.
+    The wide column is cut at the end of the line, and wrapping columns continue on the next one;
+    all others are complete. In a pipe every row is one line, and nothing is omitted.
     """
     screen = console()
     drawn = [[_cell(value) for value in row] for row in rows]
@@ -107,7 +107,7 @@ def table(
     if screen.is_terminal:
         empty = [name for name in dispensable if not any(cells[name])]
         shown, least = _fitting(columns, widths, wide, empty, dispensable, screen.width), CUT
-    # Where a line is too long all the same, the terminal breaks it: rich would break the ids.
+    # If a line is still too long, let the terminal break it: rich would break the ids.
     screen.width = max(screen.width, _line(widths, shown, wide, least))
     spare = max(0, screen.width - _line(widths, shown, wide, READABLE))
     most = {name: widths[name] + spare for name in wraps if name != wide}
@@ -125,7 +125,7 @@ def _fitting(
     dispensable: Sequence[str],
     room: int,
 ) -> list[str]:
-    """Leave out columns until the others fit into a line.
+    """Omit columns until the others fit into a line.
 
     Empty ones go before the wide one is cut, dispensable ones before it is too narrow to read,
     and others, from the right, before it is too narrow for a word.
@@ -141,7 +141,7 @@ def _fitting(
 
 
 def _line(widths: Mapping[str, int], shown: Sequence[str], wide: str | None, least: int) -> int:
-    """Add up the columns of a line in which the wide one has its least width."""
+    """Return the width of a line in which the wide column has width `least`."""
     parts = [min(widths[name], least) if name == wide else widths[name] for name in shown]
     return sum(parts) + GAP * (len(parts) - 1)
 
@@ -153,10 +153,10 @@ def _print(
     right: Sequence[str],
     most: Mapping[str, int],
 ) -> None:
-    """Let rich lay out the columns; it narrows the wide one and those that have a most.
+    """Let rich lay out the columns; it narrows the wide one and those with a maximum width.
 
-    Rich knows no least width of a column that it narrows: the wide one keeps its own because
-    the others cannot become wider than their most.
+    Rich knows no minimum width for a column that it narrows: the wide one keeps its width because
+    the others cannot exceed their maximum.
     """
     from rich.table import Table
 
@@ -174,7 +174,7 @@ def _print(
         return
     with screen.capture() as captured:
         screen.print(made)
-    # In a pipe, lines end where their last word does.
+    # In a pipe, lines have no trailing spaces.
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
@@ -189,7 +189,7 @@ def _cell(value: Any) -> Text:
 
 
 def records(found: Sequence[Record], every_user: bool = False) -> None:
-    """Print records as a table, one line each, with their users if those may be several."""
+    """Print records as a table, one line each, with their users if there may be several."""
     columns: list[tuple[str, Callable[[Record], Any]]] = [
         ("id", lambda r: r.id),
         ("when (UTC)", lambda r: when(r.occurred_at)),
@@ -210,7 +210,7 @@ def records(found: Sequence[Record], every_user: bool = False) -> None:
 
 
 def record(found: Record, contents: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Print everything about one record; evidence with what it says, where that is known."""
+    """Print everything about one record; evidence with its text, if that is known."""
     from lamina.text import dates
 
     console().print(reveal(found.content), style="bold")
@@ -231,7 +231,7 @@ def record(found: Record, contents: Mapping[str, str] = MappingProxyType({})) ->
 
 
 def _quoted(reference: str, contents: Mapping[str, str]) -> str:
-    """Add to an id of evidence what the record says."""
+    """Append to an id of evidence what the record says."""
     if reference not in contents:
         return reference
     return f"{reference}: {one_line(contents[reference], QUOTED)}"
@@ -244,7 +244,7 @@ def _as_text(value: Any) -> str:
 
 
 def confirmed(question: str) -> bool:
-    """Ask a person, and return the answer; where no person can be asked, that is a no."""
+    """Ask a person, and return the answer; if no person can be asked, return False."""
     try:
         return click.confirm(question, err=True)
     except click.Abort:
@@ -254,14 +254,14 @@ def confirmed(question: str) -> bool:
 
 
 def answer(question: str) -> str | None:
-    """Ask the person at a terminal; None without one, or if nothing is answered."""
+    """Ask the person at a terminal; None if there is none, or no answer."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
     return str(click.prompt(question, default="", show_default=False, err=True)).strip() or None
 
 
 def pairs(items: Sequence[tuple[str, Any]]) -> None:
-    """Print names and values, aligned. A path is never broken, so that it can be copied."""
+    """Print names and values, aligned. Paths are never broken, so that they can be copied."""
     from rich.table import Table
     from rich.text import Text
 
@@ -296,19 +296,19 @@ def hits(found: Hits, explain: bool) -> None:
 
 
 def _layer(found: Record) -> str:
-    """Name the layer of a record, and where it is while the store does not have it yet."""
+    """Name the layer of a record, and where it is if the store does not have it yet."""
     layer = found.layer.value
     return layer if found.stored_in == "store" else f"{layer} ({found.stored_in})"
 
 
 def notes(found: Sequence[str]) -> None:
-    """Print what could not be used for an answer on standard error, away from the answer."""
+    """Print what could not be used for an answer, on standard error to keep it separate."""
     for note in found:
         click.echo(click.style("note: ", fg="yellow") + reveal(note), err=True)
 
 
 def _explain(rank: int, hit: Hit, best: float) -> None:
-    """Print one hit with its score taken apart."""
+    """Print one hit with the parts of its score."""
     from rich.text import Text
 
     screen, record = console(), hit.record
@@ -327,7 +327,7 @@ def _explain(rank: int, hit: Hit, best: float) -> None:
 
 
 def less(value: float, best: float) -> str:
-    """Draw a bar of what is taken off, which looks different also without colours."""
+    """Draw a bar for a deduction, which looks different even without colours."""
     return "░" * max(1, round(BAR * -value / best)) if best > 0 else ""
 
 
@@ -338,7 +338,7 @@ def bar(value: float, best: float) -> str:
 
 
 def events(found: Sequence[Event]) -> None:
-    """Print changes as a table, with what they did."""
+    """Print changes as a table, with their effects."""
     rows = [
         (e.seq, when(e.at), e.action, e.actor, e.surface, _summary(e), e.reason or "")
         for e in found
@@ -349,7 +349,7 @@ def events(found: Sequence[Event]) -> None:
 
 
 def _summary(event: Event) -> str:
-    """Say in one line what an event changed."""
+    """Describe in one line what an event changed."""
     if event.changes:
         first, more = event.changes[0], len(event.changes) - 1
         return f"{first.record} {_transition(first)}" + (f" and {more} more" if more else "")
@@ -361,7 +361,7 @@ def _summary(event: Event) -> str:
 
 
 def _transition(change: Change) -> str:
-    """Say where a record began, or what it was before and is now."""
+    """Describe a record's first state, or its states before and after a change."""
     if not change.before:
         return str(change.after.get("layer", ""))
     if "erased" in change.before:
@@ -373,7 +373,7 @@ def _transition(change: Change) -> str:
 
 
 def reads(found: Sequence[Read]) -> None:
-    """Print reads as a table: who looked for what, and how much came back."""
+    """Print reads as a table: who searched for what, and how much was found."""
     rows = []
     for read in found:
         actor, note = read.actor, read.note
@@ -385,7 +385,7 @@ def reads(found: Sequence[Read]) -> None:
 
 
 def refusals(found: Sequence[Refusal]) -> None:
-    """Print refusals as a table: who tried what, how often, and what they lack for it."""
+    """Print refusals as a table: who tried what, how often, and which permission was missing."""
     rows = [
         (
             *(when(one.at), str(one.actor), one.actor.surface, one.verb, one.lacks),

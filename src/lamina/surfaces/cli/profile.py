@@ -81,7 +81,7 @@ def project_show(invocation: Invocation, name: str | None) -> None:
 
 
 def _projects(invocation: Invocation) -> tuple[list[tuple[ProjectMemory, int]], bool]:
-    """List projects by name, each with the number of its memories; and whether all were counted."""
+    """List projects by name with the numbers of their memories; and whether all were counted."""
     memory = invocation.memory()
     browsed = memory.browsing.browse(limit=1)
     numbers = browsed.counts["project"]
@@ -123,7 +123,7 @@ def _table_of_projects(projects: list[tuple[ProjectMemory, int]]) -> None:
 
 
 def _lines_of_profile(found: UserProfile) -> Iterator[tuple[str, Any]]:
-    """List the fields that say something; those that hold several things take a line for each."""
+    """List the fields that have values; fields with several values get a line for each."""
     for name, value in found.to_dict().items():
         if name == "evidence_ids":
             yield "evidence", f"{len(value)} record{'' if len(value) == 1 else 's'}"
@@ -141,7 +141,7 @@ def _lines_of_profile(found: UserProfile) -> Iterator[tuple[str, Any]]:
 
 
 def _as_text(value: Any) -> Any:
-    """Write what a list or a mapping holds in one line."""
+    """Format the content of a list or a mapping as one line."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {_as_text(item)}" for name, item in value.items())
     return ", ".join(str(_as_text(item)) for item in value) if isinstance(value, list) else value

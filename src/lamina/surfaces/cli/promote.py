@@ -94,7 +94,7 @@ def _show_plan(invocation: Invocation, decisions: list[Decision], limit: int) ->
 
 
 def _target(decision: Decision) -> str:
-    """Name the place that a memory goes to, if it goes."""
+    """Name the place that a memory moves to, if it does."""
     if decision.action is Action.PROMOTE:
         return decision.layer.value
     return "" if decision.action is Action.KEEP else "archive"

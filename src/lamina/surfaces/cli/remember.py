@@ -16,7 +16,7 @@ from lamina.surfaces.cli import init, options, output
 from lamina.surfaces.cli.invocation import EXIT_FAILSAFE, Invocation, command
 from lamina.surfaces.cli.times import past
 
-LISTS = ("topic_tags", "evidence_refs")  # metadata that is a list of texts
+LISTS = ("topic_tags", "evidence_refs")  # metadata fields that are lists of texts
 
 
 @command(
@@ -71,7 +71,7 @@ def _standard_input() -> str:
 
 @contextmanager
 def _metadata_as_options() -> Iterator[None]:
-    """Name the metadata that a layer needs in the words of the command line."""
+    """Name the metadata that a layer needs in the terms of the command line."""
     try:
         yield
     except InvalidInput as error:
@@ -86,7 +86,7 @@ def _metadata_as_options() -> Iterator[None]:
 
 @contextmanager
 def secrets_unlogged() -> Iterator[None]:
-    """Silence the log about secrets: `show_stored` names them, with what to do."""
+    """Silence the log about secrets: `show_stored` reports them, with what to do."""
     log = logging.getLogger("lamina.secrets")
     before, log.disabled = log.disabled, True
     try:
@@ -96,7 +96,7 @@ def secrets_unlogged() -> Iterator[None]:
 
 
 def show_stored(invocation: Invocation, stored: Record) -> None:
-    """Print a record that was stored, and a warning if it holds a secret."""
+    """Print a stored record, and a warning if it contains a secret."""
     if invocation.json:
         output.show_json(stored.to_dict())
     else:

@@ -24,8 +24,8 @@ from lamina.surfaces.review import evidence
 from lamina.text.words import one_line, reveal
 
 DONE = {"confirm": "confirmed", "reject": "rejected"}
-LISTED = 50  # proposals of a list
-REPLACED = 3  # records that a proposal would replace, as the table names them
+LISTED = 50  # proposals to list
+REPLACED = 3  # records that a proposal would replace, to name in the table
 AGES = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 yes_to_several = click.option("--yes", is_flag=True, help="do not ask when there are several")
@@ -49,7 +49,7 @@ def review(context: click.Context, plain: bool, browser: bool, port: int) -> Non
 
 
 def _browse(invocation: Invocation, port: int) -> None:
-    """Serve the page to one browser until the person finishes there, or Ctrl-C."""
+    """Serve the page to one browser until the person finishes there, or presses Ctrl-C."""
     try:
         from lamina.surfaces.review.browser.serving import Serving
     except ModuleNotFoundError as error:
@@ -105,7 +105,7 @@ def review_list(
 
 
 def _show(proposals: Sequence[Proposal]) -> None:
-    """Print proposals as a table, and below it what keeps some from being confirmed."""
+    """Print proposals as a table, and below it why some cannot be confirmed."""
     now = system_clock()
     rows = []
     for proposal in proposals:
@@ -127,7 +127,7 @@ def _show(proposals: Sequence[Proposal]) -> None:
 
 
 def _age(now: datetime, then: datetime) -> str:
-    """Say how long ago a moment was, in one unit."""
+    """Describe how long ago a moment was, in one unit."""
     seconds = max(0.0, (now - then).total_seconds())
     return next((f"{seconds / size:.0f} {unit}" for size, unit in AGES if seconds >= size), "now")
 
@@ -207,7 +207,7 @@ def _decide(
     decide: Callable[[str], Record],
     yes: bool,
 ) -> int:
-    """Decide about one, or about several after a look at them; each is a decision of its own."""
+    """Decide about one proposal, or about several after a preview; each decision is separate."""
     if len(chosen) == 1:
         show_changed(invocation, DONE[verb], decide(chosen[0]))
         return 0
@@ -231,7 +231,7 @@ def _decide(
 
 
 def _outcome(verb: str, record_id: str, decide: Callable[[str], Record]) -> dict[str, Any]:
-    """Decide about one of several; a failure does not keep the others from being decided."""
+    """Decide about one of several; if that fails, the others are decided nonetheless."""
     try:
         return {"id": record_id, "outcome": DONE[verb], "state": decide(record_id).state.value}
     except LaminaError as error:

@@ -1,4 +1,4 @@
-"""The command that puts all that came from a source before a person again: revoke."""
+"""The command that returns everything from a source to review: revoke."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def revoke(
 
 
 def _show_tainted(invocation: Invocation, records: Sequence[Record], archived: int) -> None:
-    """Show what came from the source, a part of it where that is much."""
+    """Show what came from the source, or part of it if that is much."""
     if invocation.json:
         moved = [record.id for record in records]
         output.show_json({"moved": moved, "archived": archived, "dry_run": True})

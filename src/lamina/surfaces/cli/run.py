@@ -1,4 +1,4 @@
-"""The command that runs the jobs, and the table of how they stand: run."""
+"""The command that runs the jobs, and the table of their state: run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lamina.text.words import one_line
 if TYPE_CHECKING:
     from lamina.memory.jobs import Orchestrator, Outlook, Ran
 
-WIDTH = 200  # characters of what came of a job
+WIDTH = 200  # characters of a job's outcome
 
 
 @command("run", "lamina run")
@@ -37,7 +37,7 @@ def run(invocation: Invocation, once: bool) -> int:
 
 
 def once_through(orchestrator: Orchestrator, as_json: bool) -> int:
-    """Run what is due, and return the exit code."""
+    """Run the due jobs once, and return the exit code."""
     with until_signal() as stop:
         done = orchestrator.tick(stop, lambda ran: _show(ran, as_json))
     if not done and not as_json:
@@ -46,12 +46,12 @@ def once_through(orchestrator: Orchestrator, as_json: bool) -> int:
 
 
 def keep_running(orchestrator: Orchestrator, as_json: bool) -> int:
-    """Run what is due until a signal comes, and return the exit code."""
+    """Run due jobs until a signal arrives, and return the exit code."""
     with until_signal() as stop:
         jobs = [
             f"{job.job} every {job.minutes} min" for job in orchestrator.outlook() if job.minutes
         ]
-        # On standard error: other programs read what is printed for each job.
+        # On standard error: other programs parse the output of each job.
         click.echo(f"running {', '.join(jobs) or 'nothing: every job is off'}", err=True)
         if (note := orchestrator.timetable.current().note) is not None:
             click.echo(note, err=True)
@@ -61,7 +61,7 @@ def keep_running(orchestrator: Orchestrator, as_json: bool) -> int:
 
 
 class Stop(threading.Event):
-    """An event that a handler of signals may set."""
+    """An event that signal handlers may set."""
 
     is_signalled = False
 
@@ -69,15 +69,15 @@ class Stop(threading.Event):
         return self.is_signalled or super().is_set()
 
     def signal(self) -> None:
-        """Set the event from a handler of signals."""
+        """Set the event from a signal handler."""
         self.is_signalled = True
-        # In a thread of its own: the one that the signal interrupts may hold the event's lock.
+        # In a separate thread: the one that the signal interrupts may hold the event's lock.
         _thread.start_new_thread(self.set, ())
 
 
 @contextmanager
 def until_signal() -> Iterator[Stop]:
-    """Yield what the first SIGINT or SIGTERM sets; the second one ends the program as usual."""
+    """Yield an event that the first SIGINT or SIGTERM sets; a second signal ends the program."""
     stop = Stop()
     before = {number: signal.getsignal(number) for number in signals.heard()}
 
@@ -102,7 +102,7 @@ def _show(ran: Ran, as_json: bool) -> None:
 
 
 def _summary(outcome: Mapping[str, Any]) -> str:
-    """Write the single values of an outcome in one line, or why it failed."""
+    """Format the simple values of an outcome on one line, or why it failed."""
     if not outcome["ok"] and "message" in outcome:
         return str(outcome["message"])
     parts = []
@@ -113,7 +113,7 @@ def _summary(outcome: Mapping[str, Any]) -> str:
 
 
 def jobs_table(jobs: Sequence[Outlook]) -> None:
-    """Print how the jobs stand; one that should have run by now is marked."""
+    """Print the state of the jobs; one that should have run by now is marked."""
     rows = []
     for job in jobs:
         following = output.when(job.next_run) if job.next_run else ""

@@ -73,7 +73,7 @@ def search(
 
 
 def nothing_found(invocation: Invocation, shared_by: str | None, is_whole: bool) -> str:
-    """Say that nothing was found; in an empty memory, perhaps another agent was meant."""
+    """Report that nothing was found; if the memory is empty, suggest another agent."""
     if not is_whole:
         return "unknown: the store could not be read"
     is_empty = shared_by is None and not invocation.memory().status()["records"]
@@ -81,5 +81,5 @@ def nothing_found(invocation: Invocation, shared_by: str | None, is_whole: bool)
 
 
 def exit_code_of_nothing(is_whole: bool) -> int:
-    """Tell "there is nothing" from "the store could not be read"."""
+    """Distinguish "there is nothing" from "the store could not be read"."""
     return EXIT_NOTHING if is_whole else EXIT_FAILSAFE

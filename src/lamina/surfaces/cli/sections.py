@@ -1,11 +1,11 @@
 """The commands by section, each with one line that fits a narrow terminal, and the words that
-people try for them."""
+people may type instead of them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-# A line for a command that is not there is not shown.
+# A line for a command that does not exist is not shown.
 SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Remember and find": {
         "remember": "store a memory",
@@ -87,7 +87,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
 }
 LINES: Mapping[str, str] = {name: line for part in SECTIONS.values() for name, line in part.items()}
 
-# What people type who know other programs, and the commands that do it here. A word that looks
+# What people who know other programs type, and the commands that do it here. A word that looks
 # like a command needs no entry.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("add", "save", "store", "note", "put", "new", "write"), ("remember",)),
@@ -114,7 +114,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 
 
 def suggestion(word: str, known: Collection[str], program: str = "lamina") -> str:
-    """Say that there is no such command, and which may be meant: by another name, or misspelt."""
+    """Report that a command does not exist, and suggest similar ones or synonyms."""
     import difflib
 
     wanted = word.lower()

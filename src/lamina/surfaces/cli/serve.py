@@ -65,7 +65,7 @@ def serve(
 
 
 def _surface() -> tuple[Any, Any, type[Service]]:
-    """Import what serving needs, which is an extra that may be missing."""
+    """Import what serving needs, an extra that may be missing."""
     try:
         from lamina.surfaces.http import app, server
         from lamina.surfaces.http.service import Service
@@ -75,7 +75,7 @@ def _surface() -> tuple[Any, Any, type[Service]]:
 
 
 def _visitor(invocation: Invocation) -> Visitor:
-    """Let a browser that signs in stand for the operator; the store is made ready on the way."""
+    """Let a signed-in browser act as the operator; this also prepares the store."""
     from lamina.surfaces.http.service import Visitor
 
     operator = invocation.operator("serve")
@@ -94,7 +94,7 @@ def _greet(invocation: Invocation, service: Service, url: str) -> None:
 
 
 def offer_links(keys: Iterable[str], service: Service, url: str) -> None:
-    """Print another link for signing in whenever Enter is pressed."""
+    """Print another sign-in link whenever Enter is pressed."""
     for _ in keys:
         click.echo(f"sign in, once and within ten minutes:  {_link(service, url)}")
 

@@ -1,4 +1,4 @@
-"""The command that lets what was said become what is known: sleep."""
+"""The command that turns conversations into knowledge: sleep."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from lamina.surfaces.cli import options, output
 from lamina.surfaces.cli.invocation import Invocation, command
 from lamina.text.words import counted, one_line, reveal
 
-# What a night makes beside facts, with the word for one of them.
+# What a night makes besides facts, with the word for one of them.
 NOUNS = {
     "preferences": "preference",
     "summaries": "summary",
     "workflows": "workflow",
     "adjusted": "adjusted",
 }
-PROPOSED = ("preferences", "workflows")  # of these, what a person decides
+PROPOSED = ("preferences", "workflows")  # those that a person decides about
 
 
 @command("sleep", "lamina sleep --dry-run")
@@ -57,7 +57,7 @@ def sleep(invocation: Invocation, dry_run: bool, model: str | None, limit: int) 
 
 
 def _show_others(report: dict[str, Any]) -> None:
-    """Say what came of the night beside facts, and whether some of it waits for a person."""
+    """Report what the night made besides facts, and whether any of it waits for a person."""
     others = [counted(report[name], one, name) for name, one in NOUNS.items() if report.get(name)]
     told = [f"and {', '.join(others)}"] if others else []
     if report["facts"].get(Effect.PROPOSE) or any(report.get(name) for name in PROPOSED):
@@ -87,13 +87,13 @@ def _show_plan(plan: dict[str, Any], limit: int) -> None:
 
 
 def used(use: dict[str, Any]) -> str:
-    """Say how many tokens were used, and what they cost where prices are set."""
+    """Describe how many tokens were used, and what they cost if prices are set."""
     cost = f", cost {use['cost']:,.4f}" if "cost" in use else ""
     return f"{use['tokens_in']:,} tokens in, {use['tokens_out']:,} out{cost}"
 
 
 def _show_model(report: dict[str, Any]) -> None:
-    """Say what the model has used, and where it could not be."""
+    """Report what the model has used, and where it could not be used."""
     if "model" in report:
         click.echo(f"model {one_line(report['model']['name'], 80)}: {used(report['model'])}")
     for note in report.get("notes", ()):
@@ -101,13 +101,13 @@ def _show_model(report: dict[str, Any]) -> None:
 
 
 def _of_profile(item: dict[str, Any]) -> str:
-    """Write a key of the profile with its new value, or that it is to go."""
+    """Describe a key of the profile with its new value, or its removal."""
     key, value = item["key"], item["value"]
     return f"{key}: nothing" if value is None else f"{key}: {value}"
 
 
 def _show_waiting(number: int) -> None:
-    """Say how much was not read yet, and why."""
+    """Report how much has not been read yet, and why."""
     if number:
         memories = counted(number, "memory waits", "memories wait")
         click.echo(

@@ -19,7 +19,7 @@ from lamina.surfaces.hooks import problems
 from lamina.text.words import counted, one_line
 
 SHOWN = ("home", "agent", "user", "store", "place", "events", "head")
-ATTEMPTS = 5  # kinds of violations, the most frequent ones
+ATTEMPTS = 5  # kinds of violations to show, the most frequent ones
 
 
 @command("status", "lamina status", needs_known_agent=True)
@@ -35,7 +35,7 @@ def status(invocation: Invocation) -> int:
         report["problems"] += unreported(memory.outage, problems_of_mirrors(memory))
     report["problems"] += problems.recent(invocation.home, invocation.agent, system_clock())
     output.show_json(report) if invocation.json else _show(invocation, report)
-    invocation.starts_jobs = True  # what is shown as due then begins
+    invocation.starts_jobs = True  # the jobs shown as due are started now
     return 0 if is_read else EXIT_FAILED
 
 
@@ -79,7 +79,7 @@ def _show(invocation: Invocation, report: dict[str, Any]) -> None:
 
 
 def _waiting(waiting: dict[str, Any]) -> str:
-    """Say how many facts, preferences and decisions wait in short-term memory, and why."""
+    """Report how many facts, preferences and decisions wait in short-term memory, and why."""
     return (
         f"waiting in short-term memory (`lamina promote --dry-run`): {waiting['count']:,} of the"
         f" kinds fact, preference and decision ({waiting['why']}),"
@@ -88,7 +88,7 @@ def _waiting(waiting: dict[str, Any]) -> str:
 
 
 def _refused(attempts: int, last: dict[str, Any]) -> str:
-    """Say how many attempts were refused of late, and what the last one was."""
+    """Report how many attempts were refused recently, and the last of them."""
     number = counted(attempts, "attempt")
     who = f"{last['actor']} ({last['surface']}), {last['verb']}"
     seen = f"last {last['at'][:16].replace('T', ' ')}, {one_line(who, 80)}"
@@ -98,7 +98,7 @@ def _refused(attempts: int, last: dict[str, Any]) -> str:
 
 
 def _show_model(model: dict[str, Any]) -> None:
-    """Say what the language model has used of late."""
+    """Report what the language model has used recently."""
     last, month = model["last_night"], model["last_30_days"]
     told = (
         f"last night {used(last)}; in 30 days, {counted(month['nights'], 'night')}: {used(month)}"

@@ -1,4 +1,4 @@
-"""Read times as people type them: a day, a time, or how long from now."""
+"""Read times as people type them: a day, a time, or a span from now."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def past(context: click.Context, parameter: click.Parameter, value: str | None) 
 def end_of(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> datetime | str | None:
-    """Read when something ends: after hours, days or weeks, or at a day or time."""
+    """Read when something ends: in hours, days or weeks, or at a day or time."""
     if not value:
         return value
     hint = "or say after how long, such as 12h, 30d or 4w, or give a day"
@@ -54,7 +54,7 @@ def _moment(parameter: click.Parameter, value: str, hint: str) -> datetime:
 
 
 def _from_now(parameter: click.Parameter, value: str, direction: int) -> datetime | None:
-    """Read a span from now, back for a negative direction; None for what is no span."""
+    """Read a span from now, backwards for a negative direction; None if it is no span."""
     span = SPAN.fullmatch(value)
     if span is None:
         return None

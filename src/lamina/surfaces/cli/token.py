@@ -85,7 +85,7 @@ def token_list(context: click.Context, /, invocation: Invocation) -> None:
     """
     invocation.check_operator("token list")
     every = Tokens(invocation.home.path).tokens()
-    # As typed: LAMINA_AGENT does not count, since an operator manages the tokens of all agents.
+    # Only if typed: LAMINA_AGENT is ignored, since an operator manages the tokens of all agents.
     agent, user = (context.find_root().params[name] for name in ("agent", "user"))
     found = [one for one in every if agent in (None, one.agent) and user in (None, one.user)]
     if invocation.json:
@@ -121,7 +121,7 @@ def token_revoke(invocation: Invocation, token_id: str) -> None:
 
 
 def _scope(one: Token) -> str:
-    """Say which memory a token opens, and how far."""
+    """Describe which memory a token opens, and to what extent."""
     owner = "" if one.user is None else f" for {one_line(one.user)}"
     more = (" and its trail" if one.trail else "") + (", with tools" if one.tools else "")
     return f"the memory of {one.agent}{owner}{more}"

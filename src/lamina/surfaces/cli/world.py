@@ -1,4 +1,4 @@
-"""Commands about the world model: tools, integrations, and the files that hold them."""
+"""Commands about the world model: tools, integrations, and their files."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _show_dry_run(invocation: Invocation, edited: Edited) -> int:
 
 
 def _show_edits(edits: Sequence[FileEdit]) -> None:
-    """Show each change, line by line, as the file has it."""
+    """Show each change in the files, line by line."""
     for edit in edits:
         click.secho(_sentence(edit), bold=True)
         difference = unified_diff(_lines(edit.before), _lines(edit.after), lineterm="")
@@ -200,7 +200,7 @@ def _show_problems(problems: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _show_waiting(invocation: Invocation) -> None:
-    """Show what was changed in the files and waits for a person."""
+    """Show edits of the files that wait for a person."""
     for proposal in invocation.memory().proposals():
         record = proposal.record
         if record.layer is Layer.WORLD or proposal.by == FROM_FILES:
@@ -250,6 +250,6 @@ def _variables(record: Record) -> list[str]:
 
 
 def _about(record: Record) -> str:
-    """Take the first line of what an entry says, without its name."""
+    """Return the first line of an entry, without its name."""
     first = record.content.split("\n", 1)[0]
     return first.partition(": ")[2] or record.content.partition("\n")[2]

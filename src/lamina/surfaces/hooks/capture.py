@@ -1,4 +1,4 @@
-"""Keep what passes a hook: each message of the user, replies if wanted, never what was recalled."""
+"""Store what passes a hook: the user's messages, replies if wanted, never recalled memories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lamina.text import fence
 from lamina.text.words import is_visible
 
 SOURCE = "hook"
-# A message is a turn of a conversation: sleep reads it and makes it knowledge. A reply is a crumb.
+# A message is a turn of a conversation, which sleep turns into knowledge. A reply is a crumb.
 MESSAGE: Mapping[str, Any] = {"speaker": "user", "layer": Layer.EPISODIC}
 REPLY: Mapping[str, Any] = {"speaker": "assistant", "kind": "crumb", "importance": 0.2}
 
@@ -27,7 +27,7 @@ def keep(
     key: str | None = None,
     project: str | None = None,
 ) -> list[Record]:
-    """Store a message and its reply in one step; with a key, each of them is stored once."""
+    """Store a message and its reply in one step; with a key, each is stored only once."""
     items = []
     for text, fields in ((own_words(message), MESSAGE), (own_words(reply), REPLY)):
         if text is not None:
@@ -38,12 +38,12 @@ def keep(
 
 
 def reply_key(session: str, reply: str) -> str:
-    """Make a key for a reply: an event that comes twice is kept once."""
+    """Make a key for a reply, so that an event sent twice is stored once."""
     return f"hook-{hashlib.blake2b(hashing.encode([session, reply]), digest_size=16).hexdigest()}"
 
 
 def own_words(text: object) -> str | None:
-    """Remove what is in our fence from a text; None when nothing is left."""
+    """Remove fenced text; return None if nothing is left."""
     if text is None:
         return None
     if not isinstance(text, str):

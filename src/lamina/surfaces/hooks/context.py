@@ -1,4 +1,4 @@
-"""Tell an agent what it should read now: before a message or a task, and when a session starts."""
+"""Give an agent what it should read now: before a message or a task, and at a session's start."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from lamina.surfaces.hooks.switches import Switches
 from lamina.text import fence, words
 
 PENDING = 6  # items that wait for a person
-WAITING = 2  # at most the second part of the room is for these
+WAITING = 2  # these get at most half of the room
 
 
 def before(memory: Memory, message: str, session: str | None, switches: Switches) -> str:
-    """Gather what is remembered about a message or a task, within the caps."""
+    """Gather what is remembered about a message or a task, within the limits."""
     if switches.context_limit == 0 or switches.context_max_chars < LEAST:
         return ""
     return told(memory, message, switches.context_max_chars, session, switches)
@@ -38,13 +38,13 @@ def at_start(memory: Memory, about: str, switches: Switches, session: str | None
 
 
 def told(memory: Memory, message: str, room: int, session: str | None, switches: Switches) -> str:
-    """Build the context of a message, which may be longer than a query."""
+    """Build the context for a message, which may be longer than a query."""
     limit, project = switches.context_limit, switches.project
     return memory.context(ends(message), room, session, project, most=limit).text
 
 
 def pending(items: Sequence[Mapping[str, Any]], limit: int, room: int) -> str:
-    """List what waits for a person. Proposals are only counted: their text is not agreed to yet."""
+    """List what waits for a person. Proposals are only counted, as their text is not confirmed."""
     reviews = sum(item["why"] == awareness.REVIEW for item in items)
     waiting = words.counted(reviews, "proposal waits", "proposals wait")
     lines = [f"[{waiting} for a person; `lamina review` shows them]"] if reviews else []

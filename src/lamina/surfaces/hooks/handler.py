@@ -1,4 +1,4 @@
-"""Handle one hook call of a coding agent, from its input to our answer. It may be left any time."""
+"""Handle one hook call of a coding agent, from its input to our answer. It can stop at any time."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MOST_BYTES = 4 * 1024 * 1024
 PIECE = 64 * 1024
 TOLD = (protocol.START, protocol.PROMPT, protocol.SPAWN)
 ALL, PROMPTS = "all", "prompts"  # values of the setting hooks.capture
-# Events of which there is nothing to tell, and nothing to keep but the use of a tool.
+# Events without a context, of which only the use of a tool is stored.
 IGNORED = (None, protocol.TOOL, "notification")
-ENDS = ("stop", "subagent-stop", "pre-compact", "session-end")  # the agent waits for no answer
+ENDS = ("stop", "subagent-stop", "pre-compact", "session-end")  # the agent awaits no answer
 
 
 class CallOptions(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class CallOptions(msgspec.Struct, frozen=True):
 
 
 class HookCall:
-    """The progress of a call. Another thread may look at it while it is being done."""
+    """The progress of a call. Another thread may read it while the call is running."""
 
     def __init__(
         self,
@@ -45,12 +45,12 @@ class HookCall:
         tell: Callable[[str], None],
         captured: Callable[[], str] = lambda: PROMPTS,
     ) -> None:
-        """`captured` reads the setting hooks.capture, where an event makes a difference by it."""
+        """`captured` reads the setting hooks.capture, when an event depends on it."""
         self.wanted = wanted
         self.data = b""
         self.event: Event | None = None
         self.context = ""
-        self.unkept = False  # True while there is something to keep that is not kept yet
+        self.unkept = False  # True while something should be stored and is not yet
         self._switches = switches
         self._opened = opened
         self._upkeep = upkeep
@@ -58,7 +58,7 @@ class HookCall:
         self._captured = captured
 
     def run(self, stream: BinaryIO | None) -> None:
-        """Do everything; a failure is noted, and what was done before it stays."""
+        """Do everything; a failure is noted, and what was done before remains."""
         try:
             self.data = read_all(stream)
             if self._switches.enabled:
@@ -69,7 +69,7 @@ class HookCall:
             self._end(repr(error))
 
     def answer(self) -> bytes:
-        """Make the answer for the agent, from what is done so far."""
+        """Make the answer for the agent from what is done so far."""
         if self.wanted.is_late:
             return b""
         return protocol.answer(self.event, self.context, plain=self.wanted.plain)
@@ -105,7 +105,7 @@ class HookCall:
                 self._upkeep(memory)
 
     def _answer(self, memory: Memory, event: Event) -> None:
-        """Find the context; a store that cannot be read does not keep us from capturing."""
+        """Find the context; a store that cannot be read does not prevent capturing."""
         try:
             self.context = self._context(memory, event)
         except OUTAGES as error:
@@ -114,7 +114,7 @@ class HookCall:
     def _key(self, event: Event, reply: str | None) -> str | None:
         """Make a key for a reply: the same words twice in a session are one event sent twice.
 
-        Prompts with the same words are two.
+        Prompts with the same words are separate events.
         """
         if reply and event.session:
             return capture.reply_key(event.session, reply)
@@ -125,7 +125,7 @@ class HookCall:
             memory.compacted(event.session)
         if event.kind not in TOLD:
             return ""
-        from lamina.surfaces.hooks import context  # a search loads much that capture does not need
+        from lamina.surfaces.hooks import context  # only a search needs all that this imports
 
         if event.kind == protocol.START:
             return context.at_start(memory, event.folder, self._switches, event.session)
@@ -137,7 +137,7 @@ class HookCall:
         return ""
 
     def _to_keep(self, event: Event) -> tuple[str | None, str | None, Mapping[str, Any] | None]:
-        """Pick what to keep of an event: a message; a reply or a tool's use, if it is wanted."""
+        """Choose what to store of an event: a message; a reply or a tool's use, if wanted."""
         if event.kind == protocol.PROMPT:
             return event.message, None, None
         if event.kind == protocol.TOOL and self._captured() == ALL:
@@ -151,14 +151,14 @@ class HookCall:
 
 
 def within(switches: Switches, event: Event) -> Switches:
-    """Set the project of an event: what the environment says, else that of its folder."""
+    """Set the project of an event: that of the environment, or else of its folder."""
     if switches.project is not None:
         return switches
     return msgspec.structs.replace(switches, project=project.of_folder(event.cwd))
 
 
 def read_all(stream: BinaryIO | None) -> bytes:
-    """Read the input to its end, also if it is too long: else the writer would hang."""
+    """Read all input, even if it is too long: otherwise the writer would hang."""
     if stream is None:
         return b""
     data = bytearray()

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 Result = TypeVar("Result")
-UPKEEP = timedelta(minutes=1)  # between two looks at what is due
-# Calls that may wait for a store that does not answer; further ones are noted, and not made.
+UPKEEP = timedelta(minutes=1)  # between two checks for due jobs
+# Calls that may wait for a store that does not answer; further ones are noted and skipped.
 MOST_WAITING = 64
 
 
 class Hooks:
-    """The calls of an agent before and after its messages, and when it spawns another.
+    """The calls of an agent before and after its messages, and when it spawns another agent.
 
-    All work is done in one thread, in order. A caller waits for `timeout_ms` at most; what is to be
-    kept is then kept in the background. Failures are noted in `problems` and in `lamina status`.
+    One thread does all work, in order. A caller waits for at most `timeout_ms`; after that, storing
+    continues in the background. Failures are noted in `problems` and in `lamina status`.
     """
 
     def __init__(self, memory: Memory, settings: Switches | None = None) -> None:
@@ -105,7 +105,7 @@ class Hooks:
         return bool(self._memory.settings["hooks.capture"] == "all")
 
     def _upkeep(self) -> None:
-        """Start the jobs that are due, in the background; looking now and then is enough."""
+        """Start due jobs in the background; checking now and then is enough."""
         now = system_clock()
         if now < self._next_look:
             return
@@ -127,7 +127,7 @@ class Hooks:
         return self._do(hook, work) or ""
 
     def _do(self, hook: str, work: Callable[[], Result]) -> Result | None:
-        """Get the result of some work, if it is there in time."""
+        """Return the result of some work, if it is ready in time."""
         future = self._begin(hook, work) if self.switches.enabled else None
         try:
             return None if future is None else future.result(self.switches.timeout_ms / 1000)
@@ -137,14 +137,14 @@ class Hooks:
             return None
 
     def _begin(self, hook: str, work: Callable[[], Result]) -> Future[Result | None] | None:
-        """Do something in the background; None when too much waits already."""
+        """Do something in the background; None if too much is waiting already."""
         if not self._waiting.acquire(blocking=False):
             problem = f"{MOST_WAITING} calls wait for the memory already; this one was not made"
             self._note_problem(hook, problem)
             return None
         try:
             return self._pool.submit(self._attempt, hook, work)
-        except RuntimeError as error:  # closed, or the interpreter is about to end
+        except RuntimeError as error:  # closed, or the interpreter is about to exit
             self._waiting.release()
             self._note_problem(hook, str(error))
             return None

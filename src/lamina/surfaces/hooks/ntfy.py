@@ -1,4 +1,4 @@
-"""Messages of ntfy, which come as lines of JSON: each becomes a request that waits for a result."""
+"""Messages from ntfy as lines of JSON: each becomes the fields of a memory to store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lamina.text.words import one_line, shown
 MOST_BYTES = 1024 * 1024
 SOURCE = "ntfy"
 KEPT = ("topic", "title", "priority", "click", "attachment")
-Report = Callable[[int, str], None]  # of a problem, with the number of its line
+Report = Callable[[int, str], None]  # of a problem, with its line number
 
 
 @dataclass
@@ -25,10 +25,10 @@ class Counts:
     """The numbers of lines by outcome."""
 
     stored: int = 0
-    known: int = 0  # they were stored before
-    ignored: int = 0  # such as those that only keep the connection open
+    known: int = 0  # stored before
+    ignored: int = 0  # such as keep-alive events
     bad: int = 0
-    failed: int = 0  # the store did not take them
+    failed: int = 0  # not accepted by the store
 
     def to_dict(self) -> dict[str, int]:
         return asdict(self)
@@ -41,7 +41,7 @@ def store_messages(
     counts: Counts,
     trust: Trust | None = None,
 ) -> Iterator[Record]:
-    """Store each message as it comes; report what is none with its line, and read on."""
+    """Store each message as it arrives; report invalid lines, and read on."""
     for number, line in enumerate(lines(stream), 1):
         try:
             fields = None if line is not None and not line.strip() else request(line)
@@ -65,7 +65,7 @@ def store_messages(
 
 
 def lines(stream: BinaryIO | None) -> Iterator[bytes | None]:
-    """Read lines as they come; None for one that is too long to be a message."""
+    """Read lines as they arrive; yield None for one that is too long to be a message."""
     while stream is not None and (line := stream.readline(MOST_BYTES + 1)):
         if len(line) <= MOST_BYTES or line.endswith(b"\n"):
             yield line
@@ -76,7 +76,7 @@ def lines(stream: BinaryIO | None) -> Iterator[bytes | None]:
 
 
 def request(line: bytes | None) -> dict[str, Any] | None:
-    """Turn a message into the fields of a memory; None for an event that is no message."""
+    """Convert a message to the fields of a memory; None for other events."""
     if line is None:
         raise InvalidInput(f"it has more than {MOST_BYTES:,} bytes")
     try:

@@ -14,7 +14,7 @@ from lamina.home.folder import Home, agent_name, make_private_folder, refuse_lin
 from lamina.model.record import iso
 from lamina.text.words import one_line
 
-MOST_BYTES = 32 * 1024  # then a new file is begun, and one old one stays
+MOST_BYTES = 32 * 1024  # then a new file is begun, and one old one is kept
 WIDTH = 300
 RECENT = timedelta(days=1)
 
@@ -28,9 +28,9 @@ class HookFailure(msgspec.Struct, frozen=True):
 
 
 def note(home: Home, agent: str, now: datetime, hook: str, problem: str) -> str | None:
-    """Keep a failure; return what prevents that, if anything.
+    """Store a failure; return what prevents that, if anything.
 
-    Lines are short, so that those of several processes do not mix.
+    Lines are short, so that lines of several processes do not mix.
     """
     failure = HookFailure(iso(now), one_line(hook, 60), one_line(problem, WIDTH))
     line = msgspec.json.encode(failure) + b"\n"
@@ -52,13 +52,13 @@ def note(home: Home, agent: str, now: datetime, hook: str, problem: str) -> str 
     except LaminaError as error:
         return error.message
     except OSError as error:
-        # An error of writing to an open file does not name it.
+        # An error while writing to an open file does not name the file.
         return f"{error.filename or home.status}: {error.strerror}"
     return None
 
 
 def recent(home: Home, agent: str, now: datetime) -> list[str]:
-    """Sum up an agent's hook failures of a day: how often each hook failed, and its last one."""
+    """Summarise an agent's hook failures of a day: their number by hook, with the last one."""
     since = iso(now - RECENT)
     by_hook: dict[str, list[HookFailure]] = {}
     for failure in _kept(home, agent):
@@ -69,7 +69,7 @@ def recent(home: Home, agent: str, now: datetime) -> list[str]:
 
 def _summary(failures: list[HookFailure]) -> str:
     last = failures[-1]
-    # A call that did not say which event it is for is noted as `hook`.
+    # A call that did not name its event is noted as `hook`.
     name = "a hook" if last.hook == "hook" else f"the hook {one_line(last.hook, 60)}"
     times = "once" if len(failures) == 1 else f"{len(failures)} times"
     problem = one_line(last.problem, WIDTH)
@@ -77,7 +77,7 @@ def _summary(failures: list[HookFailure]) -> str:
 
 
 def _kept(home: Home, agent: str) -> list[HookFailure]:
-    """Read all that is kept, oldest first; skip a line that is not ours."""
+    """Read all stored failures, oldest first; skip lines that are not ours."""
     failures = []
     path = _path(home, agent)
     for file in (_older(path), path):
@@ -85,7 +85,7 @@ def _kept(home: Home, agent: str) -> list[HookFailure]:
             refuse_link(file)
             lines = file.read_bytes()[: 2 * MOST_BYTES].splitlines()
         except (OSError, LaminaError):
-            continue  # mostly there is none; `doctor` reports one that cannot be read
+            continue  # usually there is no file; `doctor` reports one that cannot be read
         for line in lines:
             with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
                 failures.append(msgspec.json.decode(line, type=HookFailure))

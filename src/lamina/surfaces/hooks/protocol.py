@@ -1,7 +1,7 @@
-"""The JSON of coding agents' hooks: read their events, and answer in their form.
+"""The JSON of coding agents' hooks: parse their events, and answer in their form.
 
-Claude Code, Codex and Gemini CLI share one form, with other names for some events; Cursor has its
-own.
+Claude Code, Codex and Gemini CLI share one form, with different names for some events; Cursor
+has its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lamina.text.words import one_line, shown
 
 START, PROMPT, STOP, SPAWN = "session-start", "user-prompt", "stop", "subagent-start"
 TOOL, COMPACTED = "tool-use", "post-compact"
-# Our name of each event, and its names in the programs that we know.
+# Our name of each event, and its names in the supported programs.
 EVENTS: Mapping[str, tuple[str, ...]] = {
     START: ("SessionStart", "sessionStart"),
     PROMPT: ("UserPromptSubmit", "BeforeAgent", "beforeSubmitPrompt", "userPromptSubmitted"),
@@ -42,7 +42,7 @@ SESSIONS = ("session_id", "conversation_id", "sessionId")
 EXPECTED = (
     'a JSON object is expected there, such as {"prompt": "how do we deploy?", "session_id": "s1"}'
 )
-WIDTH = 200  # of a session's id, which others choose
+WIDTH = 200  # of a session's id, which other programs choose
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -56,17 +56,17 @@ class Event(msgspec.Struct, frozen=True):
     session: str | None = None
     cwd: str = ""
     transcript: str | None = None
-    tool: dict[str, Any] | None = None  # what it was used for and what came out, of a tool
-    compacted: bool = False  # the agent has just lost what it was told before
+    tool: dict[str, Any] | None = None  # a tool's input and result
+    compacted: bool = False  # the agent has just lost its earlier context
 
     @property
     def folder(self) -> str:
-        """The name of the folder that the agent works in."""
+        """The name of the folder in which the agent works."""
         return PurePath(self.cwd).name
 
 
 def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
-    """Read an event. Without a kind its name says which it is; None for one we do not serve."""
+    """Parse an event. Without a kind, its name determines the kind; None if it is not supported."""
     if kind is not None and kind not in NAMES:
         raise InvalidInput(f"there is no hook {shown(kind, 60)}; known are {', '.join(EVENTS)}")
     if plain:
@@ -97,7 +97,7 @@ def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
 
 
 def answer(event: Event | None, context: str, *, plain: bool = False) -> bytes:
-    """Write the context in the form of its event, or an empty object that says nothing."""
+    """Encode the context in the form of its event, or an empty object if there is none."""
     if plain:
         return f"{context}\n".encode(errors="replace") if context else b""
     if not context or event is None:
@@ -117,7 +117,7 @@ def _object(data: bytes) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"standard input is not JSON: {one_line(str(error), WIDTH)}") from None
     if not isinstance(given, dict):
-        # Its content is not quoted: others may read the message.
+        # Its content is not quoted: others may see the message.
         raise InvalidInput(
             f"standard input is JSON of the type {type(given).__name__}, not an object"
         )
@@ -125,20 +125,20 @@ def _object(data: bytes) -> dict[str, Any]:
 
 
 def _tool(given: Mapping[str, Any], name: str) -> dict[str, Any]:
-    from lamina.surfaces.hooks import tools  # most events are about no tool
+    from lamina.surfaces.hooks import tools  # most events concern no tool
 
     return tools.read(given, name)
 
 
 def _first_root(given: Mapping[str, Any]) -> str:
-    """Get the first of the folders that are open, which some programs name instead of one."""
+    """Return the first open folder, which some programs send instead of a single one."""
     roots = given.get("workspace_roots")
     first = roots[0] if isinstance(roots, list) and roots else ""
     return first if isinstance(first, str) else ""
 
 
 def _text(given: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    """Get the first of some fields that holds a text."""
+    """Return the first of some fields that contains a text."""
     return next(
         (value for name in names if isinstance(value := given.get(name), str) and value), None
     )

@@ -1,4 +1,4 @@
-"""The switches and caps of hooks in the environment; a wrong one is noted and never disturbs."""
+"""The switches and limits of hooks in the environment; an invalid one is noted and ignored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from lamina.model.rules import MAX_LABEL
 from lamina.text.words import one_line, shown
 
-PREFIXES = ("LAMINA_MEMORY_", "MILTON_MEMORY_")  # the first one wins
+PREFIXES = ("LAMINA_MEMORY_", "MILTON_MEMORY_")  # the first one has priority
 PROJECT = "LAMINA_PROJECT"
 WORDS = {
     "true": True,
@@ -31,15 +31,15 @@ class Switches(msgspec.Struct, frozen=True):
 
     enabled: bool = True
     store_responses: bool = False
-    context_limit: int | None = None  # as many memories as the characters hold
+    context_limit: int | None = None  # no limit but the characters
     context_max_chars: int = 2000
     timeout_ms: int = 1500
-    project: str | None = None  # to which what is kept belongs, and whose memories are told
-    problems: tuple[str, ...] = ()  # values in the environment that make no sense
+    project: str | None = None  # the project that memories are stored in and recalled from
+    problems: tuple[str, ...] = ()  # invalid values in the environment
 
 
 def read(environment: Mapping[str, str]) -> Switches:
-    """Read the switches; the default where there is none, or none that makes sense."""
+    """Read the switches; use the default if a value is missing or invalid."""
     values: dict[str, bool | int] = {}
     problems = []
     for name in ("ENABLED", "STORE_RESPONSES", *MOST):

@@ -1,4 +1,4 @@
-"""Read the use of a tool from an event, in the words of the agents that we know.
+"""Read the use of a tool from an event, in the terms of the supported agents.
 
 Claude Code, Codex and Gemini CLI name a tool, its input and its response; Cursor has an event for
 each kind of tool.
@@ -32,12 +32,12 @@ CODE = bounded(
     r"(?:Error: )?(?:process )?exit(?:ed with)? (?:code|status):? (\d{1,5})\b.*", re.IGNORECASE
 )
 CREATED = bounded(r"\bcreated?\b", re.IGNORECASE)
-NEAR = 200  # characters from either end of an output in which it may name its code
-DEEP = 4  # levels of a response that are looked into
+NEAR = 200  # characters from either end of an output in which its exit code may be named
+DEEP = 4  # levels of a response to examine
 
 
 def read(given: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Translate an event to what `remember_tool_use` takes."""
+    """Convert an event to the argument of `remember_tool_use`."""
     asked = _mapping(next((given[key] for key in INPUTS if key in given), None)) or given
     answered = next((given[key] for key in RESPONSES if key in given), None)
     answered = _decoded(answered)
@@ -56,7 +56,7 @@ def read(given: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _edited(asked: Mapping[str, Any], answered: object, output: str) -> dict[str, Any]:
-    """Say what an edit replaced by what, and whether its file is new."""
+    """Describe what an edit replaced with what, and whether its file is new."""
     edits = asked.get("edits")
     each = [one for one in edits if isinstance(one, dict)] if isinstance(edits, list) else [asked]
     before = "\n".join(_text(one, ("old_string", "oldText")) or "" for one in each)
@@ -70,7 +70,7 @@ def _edited(asked: Mapping[str, Any], answered: object, output: str) -> dict[str
 
 
 def _patched(patch: str) -> dict[str, Any]:
-    """Read the first file of a patch in Codex's form, and what it replaced by what."""
+    """Read the first file of a patch in Codex's form, and what it replaced with what."""
     lines = patch.splitlines()
     first = next((found for line in lines if (found := FILE.fullmatch(line))), None)
     old = [line[1:] for line in lines if line.startswith("-")]
@@ -83,7 +83,7 @@ def _patched(patch: str) -> dict[str, Any]:
 
 
 def _failed(given: Mapping[str, Any], answered: object, output: str, name: str) -> bool | None:
-    """Tell how a tool ended, by its event, its code or what it says first; None if unknown."""
+    """Return whether a tool failed, by its event, its code or its first words; None if unknown."""
     if name.lower().endswith("failure"):
         return True
     for place in (answered, given):
@@ -104,7 +104,7 @@ def _failed(given: Mapping[str, Any], answered: object, output: str, name: str) 
 
 
 def _output(given: Mapping[str, Any], answered: object) -> str:
-    """Gather what a tool wrote."""
+    """Collect the output of a tool."""
     error = _text(given, ERRORS)
     return "\n".join(filter(None, [error or "", *_said(answered, DEEP)]))
 
@@ -122,7 +122,7 @@ def _said(value: object, levels: int) -> list[str]:
 
 
 def _decoded(value: object) -> object:
-    """Read a response that is JSON in a text, as Cursor sends it."""
+    """Decode a response that is JSON in a string, as Cursor sends it."""
     if not isinstance(value, str) or not value.lstrip().startswith("{"):
         return value
     try:
@@ -137,7 +137,7 @@ def _mapping(value: object) -> Mapping[str, Any] | None:
 
 
 def _line(value: object) -> str:
-    """Write a command, which some agents send as a list of words."""
+    """Format a command, which some agents send as a list of words."""
     if isinstance(value, list):
         words = [word for word in value if isinstance(word, str)]
         is_shell = len(words) == 3 and words[1].startswith("-") and words[1].endswith("c")

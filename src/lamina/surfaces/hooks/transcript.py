@@ -1,4 +1,4 @@
-"""Read the end of an agent's transcript of JSON lines, for events that do not say enough."""
+"""Read the end of an agent's transcript of JSON lines, for events with too little content."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 
 from lamina.store.engine import raw_file
 
-TAIL = 256 * 1024  # bytes from the end: the last exchange is nearly always in there
+TAIL = 256 * 1024  # bytes from the end, which nearly always contain the last exchange
 
 
 def last_reply(path: str | None) -> str | None:
@@ -23,7 +23,7 @@ def last_reply(path: str | None) -> str | None:
 
 
 def last_task(path: str | None) -> str | None:
-    """Find the last task that was handed to another agent, or else what the user asked for."""
+    """Find the last task given to another agent, or else the user's last request."""
     for role, content in _newest(path):
         if role == "assistant" and (task := _delegated(content)):
             return task
@@ -33,7 +33,7 @@ def last_task(path: str | None) -> str | None:
 
 
 def _newest(path: str | None) -> Iterator[tuple[str, Any]]:
-    """Yield roles and contents, the newest first; nothing for a file of another kind."""
+    """Yield roles and contents, newest first; nothing for another kind of file."""
     for line in reversed(_tail(path).splitlines()):
         try:
             entry = msgspec.json.decode(line)
@@ -49,12 +49,12 @@ def _tail(path: str | None) -> bytes:
         return b""
     try:
         file_path = Path(path).expanduser()
-        if not file_path.is_file():  # a pipe would make us wait
+        if not file_path.is_file():  # a pipe would block
             return b""
         with raw_file.opened(file_path) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
             return file.read(TAIL)
-    except (OSError, RuntimeError):  # it is one source of several: the event goes on without it
+    except (OSError, RuntimeError):  # it is one of several sources: the event is handled without it
         return b""
 
 

@@ -1,4 +1,4 @@
-"""The app: routes, errors in one shape, and the guard before them."""
+"""The app: routes, errors in one form, and the guard in front of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DESCRIPTION = (
 
 
 def create(service: Service, port: int, remote: Iterable[str] = ()) -> ASGIApp:
-    """Make the guarded app of a service that listens at a port, also under some remote names."""
+    """Create the guarded app of a service on a port, also under the given remote names."""
     app = FastAPI(
         title="Lamina",
         version=__version__,
@@ -44,7 +44,7 @@ def create(service: Service, port: int, remote: Iterable[str] = ()) -> ASGIApp:
     )
     app.openapi = lambda: _description(app)  # type: ignore[method-assign]
     app.state.service = service
-    app.state.cookie = f"lamina_{port}"  # browsers send the cookies of one port to every other
+    app.state.cookie = f"lamina_{port}"  # browsers send the cookies of one port to all others
     _answer_errors(app)
     app.include_router(routes.router)
     app.include_router(pages.router)
@@ -55,7 +55,7 @@ def create(service: Service, port: int, remote: Iterable[str] = ()) -> ASGIApp:
 
 
 def _description(app: FastAPI) -> dict[str, Any]:
-    """Describe the API with whole examples and our errors; FastAPI leaves every null out."""
+    """Describe the API with full examples and our errors; FastAPI omits every null."""
     if app.openapi_schema is not None:
         return app.openapi_schema
     schema = FastAPI.openapi(app)
@@ -70,7 +70,7 @@ def _description(app: FastAPI) -> dict[str, Any]:
 
 
 def _mount_console(app: FastAPI) -> None:
-    """Add the console if it is installed; else redirect to the description of the API."""
+    """Add the console if it is installed; otherwise redirect to the description of the API."""
     if importlib.util.find_spec(CONSOLE) is not None:
         importlib.import_module(CONSOLE).mount(app)
     else:
@@ -110,7 +110,7 @@ def _answer_errors(app: FastAPI) -> None:
 
 
 def _told(request: Request, error: LaminaError, status: int) -> Response:
-    """Answer a browser with a page, where there is a console, and programs in the one shape."""
+    """Answer browsers with a page, if there is a console, and programs with the usual error."""
     page = getattr(request.app.state, "failure", None)
     if page is None or "text/html" not in request.headers.get("accept", ""):
         return errors.answer(error, status)
@@ -119,7 +119,7 @@ def _told(request: Request, error: LaminaError, status: int) -> Response:
 
 
 def _parameter_problem(problem: Any) -> str:
-    """Say what is wrong with a parameter."""
+    """Describe what is wrong with a parameter."""
     name = ".".join(str(part) for part in problem["loc"][1:])
     if problem["type"] == "extra_forbidden":
         return f"unknown parameter {shown(name, 80)}"

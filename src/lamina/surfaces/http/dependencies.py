@@ -1,4 +1,4 @@
-"""Find out who sends a request, and answer it."""
+"""Identify who sends a request, and answer it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Caller(NamedTuple):
 
     service: Service
     visitor: Visitor
-    verb: str  # what is asked for: the method and the route, without values
+    verb: str  # what was requested: the method and the route, without values
 
     async def json(self, question: Callable[[Memory], Any]) -> Response:
-        """Answer with what the visitor's memory answers."""
+        """Answer with the result from the visitor's memory."""
         return Response(await self.service.ask_json(self.visitor, question), media_type=JSON)
 
     async def trail(self, question: Callable[[Operator], Any]) -> Response:
@@ -50,7 +50,7 @@ class Caller(NamedTuple):
             raise self.refusal(problem, "operator")
 
     def refusal(self, problem: str, lacks: str) -> Forbidden:
-        """Leave in the trail what is refused, a violation, and make the error that says so."""
+        """Note a refusal in the trail as a violation, and make its error."""
         self.service.refuse(self.visitor, self.verb, lacks, is_logged=True)
         return Forbidden(problem, lacks=lacks)
 

@@ -1,4 +1,4 @@
-"""Turn errors into answers: one shape for all of them, with the status that fits."""
+"""Convert errors to answers: one form for all of them, with a suitable status."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ STATUSES: Mapping[type[LaminaError], int] = {
     StoreUnavailable: 503,
 }
 ANY_STATUS = 500
-SERVERS = 500  # from here on it is the server's problem
+SERVERS = 500  # from here on, the server is at fault
 SEPARATORS = "/\\"
 
 log = logging.getLogger("lamina")
 
 
 class Problem(Exception):  # noqa: N818 - it is an answer
-    """An error that is answered with a status of its own, which its type does not say."""
+    """An error with a status of its own, which its type does not determine."""
 
     def __init__(
         self, status: int, error: LaminaError, headers: Mapping[str, str] | None = None
@@ -52,8 +52,8 @@ def status_of(error: LaminaError) -> int:
 
 
 def discreet(error: LaminaError) -> LaminaError:
-    """Hide what an error says of the machine: paths are for the people who run the server."""
-    is_of_home = "path" in error.details  # a file of the home, which no visitor can help
+    """Hide what an error says about the machine: paths are only for those who run the server."""
+    is_of_home = "path" in error.details  # a file of the home, which no visitor can fix
     has_path = any(separator in error.message for separator in SEPARATORS)
     if not is_of_home and (status_of(error) < SERVERS or not has_path):
         return error
@@ -66,7 +66,7 @@ def discreet(error: LaminaError) -> LaminaError:
 def answer(
     error: LaminaError, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Answer in the one shape in which every surface shows an error."""
+    """Answer with an error in the form that every surface uses."""
     return Response(body(error), status or status_of(error), headers, JSON)
 
 

@@ -1,4 +1,4 @@
-"""Answers as the description of the API shows them. The tests hold them against real ones."""
+"""Answers shown in the description of the API. The tests compare them with real ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Check hosts, origins, methods and sizes of every request, and add headers to every answer.
+"""Check the host, origin, method and size of every request, and add headers to every answer.
 
-Starlette's TrustedHostMiddleware would not do: it ignores the port, so that a page of another
-server on this machine would pass, takes the first of two Host headers, and answers in plain text.
+Starlette's TrustedHostMiddleware is not enough: it ignores the port, so that pages of another
+server on this machine would pass, uses the first of two Host headers, and answers in plain text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lamina.text.words import shown
 METHODS = ("GET", "HEAD")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 HTTP_PORT = 80
-# Sent by browsers: how the page that asks is related to us. A page of another port is not ours.
+# Sent by browsers: how the requesting page is related to us. A page of another port is not ours.
 OWN_SITES = (b"none", b"same-origin")
 HEADERS = {
     b"content-security-policy": (
@@ -37,7 +37,7 @@ HEADERS = {
 }
 CLOSE = (b"connection", b"close")
 IS_HEAD = "lamina.is_head"
-VOUCH = "lamina.vouch"  # a function of the connection, called when it has shown a token
+VOUCH = "lamina.vouch"  # a function of the connection, to call when it has shown a token
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -45,13 +45,13 @@ class Limits(msgspec.Struct, frozen=True):
 
     url_bytes: int = 16 * 1024
     header_bytes: int = 32 * 1024
-    body_bytes: int = 0  # what only reads takes none
-    arrival_seconds: float = 5.0  # until the head of a request is here
+    body_bytes: int = 0  # a read-only server accepts none
+    arrival_seconds: float = 5.0  # until the head of a request has arrived
     answer_seconds: float = 20.0  # until the memory has answered
     request_seconds: float = 30.0  # until the answer has been taken
     threads: int = 4
-    waiting: int = 64  # requests for which no thread is free yet
-    connections: int = 256  # beyond these, one without a token makes room for the next
+    waiting: int = 64  # requests that wait for a free thread
+    connections: int = 256  # beyond these, a connection without a token is dropped for a new one
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -63,7 +63,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 class Guard:
-    """Middleware before the app; it needs no token to turn requests away."""
+    """Middleware in front of the app; it rejects requests without looking at tokens."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Guard:
         self._hosts = frozenset(hosts)
         self._origins = frozenset(origins)
         self._limits = limits
-        self._note = note  # takes what was asked for, and what is missing for that
+        self._note = note  # takes what was requested, and what was missing
         self._methods = methods
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -100,7 +100,7 @@ class Guard:
             await _refuse(refusal, guarded)
 
     def refusal(self, scope: Scope) -> Refusal | None:
-        """Find a reason to turn a request away, if there is one."""
+        """Find a reason to reject a request, if there is one."""
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         return (
             self._foreign(headers)
@@ -109,7 +109,7 @@ class Guard:
         )
 
     def _foreign(self, headers: list[tuple[bytes, bytes]]) -> Refusal | None:
-        """Refuse hosts and origins that are not ours: DNS rebinding leads pages of others here."""
+        """Reject hosts and origins that are not ours, because of DNS rebinding."""
         hosts = [*_values(headers, b"host")]
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             name = _joined(hosts)
@@ -157,7 +157,7 @@ class Guard:
 
 
 def own_names(port: int, remote: Iterable[str] = ()) -> tuple[set[bytes], set[bytes]]:
-    """List the hosts and origins that are ours: the loopback's, and given remote names."""
+    """List our own hosts and origins: the loopback's, and given remote names."""
     hosts = {f"{name}:{port}" for name in LOOPBACK} | ({*LOOPBACK} if port == HTTP_PORT else set())
     origins = {f"http://{host}" for host in hosts}
     for name in remote:
@@ -168,19 +168,19 @@ def own_names(port: int, remote: Iterable[str] = ()) -> tuple[set[bytes], set[by
 
 
 def vouch(scope: Scope) -> None:
-    """Tell the connection that its client has shown a token: others are dropped before it."""
+    """Tell the connection that its client has shown a token, so that others are dropped first."""
     note = scope.get(VOUCH)
     if note is not None:
         note()
 
 
 def known_method(name: str) -> str:
-    """Name the method of a request, if it is one: what else a client sends is not for the trail."""
+    """Return the method of a request if it is a known one; other input is not for the trail."""
     return name if name in HTTPMethod.__members__ else "request"
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine can reach an address."""
+    """Return whether only this machine can reach an address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

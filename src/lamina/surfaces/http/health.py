@@ -1,4 +1,4 @@
-"""What programs that watch over others ask: whether the server is well, and its numbers."""
+"""What monitoring programs ask: whether the server is well, and its metrics."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def numbers(
 
 
 def answer(is_well: bool) -> Response:
-    """Answer in a word, with a status that programs look at."""
+    """Answer in a word, with a status for programs."""
     if is_well:
         return JSONResponse({"status": "ok"})
     return JSONResponse({"status": "unavailable"}, UNAVAILABLE)

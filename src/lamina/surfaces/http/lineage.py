@@ -1,4 +1,4 @@
-"""The sources of a memory, and what became of it, as a graph."""
+"""The sources of a memory, and what was made of it, as a graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST = 200
 
 
 def graph(memory: Memory, record_id: str) -> dict[str, Any]:
-    """Follow a record's evidence and replacements, the nearest first, and what rests on it.
+    """Follow a record's evidence and replacements, nearest first, and what is based on it.
 
     An edge leads from a record to its evidence, or to what it supersedes. `complete` is False if
     records were left out.
@@ -36,7 +36,7 @@ def graph(memory: Memory, record_id: str) -> dict[str, Any]:
                 nodes[name] = _node(reached)
                 queue.append(reached)
         edges |= {edge: None for edge in links if edge[0] in nodes and edge[1] in nodes}
-    # What else these rest on does not belong to the lineage; what they replaced of it does.
+    # Their other evidence does not belong to the lineage; what they replaced of it does.
     above = [name for name in memory.resting_on(start.id) if name not in nodes]
     room = MOST - len(nodes)
     complete = complete and len(above) <= room
@@ -65,9 +65,9 @@ def _links(record: Record) -> Iterator[tuple[str, str, str]]:
 
 
 def _reached(memory: Memory, names: list[str]) -> dict[str, Record | None]:
-    """Get the records with these names; None for what is no record, or may not be seen.
+    """Get the records with these names; None for what is no record, or not visible.
 
-    Following a link is no trespass, so it is not noted as one.
+    Following a link is not a violation, so it is not noted as one.
     """
     ids = [name for name in names if is_id(name)]
     seen = memory.contents(ids) if ids else {}
@@ -88,5 +88,5 @@ def _node(record: Record) -> dict[str, Any]:
 
 
 def _reference(name: str) -> dict[str, Any]:
-    """Describe an address, a path, or a record that is gone or another's."""
+    """Describe an address, a path, or a record that is gone or belongs to someone else."""
     return {"id": name, "is_record": False}

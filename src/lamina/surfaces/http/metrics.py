@@ -1,4 +1,4 @@
-"""What the store tells of itself, in the text format of Prometheus. Pure."""
+"""The metrics of a store, in the text format of Prometheus. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Recalls(NamedTuple):
     number: int
     total: float
     median: float | None
-    slow: float | None  # 95 of 100 took no longer
+    slow: float | None  # the 95th percentile
 
 
 class Metric(NamedTuple):
@@ -31,7 +31,7 @@ class Metric(NamedTuple):
 
 
 def text(status: Mapping[str, Any], recalls: Recalls | None = None) -> str:
-    """Write what `status()` reports, and how long recalls took."""
+    """Format what `status()` reports, and how long recalls took."""
     metrics = [*_of_store(status), *_of_server(status), *_of_recalls(recalls)]
     return "".join(f"{line}\n" for metric in metrics if metric.samples for line in _lines(metric))
 

@@ -16,7 +16,7 @@ from lamina.surfaces.http.guard import IS_HEAD, is_loopback
 from lamina.surfaces.http.service import Service
 from lamina.surfaces.http.sessions import LIFE
 
-# Beside the style of the console.
+# In addition to the style of the console.
 STYLE = """
 main > p { margin-block: .6rem; max-width: 70ch; }
 .route { margin-block: 1rem; }
@@ -78,7 +78,7 @@ async def sign_in(request: Request, link: str = "") -> Response:
     cookie = request.cookies.get(request.app.state.cookie, "")
     session = None if request.scope.get(IS_HEAD) else service.sessions.redeem(link)
     if session is None and service.sessions.is_open(cookie):
-        return RedirectResponse("/", 303)  # signed in already
+        return RedirectResponse("/", 303)  # already signed in
     if session is None:
         service.refuse_nobody("GET /sign-in", "token")
         return HTMLResponse(document("Not signed in", f"<p>{USED_UP}</p>"), 401)
@@ -105,17 +105,17 @@ async def sign_out(request: Request) -> Response:
 
 
 async def front() -> Response:
-    """Redirect to the description of the API, where there is no console."""
+    """Redirect to the description of the API if there is no console."""
     return RedirectResponse("/docs", 303)
 
 
 def document(title: str, body: str) -> str:
-    """Make a whole page around a body that is HTML already."""
+    """Build a whole page around a body of HTML."""
     return PAGE.format(title=escape(title), body=body)
 
 
 def _description(schema: dict[str, Any]) -> Iterator[str]:
-    """Describe the routes by what they are about, after a list of all of them."""
+    """Describe the routes by topic, after a list of all of them."""
     routes = [(path, methods["get"]) for path, methods in schema["paths"].items()]
     yield f"<p>{_prose(schema['info']['description'])}</p>"
     yield '<p>For programs: <a href="/openapi.json">openapi.json</a></p>'
@@ -152,12 +152,12 @@ def _row(parameter: dict[str, Any]) -> str:
 
 
 def _default(value: Any) -> str:
-    """Write a default as people do: nothing is no limit."""
+    """Format a default for people: nothing means no limit."""
     return "" if value in (None, []) else value if isinstance(value, str) else json.dumps(value)
 
 
 def _prose(text: str) -> str:
-    """Write a text as HTML, with the code that it quotes as code."""
+    """Convert a text to HTML, marking quoted code as code."""
     return CODE.sub(r"<code>\1</code>", escape(text))
 
 

@@ -1,4 +1,4 @@
-"""Pages of long lists: a cursor marks where a page ended, and stays right while memories change."""
+"""Pages of long lists: a cursor marks where a page ended, and stays valid while memories change."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def of_records(
     cursor: str | None,
     limit: int,
 ) -> dict[str, Any]:
-    """Make a page of records, the newest first; `list_records` takes an end and a number."""
+    """Make a page of records, newest first; `list_records` takes an end and a number."""
     if cursor is None:
         return _page(list_records(until, limit + 1), limit, _record_cursor)
     last = read(cursor, RecordCursor)
@@ -74,7 +74,7 @@ def of_records(
 def of_trail(
     latest: Callable[[int, int | None], list[Event]], cursor: str | None, limit: int
 ) -> dict[str, Any]:
-    """Make a page of the trail, the newest event first; `latest` takes a number and an end."""
+    """Make a page of the trail, newest event first; `latest` takes a number and an end."""
     before = None if cursor is None else read(cursor, TrailCursor).seq
     return _page(latest(limit + 1, before), limit, lambda event, _: TrailCursor(event.seq))
 
@@ -82,7 +82,7 @@ def of_trail(
 def of_items(
     items: Sequence[Item], name_of: Callable[[Item], str], cursor: str | None, limit: int
 ) -> dict[str, Any]:
-    """Make a page of a list that is known in full, in its order."""
+    """Make a page of a fully known list, in its order."""
     start = 0
     if cursor is not None:
         last = read(cursor, ItemCursor)
@@ -98,11 +98,11 @@ def of_items(
 def of_queue(
     proposals: Callable[[int, str | None], Queue], cursor: str | None, limit: int
 ) -> tuple[Queue, str | None]:
-    """Make a page of the queue, with the cursor of the next; `proposals` takes number and id."""
+    """Make a page of the queue, with the next cursor; `proposals` takes a number and an id."""
     last = None if cursor is None else read(cursor, ItemCursor)
     try:
         queue = proposals(limit, None if last is None else last.last)
-    except NotFound:  # it was decided meanwhile: go on with what has its rank now
+    except NotFound:  # it was decided meanwhile: continue with what has its rank now
         start = max(0, min(last.number - 1 if last is not None else 0, MOST - limit))
         queue = proposals(start + limit, None)
         queue = Queue(queue[start:], start, queue.total)
@@ -112,7 +112,7 @@ def of_queue(
 
 
 def read(cursor: str, kind: type[Cursor]) -> Cursor:
-    """Decode a cursor; it only ever says where to go on, never what may be seen."""
+    """Decode a cursor; it only says where to continue, never what may be seen."""
     try:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
         return msgspec.json.decode(base64.b64decode(padded, b"-_", validate=True), type=kind)
@@ -124,7 +124,7 @@ def read(cursor: str, kind: type[Cursor]) -> Cursor:
 def _page(
     items: Sequence[Any], limit: int, cursor_of: Callable[[Any, int], msgspec.Struct]
 ) -> dict[str, Any]:
-    """Take the items that fit, with a cursor if there are more."""
+    """Select the items that fit, with a cursor if there are more."""
     page = items[:limit]
     return {
         "items": [item if isinstance(item, dict) else item.to_dict() for item in page],
@@ -141,9 +141,9 @@ def _record_cursor(record: Record, _: int) -> RecordCursor:
 
 
 def _until(at: datetime, until: str | None) -> datetime | None:
-    """Bound a page that begins at a time: right after it, or at an earlier `until`.
+    """Compute the end of a page that begins at a time: right after it, or an earlier `until`.
 
-    There is no bound at the end of time.
+    There is none at the end of time.
     """
     bounds = [] if until is None else [clock.moment(until, "until")]
     if at + clock.MICROSECOND < clock.LATEST:

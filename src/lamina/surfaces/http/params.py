@@ -66,7 +66,7 @@ class StateParameters(Parameters):
     status: Annotated[list[State], Field(max_length=50, description="the same as `state`")] = []
 
     def states(self) -> list[State]:
-        """Return the states that are asked for; two names that say different things are wrong."""
+        """Return the requested states; it is an error if the two names contradict each other."""
         if self.state and self.status and {*self.state} != {*self.status}:
             state, status = (", ".join(given) for given in (self.state, self.status))
             raise InvalidInput(

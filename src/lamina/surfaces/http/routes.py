@@ -1,4 +1,4 @@
-"""The routes of the API: each asks the visitor's memory one question."""
+"""The routes of the API: each sends one query to the visitor's memory."""
 
 from __future__ import annotations
 
@@ -263,8 +263,8 @@ async def verify(caller: CurrentCaller, _: Annotated[params.NoParameters, Query(
 
 
 def _id(text: str) -> str:
-    """Read an id as it is written in the store; people may type it in capitals."""
+    """Read an id in lower case, as in the store; people may type it in capitals."""
     record_id = text.lower()
-    if not is_id(record_id):  # not even the trail of reads needs to know
+    if not is_id(record_id):  # not even the trail of reads needs to know this
         raise no_record(shown(text, 80))
     return record_id

@@ -1,7 +1,7 @@
-"""A uvicorn server on this machine with time limits and a bound on connections.
+"""A uvicorn server on this machine with time limits and a limit on connections.
 
-uvicorn's own limits would not do: `limit_concurrency` refuses the newest connection, so that idle
-ones without a token could lock others out, and it has no time limits but for idle connections.
+uvicorn's own limits are not enough: `limit_concurrency` refuses the newest connection, so that
+idle ones without a token could lock others out, and only idle connections have a time limit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BAD_REQUEST = (
 
 
 def listen(host: str, port: int, remote: Iterable[str] = ()) -> socket.socket:
-    """Open a socket at an address. One that other machines can reach has to be asked for."""
+    """Open a socket at an address. One that other machines can reach must be explicitly allowed."""
     if port not in PORTS:
         raise InvalidInput(f"port {port} is not a number from 0 to {PORTS[-1]:,}")
     if not is_loopback(host) and not [*remote]:
@@ -55,13 +55,13 @@ def listen(host: str, port: int, remote: Iterable[str] = ()) -> socket.socket:
 
 
 def _bound(family: int, kind: int, protocol: int, _: str, address: Any) -> socket.socket:
-    """Bind a socket that says it is of TCP.
+    """Bind a socket with the TCP protocol set explicitly.
 
-    asyncio would otherwise leave small answers waiting for the next acknowledgement.
+    Otherwise asyncio would delay small answers until the next acknowledgement.
     """
     bound = socket.socket(family, kind, protocol)
     try:
-        if os.name == "posix":  # elsewhere this would let two programs have one port
+        if os.name == "posix":  # elsewhere this would let two programs share a port
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
         bound.listen(BACKLOG)
@@ -72,10 +72,10 @@ def _bound(family: int, kind: int, protocol: int, _: str, address: Any) -> socke
 
 
 def server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
-    """Make a server for the app, which still has to be run."""
+    """Create a server for the app, to be run later."""
 
     class LimitedProtocol(PatientProtocol):
-        """The protocol with the connections of this server alone."""
+        """The protocol with the connections of this server only."""
 
         opened: ClassVar[dict[PatientProtocol, None]] = {}
 
@@ -87,7 +87,7 @@ def server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
             ws="none",
             loop="asyncio",
             lifespan="on",
-            access_log=False,  # it would hold queries, and links for signing in
+            access_log=False,  # it would contain queries, and sign-in links
             log_config=None,
             proxy_headers=False,
             server_header=False,
@@ -99,12 +99,12 @@ def server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
 
 
 def run(made: uvicorn.Server, listening: socket.socket) -> None:
-    """Serve until a signal arrives; then finish the requests at hand."""
+    """Serve until a signal arrives; then finish the current requests."""
     made.run(sockets=[listening])
 
 
 class Server(uvicorn.Server):
-    """A server that ends normally after a signal; uvicorn would raise the signal once more."""
+    """A server that ends normally after a signal; uvicorn would raise the signal again."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -113,22 +113,22 @@ class Server(uvicorn.Server):
 
 
 class Priority(IntEnum):
-    """The right of a connection to stay when there are too many; the lowest is dropped first."""
+    """The priority of a connection when there are too many; the lowest is dropped first."""
 
-    IDLE = 0  # no token was shown, and no request is at hand
-    ASKING = 1  # a request is at hand, but no token was ever shown
+    IDLE = 0  # no token was shown, and there is no current request
+    ASKING = 1  # there is a request, but no token was ever shown
     KNOWN = 2  # a token was shown
-    ANSWERED = 3  # a token was shown and a request is at hand: it stays
+    ANSWERED = 3  # a token was shown and there is a request: never dropped
 
 
 class PatientProtocol(H11Protocol):
     """HTTP with time limits: a request must arrive, be answered and be read within its time.
 
-    A new connection beyond the bound replaces one of lower priority, the oldest first.
+    Beyond the limit, a new connection replaces the oldest of the lowest priority.
     """
 
     limits = Limits()
-    opened: ClassVar[dict[PatientProtocol, None]] = {}  # of one server, the oldest first
+    opened: ClassVar[dict[PatientProtocol, None]] = {}  # of one server, oldest first
     _alarm: asyncio.TimerHandle | None = None
     _is_vouched = False
 
@@ -153,7 +153,7 @@ class PatientProtocol(H11Protocol):
             return
         other = min(self.opened, key=lambda each: each.priority)
         if other.priority is not Priority.ANSWERED:
-            # Now, and not when the loop comes to it: many may arrive at once.
+            # Now, without waiting for the event loop: many may arrive at once.
             del self.opened[other]
             other.transport.abort()
 
@@ -175,7 +175,7 @@ class PatientProtocol(H11Protocol):
             self._allow(self.limits.request_seconds)
 
     def on_response_complete(self) -> None:
-        # The answer may still be on its way; an idle connection has another limit.
+        # The answer may not have been sent yet; idle connections have another limit.
         self._allow(self.limits.request_seconds)
         super().on_response_complete()
 
@@ -186,9 +186,9 @@ class PatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer to what is not HTTP, in our one shape."""
+        """Answer input that is not HTTP with an error in our form."""
         cycle: RequestResponseCycle | None = self.cycle
-        # Within another answer it would be read as a part of that.
+        # Within another answer it would be read as part of that.
         if cycle is None or cycle.response_complete:
             problem = "this is not a request of HTTP, or its head is too long"
             body = errors.body(InvalidInput(problem))

@@ -1,4 +1,4 @@
-"""Identify visitors, and answer them on a few threads with handles that only read."""
+"""Identify visitors, and answer them on a few threads with read-only handles."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Visitor(NamedTuple):
     user: str | None
     role: Role
     name: str
-    is_host: bool = False  # it is a browser that was signed in, and no token
+    is_host: bool = False  # a signed-in browser, without a token
 
     @property
     def actor(self) -> Actor:
@@ -72,14 +72,14 @@ class Service:
         # One handle for each visitor, since the trail of reads names tokens.
         self._pool: HandlePool[Visitor] = HandlePool(self._open_handle)
         self._trails = Trails(self.home)
-        self._over: set[Visitor] = set()  # their handles are about to be closed
+        self._over: set[Visitor] = set()  # their handles are to be closed
         self._threads = ThreadPoolExecutor(self.limits.threads, thread_name_prefix="lamina-http")
         self._turns: WeakValueDictionary[Visitor, asyncio.Semaphore] = WeakValueDictionary()
         self._asked = 0
-        self._looked: tuple[datetime, bool] | None = None  # when the store was last looked at
+        self._looked: tuple[datetime, bool] | None = None  # when the store was last checked
 
     def visitor(self, authorization: list[str], session: str | None) -> Visitor | None:
-        """Identify the sender of a request. A token decides, whatever else is there."""
+        """Identify the sender of a request. If there is a token, only the token counts."""
         if not authorization:
             return self._host if session is not None and self.sessions.is_open(session) else None
         scheme, _, secret = authorization[0].partition(" ")
@@ -92,7 +92,7 @@ class Service:
         return Visitor(token.agent, token.user, role, token.label)
 
     def agents(self, visitor: Visitor) -> list[str]:
-        """List the agents whose memory a visitor may open: a token opens that of one."""
+        """List the agents whose memory a visitor may open: with a token, only one."""
         if self._all_agents and visitor.is_host:
             return [*self.home.agents()]
         return [visitor.agent]
@@ -120,14 +120,14 @@ class Service:
             raise StoreUnavailable(problem) from error
 
     async def ask(self, visitor: Visitor, question: Callable[[Memory], Answer]) -> Answer:
-        """Ask a visitor's memory on a thread; raise when it takes too long or too many wait."""
+        """Query a visitor's memory on a thread; raise if it takes too long or too many wait."""
         if self._asked >= self.limits.threads + self.limits.waiting:
             raise StoreUnavailable("too many requests at once; try again")
         self._asked += 1
         running = asyncio.ensure_future(self._run(visitor, question))
         running.add_done_callback(self._done)
         try:
-            # The thread goes on after that, and counts as busy until it is done.
+            # The thread continues after a timeout, and counts as busy until it is done.
             return await asyncio.wait_for(asyncio.shield(running), self.limits.answer_seconds)
         except TimeoutError:
             seconds = f"{self.limits.answer_seconds:g} seconds"
@@ -143,36 +143,36 @@ class Service:
             return await loop.run_in_executor(self._threads, self._answer, visitor, question)
 
     async def ask_json(self, visitor: Visitor, question: Callable[[Memory], Any]) -> bytes:
-        """Ask, and encode the answer as JSON on that thread."""
+        """Query the memory, and encode the answer as JSON on that thread."""
         return await self.ask(visitor, lambda memory: msgspec.json.encode(question(memory)))
 
     async def is_well(self) -> bool:
-        """Tell whether the host's memory can be read; asked often, it is looked at now and then."""
+        """Return whether the host's memory can be read; the result is cached for a moment."""
         now = self.clock()
         if self._looked is None or now - self._looked[0] >= BETWEEN_LOOKS:
             try:
                 await self.ask(self._host, lambda memory: memory.jobs())
                 self._looked = now, True
-            except LaminaError as error:  # whoever runs this server reads why
+            except LaminaError as error:  # the log tells whoever runs this server
                 log.warning("%s", error.message)
                 self._looked = now, False
         return self._looked[1]
 
     def violation(self, visitor: Visitor, attempt: str, value: object) -> None:
-        """Note an attempt to see what is not the visitor's."""
+        """Note an attempt to see what does not belong to the visitor."""
         self.home.log_violation(self.clock(), visitor.actor, attempt, value)
 
     def refuse(self, visitor: Visitor, verb: str, lacks: str, *, is_logged: bool = False) -> None:
-        """Leave in the trail of the visitor's agent that something was refused."""
+        """Note a refusal in the trail of the visitor's agent."""
         refusal = Refusal(self.clock(), visitor.actor, verb, lacks)
         self._trails.leave(visitor.agent, refusal, is_logged=is_logged)
 
     def refuse_nobody(self, verb: str, lacks: str) -> None:
-        """Leave the same of somebody who shows nothing: in the trail of the host's agent."""
+        """Note a refusal of an unidentified caller, in the trail of the host's agent."""
         self.refuse(Visitor(self._host.agent, None, Role.AGENT, NOBODY), verb, lacks)
 
     def close(self) -> None:
-        """Let every thread finish, and every handle write what it has buffered."""
+        """Finish every thread, and close every handle, which writes what it has buffered."""
         self._threads.shutdown(wait=True, cancel_futures=True)
         self._pool.close()
         self._trails.close()
@@ -195,4 +195,4 @@ class Service:
     def _done(self, running: asyncio.Future[Any]) -> None:
         self._asked -= 1
         if not running.cancelled():
-            running.exception()  # read, for its request may have gone without it
+            running.exception()  # retrieve it, since its request may have been given up

@@ -17,7 +17,7 @@ MOST = 32
 
 
 class Sessions:
-    """Open links and sessions. Only hashes are kept, and nothing outlives the server."""
+    """Open links and sessions. Only hashes are stored, and only as long as the server runs."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -25,7 +25,7 @@ class Sessions:
         self._open: dict[bytes, datetime] = {}
 
     def link(self) -> str:
-        """Make a secret that signs one browser in, once, within some minutes."""
+        """Make a secret that signs one browser in, once, within a few minutes."""
         return self._new_secret(self._links, LINK_LIFE)
 
     def redeem(self, link: str) -> str | None:
@@ -43,7 +43,7 @@ class Sessions:
         self._open.pop(_hash(session), None)
 
     def _new_secret(self, ends: dict[bytes, datetime], life: timedelta) -> str:
-        """Add a secret; the oldest make room, so that they never fill the server's memory."""
+        """Add a secret; the oldest are removed, so that they never fill the memory."""
         while len(ends) >= MOST:
             del ends[next(iter(ends))]
         secret = secrets.token_urlsafe(32)
@@ -52,5 +52,5 @@ class Sessions:
 
 
 def _hash(secret: str) -> bytes:
-    """Hash a secret: looked up so, it is never compared character by character."""
+    """Hash a secret, so that it is never compared character by character."""
     return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()

@@ -1,4 +1,4 @@
-"""The coding agents that Lamina knows: where each keeps its settings, and in which form."""
+"""The coding agents that Lamina knows: where each stores its settings, and in which form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lamina.errors import NotFound
 from lamina.surfaces.install.edits import Block, Default, Edit, Item, Member
 from lamina.text.words import meant, shown
 
-SERVER = "lamina"  # what we are called among an agent's MCP servers
+SERVER = "lamina"  # our name among an agent's MCP servers
 USER, PROJECT = "user", "project"
 
 
@@ -25,7 +25,7 @@ class Tools(msgspec.Struct, frozen=True):
 
     files: tuple[str, ...]
     keys: tuple[str, ...] = ("mcpServers",)
-    more: Mapping[str, Any] = {}  # fields beside the command
+    more: Mapping[str, Any] = {}  # fields besides the command
     joined: bool = False  # whether the command is one list with its arguments
 
 
@@ -57,7 +57,7 @@ class Agent(msgspec.Struct, frozen=True):
     marks: tuple[str, ...]
     user: Places
     project: Places
-    note: str = ""  # what is left for a person to do
+    note: str = ""  # what a person still has to do
 
     def places(self, scope: str) -> Places:
         return self.user if scope == USER else self.project
@@ -222,7 +222,7 @@ AGENTS: Mapping[str, Agent] = {
             ),
             Places(
                 (Tools((".zed/settings.json",), ("context_servers",), {"env": {}}),),
-                # Zed reads the first of these that is there.
+                # Zed reads the first of these files that exists.
                 text=(
                     *(".rules", ".cursorrules", ".windsurfrules", ".clinerules"),
                     *(".github/copilot-instructions.md", "AGENT.md", "AGENTS.md"),
@@ -257,13 +257,13 @@ class Root(msgspec.Struct, frozen=True):
         return Path(self.project or "", written.format(**self.folders))
 
     def first(self, files: Sequence[str]) -> Path:
-        """Take the first of some files that is there, else the last."""
+        """Return the first of some files that exists, or else the last."""
         paths = [self.path(file) for file in files]
         return next((path for path in paths if path.is_file()), paths[-1])
 
 
 def root(project: Path | None = None, environment: Mapping[str, str] = os.environ) -> Root:
-    """Find the folders of this user, as the agents find them."""
+    """Find the folders of this user in the same way as the agents do."""
     home = Path.home()
     config = environment.get("XDG_CONFIG_HOME") or str(home / ".config")
     claude = environment.get("CLAUDE_CONFIG_DIR")
@@ -287,7 +287,7 @@ def named(name: str) -> Agent:
 
 
 def program(*, portable: bool) -> list[str]:
-    """Say how Lamina is started: by its path, or by its name where others share the file."""
+    """Return how to start Lamina: by its path, or by its name if others share the file."""
     if portable:
         return ["lamina"]
     name = "lamina.exe" if os.name == "nt" else "lamina"
@@ -296,7 +296,7 @@ def program(*, portable: bool) -> list[str]:
 
 
 def is_passing(prefix: str = sys.prefix) -> bool:
-    """Tell if this program lies in a cache of uv, from which it may vanish."""
+    """Return whether this program is in a cache of uv, from which it may disappear."""
     return any(part.startswith(("archive-v", "environments-v")) for part in Path(prefix).parts)
 
 
@@ -317,7 +317,7 @@ def changes(
 
 
 def _words(command: Sequence[str]) -> int:
-    """Count the words of a command that start the program, before its options."""
+    """Count the words that start the program in a command, before its options."""
     return 4 if "-m" in command[:4] else 1
 
 
@@ -355,7 +355,7 @@ def _hooks(hooks: Hooks, command: Sequence[str]) -> Iterator[Edit]:
 
 
 def protocol(command: str) -> str:
-    """Write what an agent is told about its memory."""
+    """Write the instructions for an agent about its memory."""
     return f"""## Memory
 
 You have a long-term memory: the MCP server `{SERVER}`, or `{command}` in a shell.

@@ -1,4 +1,4 @@
-"""A block of lines of ours in a text file of somebody else, between two marks."""
+"""A block of our own lines in someone else's text file, between two marks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MARKS: Mapping[str, tuple[str, str]] = {
 
 
 def put(text: str, kind: str, lines: str, *, first: bool = False) -> str:
-    """Write the block at the end of a text, or at its beginning; an earlier one is replaced."""
+    """Write the block at the end or the beginning of a text, replacing an earlier one."""
     begin, end = MARKS[kind]
     if f"{begin}\n{lines.strip()}\n{end}" in text.replace("\r\n", "\n"):
         return text
@@ -39,7 +39,7 @@ def put(text: str, kind: str, lines: str, *, first: bool = False) -> str:
 
 
 def remove(text: str, kind: str) -> str:
-    """Take the block out of a text, with the empty line that set it apart."""
+    """Remove the block from a text, with the empty line that separated it."""
     begin, end = MARKS[kind]
     start = text.find(begin)
     if start < 0:
@@ -63,7 +63,7 @@ def remove(text: str, kind: str) -> str:
 
 
 def _check(made: str, rest: str, lines: str) -> None:
-    """Refuse a text in which our block would not mean what it says, or would change the rest."""
+    """Refuse a text in which our block would not work, or would change the rest."""
     wanted = _merged(_toml(rest), _toml(lines))
     try:
         is_right = tomllib.loads(made) == wanted
@@ -103,7 +103,7 @@ def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _path(tree: Mapping[str, Any]) -> list[str]:
-    """Name the way to the first entry that holds more than tables."""
+    """Return the path to the first entry that contains more than tables."""
     names: list[str] = []
     while len(tree) == 1:
         ((name, inner),) = tree.items()

@@ -1,4 +1,4 @@
-"""Check that connected agents still are, and say when they last called."""
+"""Check that agents are still connected, and report when they last called."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60))
 
 
 def connections(home: Home, agent: str, now: datetime) -> Iterator[Finding]:
-    """Report on the connected agents, on the hooks and on the tools, a line each."""
+    """Report on connected agents, hooks and tools, a line each."""
     try:
         records = [one for one in Records(home).all() if one.agent in AGENTS]
     except LaminaError as error:

@@ -1,7 +1,7 @@
-"""The edits of a configuration file as data: made once, and undone among the edits of others.
+"""The edits of a configuration file as data: applied once, and undone despite others' edits.
 
-Pure: a text goes in, a text comes out. `before` is the text as it was when the edits were made; it
-tells what was there already.
+Pure: a text goes in, a text comes out. `before` is the text before the edits; it shows what was
+there already.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 from lamina.surfaces.install import blocks, jsonc
 
 EMPTY = "{}\n"
-COMMANDS = ("command", "bash")  # the fields that say what a hook runs
+COMMANDS = ("command", "bash")  # the fields with the command of a hook
 
 
 class Member(msgspec.Struct, frozen=True, tag="member"):
@@ -43,14 +43,14 @@ class Block(msgspec.Struct, frozen=True, tag="block"):
 
     kind: str
     lines: str
-    first: bool = False  # whether it goes to the beginning of the file
+    first: bool = False  # whether it belongs at the beginning of the file
 
 
 Edit = Member | Default | Item | Block
 
 
 def apply(text: str | None, edits: Sequence[Edit]) -> str:
-    """Make the edits; those that are made already change nothing."""
+    """Apply the edits; those already made change nothing."""
     made = text or ""
     for edit in edits:
         if isinstance(edit, Block):
@@ -61,7 +61,7 @@ def apply(text: str | None, edits: Sequence[Edit]) -> str:
 
 
 def undo(text: str, edits: Sequence[Edit], before: str | None) -> str | None:
-    """Undo the edits and nothing else; None if a file that was new has nothing left in it."""
+    """Undo only these edits; None if nothing is left in a file that was new."""
     if not edits:
         return text
     for edit in reversed(edits):
@@ -74,7 +74,7 @@ def undo(text: str, edits: Sequence[Edit], before: str | None) -> str | None:
 
 
 def has(text: str | None, edits: Sequence[Edit]) -> bool:
-    """Tell if a text has all the edits."""
+    """Return whether a text has all the edits."""
     return text is not None and apply(text, edits) == text
 
 
@@ -125,7 +125,7 @@ def _without_item(text: str, edit: Item, items: Any, earlier: Any, before: Any) 
 
 
 def _without_nested(text: str, edit: Item, index: int, item: Any) -> str:
-    """Take our hooks out of a group to which somebody has added others."""
+    """Remove our hooks from a group to which someone has added others."""
     ours, theirs = _hooks(edit.value), _hooks(item)
     mine = [place for place, hook in enumerate(theirs) if any(_runs(hook, one) for one in ours)]
     if mine and len(mine) == len(theirs):
@@ -141,14 +141,14 @@ def _hooks(group: Any) -> list[Any]:
 
 
 def _runs(one: Any, other: Any) -> bool:
-    """Tell if two hooks run the same command, whatever else is said about them."""
+    """Return whether two hooks run the same command, whatever their other fields."""
     if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
         return False
     return any(name in one and one[name] == other.get(name) for name in COMMANDS)
 
 
 def _cleared(text: str, keys: Sequence[str], before: Any) -> str:
-    """Remove the empty containers on a path that were not there before."""
+    """Remove empty containers on a path that did not exist before."""
     for depth in range(len(keys), 0, -1):
         found = jsonc.find(jsonc.parse(text), keys[:depth])
         if found is None or found.value or _at(before, keys[:depth]) is not None:

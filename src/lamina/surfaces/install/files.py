@@ -1,4 +1,4 @@
-"""Read and replace configuration files of other programs, with care for links, modes and races."""
+"""Read and replace other programs' configuration files, taking care of links, modes and races."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Found(msgspec.Struct, frozen=True):
     """A file as it was read: its text, None if there is no such file, and where it really lies."""
 
     path: Path
-    target: Path  # behind links, which stay
+    target: Path  # the file that links point to; links are preserved
     text: str | None
     status: os.stat_result | None = None
 
 
 def look(path: Path) -> Found:
-    """Read a file. One that we could not replace without harm is refused, with the reason."""
+    """Read a file. Refuse one that we could not replace without harm, with the reason."""
     target = _target(path)
     try:
         with target.open("rb") as file:
@@ -47,7 +47,7 @@ def look(path: Path) -> Found:
 
 
 def replace(found: Found, text: str | None) -> None:
-    """Write a file as a whole, or remove it, unless somebody has changed it since it was read."""
+    """Write a whole file, or remove it, unless it was changed since it was read."""
     now = look(found.path)
     if now.text != found.text:
         raise Conflict(f"{found.path} has been changed meanwhile; try again")
@@ -61,14 +61,14 @@ def replace(found: Found, text: str | None) -> None:
 
 
 def missing_folders(path: Path) -> list[Path]:
-    """List the folders that must be made for a file, the outermost first."""
+    """List the folders that must be created for a file, outermost first."""
     return [folder for folder in reversed(path.parents) if not folder.is_dir()]
 
 
 def remove_empty(folders: Sequence[Path]) -> None:
-    """Remove folders, the innermost first, as far as they are empty."""
+    """Remove empty folders, innermost first."""
     for folder in reversed(folders):
-        with suppress(OSError):  # somebody has put something into it: it stays
+        with suppress(OSError):  # it is not empty: it stays
             folder.rmdir()
 
 
@@ -90,7 +90,7 @@ def _check(path: Path, status: os.stat_result) -> None:
 
 
 def _check_folder(path: Path, target: Path) -> None:
-    """Refuse a place where no file can be made, before anything is written."""
+    """Refuse a path where no file can be created, before anything is written."""
     above = next(folder for folder in target.parents if folder.exists())
     if not above.is_dir():
         raise Refused(f"{path} cannot be made: {above} is not a folder")
@@ -99,7 +99,7 @@ def _check_folder(path: Path, target: Path) -> None:
 
 
 def _write(target: Path, data: bytes, status: os.stat_result | None) -> None:
-    """Put a whole file in the place of another, with the same mode and owner."""
+    """Replace a file as a whole, with the same mode and owner."""
     target.parent.mkdir(parents=True, exist_ok=True)
     work, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
@@ -127,5 +127,5 @@ def _umask() -> int:
 
 
 def explain(path: Path, error: LaminaError) -> InvalidInput:
-    """Say of which file an edit was refused."""
+    """Add to an error which file it is about."""
     return InvalidInput(f"{path}: {error.message}; nothing was changed")

@@ -1,4 +1,4 @@
-"""Plan what an install or an uninstall changes, show it, and do it: all files or none."""
+"""Plan the changes of an install or uninstall, show them, and apply them: all files or none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FilePlan(msgspec.Struct, frozen=True):
 
     found: Found
     after: str | None
-    kept: FileRecord | None  # None if nothing of ours stays in it
+    kept: FileRecord | None  # None if nothing of ours is left in it
 
     @property
     def path(self) -> Path:
@@ -44,13 +44,13 @@ class Plan(msgspec.Struct, frozen=True):
         return [file for file in self.files if file.is_change]
 
     def record(self, now: datetime) -> Record | None:
-        """Return what is to be remembered of it; None if nothing of ours stays anywhere."""
+        """Return the record to store; None if nothing of ours is left anywhere."""
         kept = tuple(file.kept for file in self.files if file.kept is not None)
         project = None if self.project is None else str(self.project)
         return Record(self.agent, project, now, kept) if kept else None
 
     def diff(self) -> str:
-        """Write the changes as a unified diff."""
+        """Format the changes as a unified diff."""
         return "".join(line for file in self.changes for line in _diff(file))
 
 
@@ -60,17 +60,17 @@ def plan_install(
     project: Path | None,
     wanted: Mapping[Path, Sequence[Edit]],
 ) -> Plan:
-    """Plan an install over an earlier one, if there is one; nothing is written."""
+    """Plan an install, over an earlier one if there is any; nothing is written."""
     earlier, others = _records(records, agent, project)
     planned = [_edited(path, tuple(made), earlier, others) for path, made in wanted.items()]
-    # What an earlier install has edited and this one does not.
+    # What an earlier install edited and this one does not.
     gone = [file for file in earlier.files if Path(file.path) not in wanted] if earlier else []
     planned += [_undone(file, others) for file in gone]
     return Plan(agent, project, tuple(planned))
 
 
 def plan_uninstall(records: Records, agent: str, project: Path | None) -> Plan | None:
-    """Plan how an install is undone; None if there was none."""
+    """Plan how to undo an install; None if there was none."""
     earlier, others = _records(records, agent, project)
     if earlier is None:
         return None
@@ -78,14 +78,14 @@ def plan_uninstall(records: Records, agent: str, project: Path | None) -> Plan |
 
 
 def carry_out(records: Records, plans: Sequence[Plan], now: datetime) -> None:
-    """Do what was planned. If a file cannot be written, those before it are put back."""
+    """Carry out plans. If a file cannot be written, restore those written before it."""
     with records.locked():
         done: list[FilePlan] = []
         earlier = [_records(records, plan.agent, plan.project)[0] for plan in plans]
         try:
             for plan in plans:
                 if kept := plan.record(now):
-                    records.keep(kept)  # first: whatever happens then can be undone
+                    records.keep(kept)  # first, so that whatever happens next can be undone
                 for file in plan.changes:
                     files.replace(file.found, file.after)
                     done.append(file)
@@ -99,7 +99,7 @@ def carry_out(records: Records, plans: Sequence[Plan], now: datetime) -> None:
 
 
 def _tidy(records: Records, plan: Plan, earlier: Record | None) -> None:
-    """Forget an install of which nothing is left, with the folders that were made for it."""
+    """Remove the record of an install that has nothing left, and the folders created for it."""
     kept = [file.path for file in plan.files if file.kept is not None]
     if not kept:
         records.restore(plan.agent, plan.project, None)
@@ -137,7 +137,7 @@ def _edited(
 
 
 def _undone(file: FileRecord, others: Sequence[Record]) -> FilePlan:
-    """Plan how a file loses our edits, but for those that another install needs, too."""
+    """Plan the removal of our edits from a file, except those that another install needs."""
     path = Path(file.path)
     found = files.look(path)
     needed = [edit for other in others if (one := other.file(path)) for edit in one.edits]
@@ -153,7 +153,7 @@ def _undone(file: FileRecord, others: Sequence[Record]) -> FilePlan:
 
 
 def _original(text: str | None, known: FileRecord | None) -> str | None:
-    """Say what a file would be without our edits: its very bytes, if nobody has changed it."""
+    """Return a file without our edits: byte for byte, if nobody has changed it."""
     if text is None or known is None:
         return text
     return known.before if text == known.after else edits.undo(text, known.edits, known.before)

@@ -1,4 +1,4 @@
-"""Edit JSON in place, also JSON with comments: whatever is not edited stays as it was written."""
+"""Edit JSON in place, with or without comments: everything else stays as it was written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 from lamina.errors import InvalidInput
 
-DEEPEST = 100  # levels; a configuration has five
+DEEPEST = 100  # levels; a real configuration has five
 SPACE = " \t\r\n"
 BOM = "\ufeff"
 _scalars = json.JSONDecoder()
@@ -23,7 +23,7 @@ class Node(msgspec.Struct):
     end: int
     value: Any
     keys: list[str] = []
-    starts: list[int] = []  # of each part, with its key
+    starts: list[int] = []  # of each part, including its key
     parts: list[Node] = []
     commas: list[int | None] = []  # the comma after each part
 
@@ -36,7 +36,7 @@ class Node(msgspec.Struct):
 
 
 def parse(text: str) -> Node:
-    """Read JSON with comments and trailing commas. An error names its line."""
+    """Parse JSON with comments and trailing commas. An error names its line."""
     start = _skip(text, 1 if text.startswith(BOM) else 0)
     root = _value(text, start, 0)
     end = _skip(text, root.end)
@@ -54,7 +54,7 @@ def find(root: Node, keys: Sequence[str]) -> Node | None:
 
 
 def put(text: str, keys: Sequence[str], value: Any) -> str:
-    """Set the value at a path of keys; objects on the way are made where they are missing."""
+    """Set the value at a path of keys; missing objects on the way are created."""
     root = parse(text)
     node = root
     for depth, key in enumerate(keys):
@@ -72,7 +72,7 @@ def put(text: str, keys: Sequence[str], value: Any) -> str:
 
 
 def append(text: str, keys: Sequence[str], item: Any) -> str:
-    """Add an item to the end of the list at a path of keys, which is made where it is missing."""
+    """Add an item to the end of the list at a path of keys, creating the list if it is missing."""
     root = parse(text)
     node = find(root, keys)
     if node is None:
@@ -91,7 +91,7 @@ def remove(text: str, path: Sequence[str | int]) -> str:
     shorter = _without(text, node, index, with_space=True)
     if _is_expected(shorter, text, path):
         return shorter
-    # The space before it ends a comment that would swallow what follows.
+    # The space before it ends a comment that would otherwise swallow what follows.
     return _without(text, node, index, with_space=False)
 
 
@@ -104,7 +104,7 @@ def _index(node: Node, step: str | int) -> int:
 
 
 def _is_expected(shorter: str, text: str, path: Sequence[str | int]) -> bool:
-    """Tell if a text says what the other one says but for one part."""
+    """Return whether a text equals another one except for one part."""
     wanted = parse(text).value
     holder: Any = wanted
     for step in path[:-1]:
@@ -131,7 +131,7 @@ def _without(text: str, node: Node, index: int, *, with_space: bool) -> str:
 
 
 def _inserted(text: str, root: Node, node: Node, label: str, value: Any) -> str:
-    """Insert a part behind the last one of an object or a list, in the style of the text."""
+    """Insert a part after the last one of an object or a list, in the style of the text."""
     close = node.end - 1
     comma = node.commas[-1] if node.commas else None
     if node.parts and "\n" not in text[node.start : node.end]:
@@ -143,7 +143,7 @@ def _inserted(text: str, root: Node, node: Node, label: str, value: Any) -> str:
     body = max(len(text[:close].rstrip(SPACE)), node.start + 1)
     end = text[body:close] if "\n" in text[body:close] else newline + own
     written = newline + inner + label + _dumped(value, unit, inner, newline)
-    written += "," if comma is not None else ""  # a text with trailing commas keeps its habit
+    written += "," if comma is not None else ""  # keep the style of a text with trailing commas
     last = node.parts[-1].end if node.parts and comma is None else body
     between = "," if node.parts and comma is None else ""
     return text[:last] + between + text[last:body] + written + end + text[close:]
@@ -159,7 +159,7 @@ def _newline(text: str) -> str:
 
 
 def _unit(text: str, root: Node) -> str:
-    """Find by how much the text indents; two spaces unless it shows another way."""
+    """Detect the indentation of the text; two spaces by default."""
     for start in root.starts:
         if indent := _indent(text, start):
             return indent
@@ -167,7 +167,7 @@ def _unit(text: str, root: Node) -> str:
 
 
 def _indent(text: str, position: int) -> str:
-    """Return the space at the beginning of the line of a position."""
+    """Return the whitespace at the beginning of a position's line."""
     line = text[text.rfind("\n", 0, position) + 1 : position]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
@@ -219,7 +219,7 @@ def _list(text: str, start: int, depth: int) -> Node:
 
 
 def _add(text: str, node: Node, part: Node, start: int, close: str) -> int:
-    """Note a part that has been read, and go to the next one or to the end."""
+    """Add a parsed part, and advance to the next one or to the end."""
     node.parts.append(part)
     node.starts.append(start)
     after = _skip(text, part.end)
@@ -233,7 +233,7 @@ def _add(text: str, node: Node, part: Node, start: int, close: str) -> int:
 
 
 def _skip(text: str, position: int) -> int:
-    """Skip space and comments."""
+    """Skip whitespace and comments."""
     while position < len(text):
         if text[position] in SPACE:
             position += 1

@@ -1,4 +1,4 @@
-"""What was installed, kept in the home: the edits of each file, and its text before and after."""
+"""Records of installs in the home: the edits of each file, and its text before and after."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FileRecord(msgspec.Struct, frozen=True):
     before: str | None
     after: str
     edits: tuple[Edit, ...]
-    folders: tuple[str, ...] = ()  # that were made for it
+    folders: tuple[str, ...] = ()  # created for it
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -66,19 +66,19 @@ class Records:
         return _load(path) if path.is_file() else None
 
     def keep(self, record: Record) -> None:
-        """Write a record durably: it is what an uninstall needs."""
+        """Write a record durably: an uninstall needs it."""
         make_private_folder(self.folder)
         write_private(self.folder / record.name, msgspec.json.encode(record))
 
     def restore(self, agent: str, project: Path | None, record: Record | None) -> None:
-        """Put back the record of an install as it was; None if there was none."""
+        """Restore the record of an install; remove it if there was none."""
         if record is not None:
             self.keep(record)
         else:
             (self.folder / name(agent, project)).unlink(missing_ok=True)
 
     def locked(self) -> AbstractContextManager[None]:
-        """Let one process at a time install."""
+        """Allow one process at a time to install."""
         make_private_folder(self.folder)
         return hold_lock(self.folder / "lock", PATIENCE)
 

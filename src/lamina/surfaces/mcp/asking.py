@@ -1,8 +1,8 @@
 """Ask the person at a client to decide what its agent has just proposed: MCP elicitation.
 
 Nothing is asked unless the operator named the client in the settings and the client says that it
-can ask. A call of a tool answers with the id and the state of what it proposed, whatever comes of
-the question.
+can ask. A tool call returns the id and the state of its proposal, whatever the result of the
+question.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("lamina")
 
-WIDTH = 500  # of a problem that an answer tells
-MOST_OPEN = 64  # questions that wait for their answers; the oldest makes room
-KEY = "decision"  # under which a question is sent, and its answer comes back
+WIDTH = 500  # of a problem in an answer
+MOST_OPEN = 64  # questions that wait for answers; the oldest is dropped for a new one
+KEY = "decision"  # identifies the question that is sent, and its answer
 LEFT = "the person was asked, and left it waiting"
 SILENT = "the person was asked, and has not decided in time"
 UNUSABLE = "the person was asked, but the client gave no answer that can be used"
@@ -50,7 +50,7 @@ Opened = Callable[[str], Operator]
 
 
 class Asked(NamedTuple):
-    """A question that is open: what was proposed, by which call of which client, until when."""
+    """An open question: what was proposed, by which call of which client, and its deadline."""
 
     client: str
     mode: Mode
@@ -64,12 +64,12 @@ class Asked(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """The time that is left for an answer."""
+        """The time left for an answer."""
         return max(0.0, self.ends - time.monotonic())
 
 
 class Asking:
-    """Asks about each proposal once, and decides what a person answers."""
+    """Ask about each proposal once, and carry out a person's answers."""
 
     def __init__(
         self,
@@ -81,21 +81,21 @@ class Asking:
     ) -> None:
         self._keeper = keeper
         self._allowed = allowed
-        self._opened = opened  # None where operators need a key that this process does not have
+        self._opened = opened  # None if operators need a key that this process does not have
         self._pages = pages
         self.seconds = seconds
         self._open: dict[str, Asked] = {}
         self._asked: set[str] = set()
 
     def close(self) -> None:
-        """End every page."""
+        """Close every page."""
         if self._pages is not None:
             self._pages.close()
 
     async def about(
         self, context: Context, params: types.CallToolRequestParams, answer: r.Answer
     ) -> r.Answer | types.InputRequiredResult:
-        """Ask about what a call has proposed, if this client may; else return its answer."""
+        """Ask about a call's proposal if this client is allowed to; otherwise return its answer."""
         proposal, client = _waiting(answer), elicitation.name(context)
         if proposal is None or client is None or proposal in self._asked:
             return answer
@@ -112,14 +112,14 @@ class Asking:
             return await self._asked_at_once(context, asked)
         except LaminaError as error:
             return _told(answer, f"{FAILED}: {error.message}")
-        except Exception:  # what was proposed is stored, and its id must be told
+        except Exception:  # the proposal is stored, and its id must be returned
             log.exception("a question about %s failed", proposal)
             return _told(answer, FAILED)
 
     async def resumed(
         self, context: Context, params: types.CallToolRequestParams
     ) -> r.Answer | None:
-        """Take the answer to a question that was sent along; None if there is no such question."""
+        """Accept the answer to a question sent along; None if there is no such question."""
         asked = self._open.pop(params.request_state or "", None)
         if asked is None or not _is_same_call(asked, context, params):
             return None
@@ -133,7 +133,7 @@ class Asking:
             return _told(asked.answer, FAILED)
 
     def _mode(self, context: Context, client: str) -> Mode | None:
-        """Choose how to ask: as the operator allows, and the client can; the page is stronger."""
+        """Choose how to ask, within what operator and client allow; a page is preferred."""
         if not elicitation.is_possible(context):
             return None
         both = self._modes(client) & elicitation.supported(context)
@@ -152,7 +152,7 @@ class Asking:
         answer: r.Answer,
         proposal: str,
     ) -> Asked | None:
-        """Make the question; None if it cannot be asked in this way."""
+        """Prepare the question; None if it cannot be asked in this way."""
         asked, link = None, None
         if mode is Mode.FORM:
             asked = await self._keeper.do(lambda _: self._question(client, proposal))
@@ -179,7 +179,7 @@ class Asking:
         return settled
 
     def _sent_along(self, asked: Asked) -> types.InputRequiredResult:
-        """Send the question with the answer of the call; the client calls again to answer it."""
+        """Send the question instead of the call's answer; the client calls again to answer it."""
         state = secrets.token_urlsafe(32)
         while len(self._open) >= MOST_OPEN:
             self._open.pop(next(iter(self._open)))
@@ -188,7 +188,7 @@ class Asking:
         return types.InputRequiredResult(input_requests={KEY: request}, request_state=state)
 
     async def _settled(self, asked: Asked, given: types.ElicitResult | None) -> r.Answer:
-        """Do what a person answered, and say how the proposal stands now."""
+        """Carry out a person's answer, and return the new state of the proposal."""
         if asked.mode is Mode.URL:
             fate = await self._visited(asked, given)
         else:
@@ -196,7 +196,7 @@ class Asking:
         return await self._current(asked, fate)
 
     async def _visited(self, asked: Asked, given: types.ElicitResult | None) -> str | Verb:
-        """Wait for a decision on the page, if the person agreed to go there."""
+        """Wait for a decision on the page, if the person agreed to open it."""
         assert self._pages is not None
         assert asked.link is not None
         if given is None or given.action != "accept":
@@ -207,7 +207,7 @@ class Asking:
         return SILENT
 
     async def _filled(self, asked: Asked, given: types.ElicitResult | None) -> str | Verb:
-        """Decide as the form says."""
+        """Carry out the decision in the form."""
         if given is None:
             return UNUSABLE
         if not asked.seconds:
@@ -228,7 +228,7 @@ class Asking:
             return decide(operator, asked.proposal, asked.question, content)
 
     async def _current(self, asked: Asked, fate: str | Verb) -> r.Answer:
-        """Answer with the state that the proposal has now, whoever has decided it."""
+        """Answer with the current state of the proposal, whoever has decided it."""
         try:
             now = await self._keeper.do(lambda memory: memory.get(asked.proposal).state)
         except LaminaError as error:
@@ -239,7 +239,7 @@ class Asking:
 def decide(
     operator: Operator, record_id: str, asked: Question, content: Mapping[str, Any] | None
 ) -> str | Verb:
-    """Carry out what a person answered to a question; return what was done, or why nothing."""
+    """Carry out a person's answer to a question; return what was done, or why nothing was."""
     proposal = _find(operator, record_id)
     if proposal is None:
         return CHANGED
@@ -256,7 +256,7 @@ def decide(
 
 
 def worded(operator: Operator, proposal: Proposal | None) -> Question | None:
-    """Word the question about a proposal; None where it cannot be asked in a dialog."""
+    """Word the question about a proposal; None if it cannot be asked in a dialog."""
     if proposal is None:
         return None
     references = proposal.record.evidence
@@ -269,14 +269,14 @@ def _find(operator: Operator, proposal: str) -> Proposal | None:
 
 
 def _waiting(answer: r.Answer) -> str | None:
-    """Find the id of what waits for a person by an answer."""
+    """Find the id of the request that an answer leaves for a person."""
     if isinstance(answer, r.Waiting):
         return answer.id
     return answer.request if isinstance(answer, r.Judged) else None
 
 
 def _surface(mode: Mode, client: str) -> str:
-    """Name the way of a decision for the trail."""
+    """Name the way in which a decision was made, for the trail."""
     return f"mcp {mode}: {client}"
 
 
@@ -295,7 +295,7 @@ def _params(asked: Asked, name: str | None = None) -> types.ElicitRequestParams:
 
 
 def _is_same_call(asked: Asked, context: Context, params: types.CallToolRequestParams) -> bool:
-    """Tell if a call is the one that a question was sent to, by the same client."""
+    """Return whether a call is the one that the question was about, by the same client."""
     call = (params.name, params.arguments or {}, elicitation.name(context))
     return call == (asked.tool, asked.arguments, asked.client)
 
@@ -305,11 +305,11 @@ def _told(answer: r.Answer, what: str) -> r.Answer:
 
 
 def _stated(asked: Asked, fate: str | Verb, state: State) -> r.Answer:
-    """Word the answer of the tool for what became of its proposal."""
+    """Word the tool's answer according to what happened to its proposal."""
     answer = asked.answer
     if isinstance(fate, Verb) and state is not State.CONSTRAINED:
         answer = structs.replace(answer, text=_fates(asked.proposal)[fate], decided=fate.done)
-    elif state is State.CONSTRAINED:  # also where the decision was undone at once
+    elif state is State.CONSTRAINED:  # also if the decision was undone at once
         answer = _told(answer, LEFT if isinstance(fate, Verb) else fate)
     else:
         text = f"{asked.proposal} was decided elsewhere: it is {state.value}"

@@ -1,4 +1,4 @@
-"""Let only local names ask the server over HTTP, and only with the token of this memory."""
+"""Accept HTTP requests only under local names, and only with the token of this memory."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from lamina.errors import Forbidden, InvalidInput, LaminaError
 from lamina.surfaces.http.guard import vouch
 
-METHOD = "POST"  # we never speak first, and keep no sessions that could be ended
+METHOD = "POST"  # the server never initiates messages, and has no sessions to end
 BEARER = b"bearer "
 LONGEST_TOKEN = 256
-HEALTH, METRICS = "/health", "/metrics"  # what may be asked by GET, the first without a token
-CLIENT = "lamina.client"  # where the scope of a request has the name that its token was given
+HEALTH, METRICS = "/health", "/metrics"  # may be requested by GET, the first without a token
+CLIENT = "lamina.client"  # the key of a request's scope for the name given to its token
 EXTRA_HEADERS = {
     401: (b"www-authenticate", b'Bearer realm="lamina"'),
     405: (b"allow", METHOD.encode()),
@@ -23,9 +23,9 @@ EXTRA_HEADERS = {
 
 
 class TokenScope(NamedTuple):
-    """The memory that a token opens, of an agent and a user, if it is for tools, and its name.
+    """What a token opens: the memory of an agent and a user, and whether it is for tools.
 
-    `client` is what the operator called it, if anything.
+    `client` is the name that the operator gave it, if any.
     """
 
     whose: tuple[str, str | None]
@@ -35,21 +35,21 @@ class TokenScope(NamedTuple):
 
 
 class Denial(NamedTuple):
-    """Why a request is turned away, with its status, and the name of the token that it shows."""
+    """Why a request is rejected, with its status, and the name of its token."""
 
     status: int
     error: LaminaError
     token: str | None = None
 
 
-# None for a token that opens nothing.
+# None for an invalid token.
 Check = Callable[[str], TokenScope | None]
-# Leaves in the trail who was refused, by the name of a token, and what is missing.
+# Notes a refusal in the trail, by the name of a token, with what is missing.
 Note = Callable[[str | None, str], None]
 
 
 class TokenGuard:
-    """Middleware that passes requests to a local name with a token for the memory served here."""
+    """Middleware that passes requests under a local name with a token for this memory."""
 
     def __init__(
         self,
@@ -86,17 +86,17 @@ class TokenGuard:
             await self._app({**scope, CLIENT: shown.client}, receive, send)
 
     def denial(self, headers: Iterable[tuple[bytes, bytes]]) -> Denial | None:
-        """Find a reason to turn a request away; None when it may pass."""
+        """Find a reason to reject a request; None if it may pass."""
         shown = self._shown([*headers])
         return shown if isinstance(shown, Denial) else None
 
     def _shown(self, pairs: list[tuple[bytes, bytes]]) -> Denial | TokenScope:
-        """Find the token that a request shows, or a reason to turn it away."""
+        """Find the token in a request, or a reason to reject it."""
         values = [value for name, value in pairs if name == b"authorization"]
         return self._foreign(pairs) or self._token(values)
 
     def _foreign(self, pairs: list[tuple[bytes, bytes]]) -> Denial | None:
-        """Refuse other names of this server, and pages of others."""
+        """Reject other names of this server, and pages of other sites."""
         hosts = [value for name, value in pairs if name == b"host"]
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             problem = "this server is called by a local name and its port only"
@@ -117,7 +117,7 @@ class TokenGuard:
             return unknown
         try:
             opened = self._check(values[0][len(BEARER) :].strip().decode("ascii", "replace"))
-        except LaminaError as error:  # such as a damaged file of tokens: no token is valid then
+        except LaminaError as error:  # such as a damaged file of tokens: then no token is valid
             return Denial(503, error)
         if opened is None:
             return unknown

@@ -1,4 +1,4 @@
-"""The tools that read what one already knows the name of: a record, a subject, the last hours."""
+"""The tools that read by name: a record, a subject, the last hours."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def pending(memory: Memory, given: a.Pending) -> r.Agenda:
 
 
 def quoted(record: Record) -> str:
-    """Quote a record with all that says how far to trust it."""
+    """Quote a record with everything that shows how far to trust it."""
     label = [f"{record.layer} {record.id}", record.kind, f"trust {record.trust}"]
     label += [] if record.state is State.ACTIVE else [record.state.value]
     label.append(_day(record.occurred_at))

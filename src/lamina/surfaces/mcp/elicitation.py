@@ -1,7 +1,7 @@
-"""What the protocol says about questions to the person at a client, in both of its eras.
+"""What the protocol says about questions to the person at a client, in both versions.
 
 Up to 2025-11-25 a server asks over the connection of a call, and waits. From 2026-07-28 on it sends
-the question in place of an answer, and the client calls again with what the person said.
+the question instead of an answer, and the client calls again with the person's answer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Context = ServerRequestContext[Any, Any]
 
 
 class Mode(StrEnum):
-    """How a client asks: in a dialog of its own, or by leading the person to our page."""
+    """How a client asks: in its own dialog, or by leading the person to our page."""
 
     FORM = "form"
     URL = "url"
@@ -43,17 +43,17 @@ def granted(entries: Iterable[str]) -> dict[str, frozenset[Mode]]:
 
 
 def is_sent_along(context: Context) -> bool:
-    """Tell if a question is sent in place of the answer to a call."""
+    """Return whether a question is sent instead of the answer to a call."""
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
 def is_possible(context: Context) -> bool:
-    """Tell if a question can reach the client: in the older era HTTP here has no way back."""
+    """Return whether a question can reach the client: with the older protocol, not over HTTP."""
     return is_sent_along(context) or context.session.can_send_request
 
 
 def name(context: Context) -> str | None:
-    """Name the client: over HTTP by its token, over a pipe as it calls itself."""
+    """Name the client: over HTTP by its token, over a pipe by the name that it gives."""
     if context.request is not None:
         name = context.request.scope.get(CLIENT)
         return name if isinstance(name, str) else None
@@ -62,7 +62,7 @@ def name(context: Context) -> str | None:
 
 
 def supported(context: Context) -> frozenset[Mode]:
-    """List how a client says that it can ask; one that names no mode means a form."""
+    """List how a client says that it can ask; if it names no mode, a form is meant."""
     capabilities = context.session.client_capabilities
     can = None if capabilities is None else capabilities.elicitation
     if can is None:
@@ -74,7 +74,7 @@ def supported(context: Context) -> frozenset[Mode]:
 async def sent(
     context: Context, asked: types.ElicitRequestParams, seconds: float
 ) -> types.ElicitResult | None:
-    """Ask over the connection of the call; None without an answer that is one."""
+    """Ask over the connection of the call; None if there is no valid answer."""
     try:
         return await context.session.send_request(
             types.ElicitRequest(params=asked),
@@ -88,5 +88,5 @@ async def sent(
 
 
 async def completed(context: Context, question: str) -> None:
-    """Tell a client of the older era that the person is done on a page."""
+    """Tell a client with the older protocol that the person is done on a page."""
     await context.session.send_elicit_complete(question, context.request_id)

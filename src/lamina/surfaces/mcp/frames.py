@@ -1,4 +1,4 @@
-"""Messages on a pipe, one on each line, with never more of one in memory than a limit."""
+"""Messages on a pipe, one per line, with a limit on how much of one is in memory."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import msgspec
 from mcp_types.jsonrpc import jsonrpc_message_adapter
 from pydantic import ValidationError
 
-# The longest memory, with every character escaped, and room for what is around it.
+# The longest memory, with every character escaped, and room for the rest of the message.
 LONGEST = 8 * 1024 * 1024
-# Clients write the id before the parameters, so that an error about a message that is too long can
+# Clients write the id before the parameters, so that an error about an overlong message can
 # name its id.
 ID = re.compile(rb'^\s*\{(?:(?!"params").){0,200}?"id"\s*:\s*(\d{1,15}|"[^"\\]{1,64}")', re.S)
 
 
 class Splitter:
-    """Splits data from a pipe into lines; of one too long only the beginning is given, at once."""
+    """Split data from a pipe into lines; of an overlong one yield only the beginning, at once."""
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._longest = longest
         self._begun = bytearray()
-        self._skips = False  # the rest of a line that was too long
+        self._skips = False  # skip the rest of an overlong line
 
     def feed(self, data: bytes) -> Iterator[tuple[bytes, bool]]:
-        """Yield the lines that are complete now, each with True if all of it is there."""
+        """Yield the lines that are now complete, each with True if it is whole."""
         *ends, rest = data.split(b"\n")
         for end in ends:
             line = self._extend(end)
@@ -41,12 +41,12 @@ class Splitter:
             yield line
 
     def rest(self) -> Iterator[tuple[bytes, bool]]:
-        """Yield the last line, when nothing ends it."""
+        """Yield the last line if it has no end."""
         if self._begun:
             yield bytes(self._begun), True
 
     def _extend(self, part: bytes) -> tuple[bytes, bool] | None:
-        """Extend the current line; return its beginning when it has become too long."""
+        """Extend the current line; return its beginning if it has become too long."""
         if self._skips:
             return None
         self._begun += part
@@ -59,14 +59,14 @@ class Splitter:
 
 
 class Frame(NamedTuple):
-    """A message, or the error to answer if a line is none; neither for an empty line."""
+    """A message, or the error to answer if a line is invalid; neither for an empty line."""
 
     message: types.JSONRPCMessage | None = None
     answer: types.JSONRPCError | None = None
 
 
 def read(line: bytes, is_whole: bool = True) -> Frame:
-    """Parse a line as a message of the protocol; one too long is given by its beginning."""
+    """Parse a line as a message of the protocol; `is_whole` is False if it was too long."""
     if not is_whole:
         match = ID.search(line)
         message_id = msgspec.json.decode(match.group(1), type=int | str) if match else None
@@ -77,7 +77,7 @@ def read(line: bytes, is_whole: bool = True) -> Frame:
     try:
         text = line.decode(errors="replace")
         message = jsonrpc_message_adapter.validate_json(text, by_name=False)
-        # A request whose id is of a wrong type is taken for a notification.
+        # A request whose id has a wrong type is parsed as a notification.
         is_notification = isinstance(message, types.JSONRPCNotification)
         if not (is_notification and b'"id"' in line and _has_id(line)):
             return Frame(message)

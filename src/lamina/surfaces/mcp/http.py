@@ -24,13 +24,13 @@ from lamina.surfaces.mcp.worker import HandleWorker
 PATH = "/mcp"
 ADDRESS = "127.0.0.1"
 CONNECTIONS = 64
-DELIVERY = 10.0  # seconds to send a request and to read its answer, beside the memory's own
+DELIVERY = 10.0  # seconds to send a request and to read its answer, besides the memory's own
 
 log = logging.getLogger("lamina")
 
 
 def listen(port: int) -> socket.socket:
-    """Open a socket that listens on the loopback; 0 takes a port that is free."""
+    """Open a socket that listens on the loopback; 0 chooses a free port."""
     return serving.listen(ADDRESS, port)
 
 
@@ -43,7 +43,7 @@ def app(
     keeper: HandleWorker,
     timings: Timings,
 ) -> TokenGuard:
-    """Make the app behind its door. It keeps no sessions: every request stands alone."""
+    """Create the app behind its guard. It has no sessions: every request is independent."""
     hosts, origins = own_names(port)
     inside = server.streamable_http_app(
         streamable_http_path=PATH,
@@ -69,19 +69,19 @@ def run(
     keeper: HandleWorker,
     timings: Timings,
 ) -> None:
-    """Serve until SIGINT or SIGTERM; a call may take so many seconds."""
+    """Serve until SIGINT or SIGTERM; a call may take `seconds`."""
     limits = Limits(request_seconds=seconds + DELIVERY, connections=CONNECTIONS)
     guarded = app(server, listening.getsockname()[1], whose, check, note, keeper, timings)
     serving.run(serving.server(guarded, limits), listening)
 
 
 def _told(keeper: HandleWorker, timings: Timings) -> list[Route]:
-    """Make the routes that say whether the memory can be read, and its numbers."""
+    """Create the routes for health and metrics."""
 
     async def tell_health(_: Request) -> Response:
         try:
             await keeper.do(lambda memory: memory.jobs())
-        except LaminaError as error:  # whoever runs this server reads why
+        except LaminaError as error:  # the log tells whoever runs this server
             log.warning("%s", error.message)
             return health.answer(False)
         return health.answer(True)

@@ -1,4 +1,4 @@
-"""Read the arguments of a call, and say in our words what is wrong with them."""
+"""Parse the arguments of a call, and explain in our own words what is wrong with them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from lamina.surfaces.mcp.arguments import Arguments
 from lamina.surfaces.mcp.schemas import optional, schema
 from lamina.text import words
 
-WIDTH = 80  # of a value that a message shows
-# Where msgspec says that the problem is: an argument, and perhaps an entry of its list.
+WIDTH = 80  # of a value shown in a message
+# Where msgspec locates the problem: an argument, and perhaps an entry of its list.
 PLACE = re.compile(r" - at `\$\.(\w{1,64})(?:\[([0-9]{1,9})\])?")
 
 
@@ -46,7 +46,7 @@ def _check_names(tool: str, wanted: Mapping[str, Any], given: Mapping[str, Any])
 
 
 def _problem(tool: str, wanted: Mapping[str, Any], given: Mapping[str, Any], problem: str) -> str:
-    """Say which argument cannot be taken, its value, and what it takes."""
+    """Describe which argument is invalid, its value, and what it accepts."""
     place = PLACE.search(problem)
     if place is None:
         return f"{tool} cannot take this: {words.one_line(problem, WIDTH)}"
@@ -64,7 +64,7 @@ def _meaning(wanted: Mapping[str, Any]) -> str:
 
 
 def _described(value: Any, takes: Mapping[str, Any]) -> str:
-    """Show a value, or its length if that is what is wrong with it."""
+    """Show a value, or its length if that is the problem."""
     if isinstance(value, (str, list)) and not value:
         return "is empty"
     if isinstance(value, str) and len(value) > takes.get("maxLength", len(value)):
@@ -75,7 +75,7 @@ def _described(value: Any, takes: Mapping[str, Any]) -> str:
 
 
 def expected(wanted: Mapping[str, Any]) -> str:
-    """Write what a schema takes."""
+    """Describe what a schema accepts."""
     wanted = optional(wanted)
     if "enum" in wanted:
         return f"one of {', '.join(map(str, wanted['enum']))}"

@@ -15,11 +15,11 @@ from lamina.surfaces.mcp.tools import recall_context
 from lamina.text import words
 
 ROOM = 8000  # characters of memories in a prompt
-REVIEWED = 20  # proposals of one review
+REVIEWED = 20  # proposals in one review
 
 
 class Prompt(NamedTuple):
-    """A prompt: its name, its arguments with what they mean, and what makes its text."""
+    """A prompt: its name, its arguments with their meaning, and the function for its text."""
 
     name: str
     title: str
@@ -101,7 +101,7 @@ EVERY = (
 
 
 def find(name: str, given: Mapping[str, str]) -> Prompt:
-    """Find a prompt, and check that it has what it needs."""
+    """Find a prompt, and check that it has the arguments it needs."""
     by_name = {prompt.name: prompt for prompt in EVERY}
     if (prompt := by_name.get(name)) is None:
         hint = words.meant(name, by_name)

@@ -1,6 +1,6 @@
-"""Word a proposal as a question for the person at a client, and read the answer. Pure.
+"""Word a proposal as a question for the person at a client, and parse the answer. Pure.
 
-What passes through a client is plain text without secrets, and whole: what a person cannot see
+Only plain and complete text without secrets passes through a client: what a person cannot see
 completely in a dialog is not asked there.
 """
 
@@ -26,7 +26,7 @@ DECISION, REASON = "decision", "reason"
 
 
 class Question(NamedTuple):
-    """What a person is asked, and the words for both decisions."""
+    """The question to a person, and the words for both decisions."""
 
     text: str
     agree: str
@@ -34,7 +34,7 @@ class Question(NamedTuple):
 
 
 def question(proposal: Proposal, evidence: Sequence[Record], agent: str) -> Question | None:
-    """Word a proposal; None where a dialog is no place to decide it."""
+    """Word a proposal; None if it should not be decided in a dialog."""
     if not is_possible(proposal):
         return None
     forgets = review.to_forget(proposal.record) is not None
@@ -77,7 +77,7 @@ def _changing(proposal: Proposal, evidence: Sequence[Record], agent: str) -> lis
 
 
 def _quoted(label: str, lines: Iterable[str]) -> list[str]:
-    """Quote lines below their label; a mark before each keeps them from looking like a label."""
+    """Quote lines below their label, with a mark before each so that none looks like a label."""
     return [f"{label}:", *(f"| {reveal(part)}" for line in lines for part in line.split("\n"))]
 
 
@@ -92,7 +92,7 @@ def _cautions(proposal: Proposal) -> list[str]:
 
 
 def schema(asked: Question) -> dict[str, Any]:
-    """Make the form: one choice, which changes nothing unless it is changed, and a reason."""
+    """Make the form: a choice, whose default changes nothing, and a reason."""
     return {
         "type": "object",
         "properties": {
@@ -117,9 +117,9 @@ def schema(asked: Question) -> dict[str, Any]:
 def decision(
     asked: Question, proposal: Proposal, content: Mapping[str, Any] | None
 ) -> Decision | None:
-    """Read the decision in a filled form; None if it leaves the proposal waiting.
+    """Read the decision from a filled form; None if the proposal is to wait.
 
-    Raises ValueError for a form that is not the one that was sent.
+    Raises ValueError if the form is not the one that was sent.
     """
     given = dict(content or {})
     choice, reason = given.pop(DECISION, None), given.pop(REASON, None)

@@ -1,4 +1,4 @@
-"""Quote memories for a model: each with a label, all within one fence that fits the room."""
+"""Quote memories for a model: each with a label, all within one fence of limited size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from lamina.model.record import Record, iso
 from lamina.text import fence, words
 
-LABEL = re.compile(r"[\[\];|]")  # what labels are made of: no name may hold it
+LABEL = re.compile(r"[\[\];|]")  # delimiters of labels, which no name may contain
 WIDTH = 200  # of one part of a label
 ELLIPSIS = "…"
 
@@ -20,16 +20,16 @@ def entry(label: Iterable[str], text: str) -> str:
 
 
 def named(name: str, values: Sequence[str]) -> list[str]:
-    """Write a part of a label with names that others chose; nothing if there are none."""
+    """Format a part of a label with names that others chose; nothing if there are none."""
     if not values:
         return []
     return [f"{name} {LABEL.sub(' ', fence.tamed(words.one_line(', '.join(values), WIDTH)))}"]
 
 
 def fitted(entries: Sequence[str], room: int) -> tuple[str, int]:
-    """Fence as many entries as fit, in their order; return the text and how many they are.
+    """Fence as many entries as fit, in order; return the text and their number.
 
-    The first is cut if it alone is too long.
+    The first is cut if it does not fit by itself.
     """
     left = room - len(fence.fenced(""))
     kept: list[str] = []
@@ -44,7 +44,7 @@ def fitted(entries: Sequence[str], room: int) -> tuple[str, int]:
 
 
 def unfenced(record: Record) -> dict[str, str]:
-    """Pick what may be outside the fence: names that we chose, and no text of a memory."""
+    """Select what may be outside the fence: names that we chose, and no text of a memory."""
     fields = {"id": record.id, "occurred_at": iso(record.occurred_at)}
     for name in ("layer", "kind", "state", "trust"):
         fields[name] = str(getattr(record, name))

@@ -1,4 +1,4 @@
-"""What clients can read by its address: the profile, a record, a conversation."""
+"""What clients can read by address: the profile, a record, a conversation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCHEME = "lamina://"
 KIND = "text/plain"
 ROOM = 100_000  # characters
 MOST_TURNS = 1000
-# Of a profile; the rest are its ids and times.
+# Fields of a profile not to quote: its ids and times.
 UNSAID = frozenset({"last_updated", "evidence_ids", "conflicts"})
 
 
@@ -89,7 +89,7 @@ EVERY = (
 
 
 def find(uri: str) -> tuple[Resource, str]:
-    """Find what an address means, and the name in it."""
+    """Resolve an address to a resource, and the name in it."""
     for one in EVERY:
         before, is_template, _ = one.uri.partition("{")
         if uri == one.uri and not is_template:

@@ -1,4 +1,4 @@
-"""Pages of `lamina review --browser` that a client leads its person to, each for one proposal."""
+"""Pages of `lamina review --browser` for the person at a client, each for one proposal."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from lamina.surfaces.review.browser.serving import Serving
 from lamina.surfaces.review.decisions import Verb
 
 MOST = 4  # pages that are open at a time
-GRACE = 5.0  # seconds for an answer that is on its way when the server ends
+GRACE = 5.0  # seconds for a pending answer when the server ends
 
 
 class ReviewPages:
-    """Opens pages, and tells what was decided on them. They end by themselves."""
+    """Open pages, and return what was decided on them. They close by themselves."""
 
     def __init__(
         self, opened: Callable[[str], Operator | Locked], note: Callable[[str, str], None]
@@ -36,11 +36,11 @@ class ReviewPages:
         return page.link
 
     async def decided(self, link: str) -> Verb | None:
-        """Wait until the proposal of a page is decided there; None once the page is closed."""
+        """Wait until the proposal of a page is decided; None if the page is closed first."""
         page = self._pages.get(link)
         if page is None:
             return None
-        # Whoever stops waiting does not stop the page.
+        # Cancelling the wait does not close the page.
         return await asyncio.shield(asyncio.wrap_future(page.decision))
 
     def end(self, link: str) -> None:
@@ -49,7 +49,7 @@ class ReviewPages:
             page.end()
 
     def close(self) -> None:
-        """Close every page, after the answers at hand."""
+        """Close every page, after the pending answers."""
         for page in self._pages.values():
             page.end()
         for page in self._pages.values():
@@ -57,7 +57,7 @@ class ReviewPages:
 
 
 class Page:
-    """One page in a thread of its own."""
+    """One page in its own thread."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The JSON schemas of the tools: whole for us, and as short as clients need them."""
+"""The JSON schemas of the tools: complete for us, and as short as possible for clients."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from lamina.surfaces.mcp.arguments import Arguments
 
 PREFIX = "#/$defs/"
 NULL = {"type": "null"}
-# A model pays for every word of a schema in each request. Lengths are checked all the same, and an
-# error says what they are.
+# A model pays for every word of a schema in each request. Lengths are checked nonetheless, and
+# errors name them.
 UNTOLD = frozenset({"title", "minLength", "maxLength", "minItems", "maxItems"})
 
 
@@ -27,7 +27,7 @@ def schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def published(kind: type[Arguments], more_kinds: Collection[str] = ()) -> dict[str, Any]:
-    """Make the schema of arguments as clients see it, with the kinds of memory of this home."""
+    """Make the schema of arguments for clients, with the kinds of memory of this home."""
     short = _shortened(schema(kind))
     assert isinstance(short, dict)
     short.pop("description", None)  # the tool has one
@@ -37,7 +37,7 @@ def published(kind: type[Arguments], more_kinds: Collection[str] = ()) -> dict[s
 
 
 def optional(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Get the schema of a value that may also be missing; null means that it is not given."""
+    """Return the schema of a value that may also be missing; null means that it is not given."""
     choices = [one for one in schema.get("anyOf", ()) if one != NULL]
     return choices[0] if len(choices) == 1 else schema
 
@@ -59,7 +59,7 @@ def _inline(value: Any, parts: Mapping[str, Any]) -> Any:
     if "$ref" in value:
         return _inline(parts[value["$ref"].removeprefix(PREFIX)], parts)
     inlined = {name: _inline(item, parts) for name, item in value.items()}
-    # Some clients want a type even where an enum makes it plain.
+    # Some clients require a type even if an enum makes it obvious.
     if isinstance(inlined.get("enum"), list) and "type" not in inlined:
         inlined["type"] = "string"
     return inlined

@@ -1,4 +1,4 @@
-"""List tools, resources and prompts, pass calls to the worker, and turn errors into answers."""
+"""List tools, resources and prompts, pass calls to the worker, and convert errors to answers."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def make_server(
     asking: Asking | None = None,
     timed: Timed | None = None,
 ) -> Server[Any]:
-    """Make a server for these tools on the keeper's memory, which may know kinds of its own.
+    """Create a server for these tools on the keeper's memory, which may have kinds of its own.
 
-    With `asking` it puts proposals before the person at a client. `timed` takes how long each
-    recall took, in milliseconds.
+    With `asking` it asks the person at a client about proposals. `timed` receives the duration of
+    each recall in milliseconds.
     """
     requests = Requests(keeper, tools, more_kinds, asking, timed)
     return Server(
@@ -73,7 +73,7 @@ def make_server(
 
 
 class Requests:
-    """Answers the requests of the protocol."""
+    """Handle the requests of the protocol."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Requests:
     ) -> types.CallToolResult | types.InputRequiredResult:
         tool = self._tools.get(params.name)
         if tool is None:
-            # Asked for a verb of operators, an agent's handle leaves that in the trail.
+            # If it is a verb of operators, the agent's handle notes that in the trail.
             with suppress(LaminaError):
                 await self._keeper.do(lambda memory: hasattr(memory, params.name))
             known, hint = ", ".join(self._tools), words.meant(params.name, self._tools)
@@ -105,9 +105,9 @@ class Requests:
             raise MCPError(types.INVALID_PARAMS, fence.tamed(problem))
         try:
             answer = await self._answer(context, tool, params)
-        except LaminaError as error:  # an answer too, from which the model learns what to do
+        except LaminaError as error:  # also an answer, from which the model learns what to do
             return _failure(error)
-        except Exception:  # our mistake must neither end the server nor show how it is built
+        except Exception:  # our bugs must neither end the server nor reveal its internals
             log.exception("the tool %s failed", tool.name)
             return _failure(LaminaError(OUR_MISTAKE))
         return answer if isinstance(answer, types.InputRequiredResult) else _success(answer)
@@ -115,7 +115,7 @@ class Requests:
     async def _answer(
         self, context: Context, tool: Tool, params: types.CallToolRequestParams
     ) -> Answer | types.InputRequiredResult:
-        """Call a tool, and put what it proposed before a person, where that is allowed."""
+        """Call a tool, and ask a person about what it proposed, if allowed."""
         if self._asking is not None and params.request_state is not None:
             resumed = await self._asking.resumed(context, params)
             if resumed is not None:
@@ -191,8 +191,8 @@ def _success(answer: Answer) -> types.CallToolResult:
 
 
 def _failure(error: LaminaError) -> types.CallToolResult:
-    """Answer with an error as text alone: a client would check anything structured beside it
-    against the schema of the tool's answer, and show that complaint instead."""
+    """Answer with an error as text only: a client would validate anything structured against
+    the schema of the tool's answer, and show that complaint instead."""
     text = msgspec.json.encode(error.to_dict(), enc_hook=str).decode(errors="replace")
     return types.CallToolResult(content=[types.TextContent(text=fence.tamed(text))], is_error=True)
 
@@ -200,7 +200,7 @@ def _failure(error: LaminaError) -> types.CallToolResult:
 async def _asked(
     keeper: HandleWorker, work: Callable[[Memory], Text], data: Mapping[str, str] | None = None
 ) -> Text:
-    """Ask the memory for a resource or a prompt, whose errors are those of the protocol."""
+    """Query the memory for a resource or a prompt, whose errors are errors of the protocol."""
     try:
         return await keeper.do(work)
     except LaminaError as error:
@@ -216,7 +216,7 @@ def _titled(one: resources.Resource | prompts.Prompt) -> dict[str, Any]:
 
 
 def described(tool: Tool, more_kinds: Collection[str] = ()) -> types.Tool:
-    """Describe a tool as clients see it."""
+    """Describe a tool for clients."""
     return types.Tool(
         name=tool.name,
         title=tool.title,

@@ -1,10 +1,10 @@
 """Serve a client that has started this process, over pipes, until it closes its end.
 
-The SDK's own `stdio_server` has two faults; without them this module and `frames` can be deleted:
+The SDK's own `stdio_server` has two bugs; once they are fixed, delete this module and `frames`:
 
-- It drops answers in flight when its input ends:
+- It drops pending answers when its input ends:
   https://github.com/modelcontextprotocol/python-sdk/issues/2678
-- It bounds neither the requests at hand nor the length of a line:
+- It limits neither the number of open requests nor the length of a line:
   https://github.com/modelcontextprotocol/python-sdk/issues/1333
 """
 
@@ -28,13 +28,13 @@ from lamina.surfaces import signals
 from lamina.surfaces.mcp import frames
 
 CHUNK = 64 * 1024
-CHUNKS = 4  # that are read ahead
-MOST_OPEN = 256  # unanswered requests; a client that sends more waits too
+CHUNKS = 4  # to read ahead
+MOST_OPEN = 256  # unanswered requests; beyond this, the client has to wait too
 CANCELLED = "notifications/cancelled"
 
 
 class PipeReader:
-    """Reads a pipe in a thread that need not be waited for when the server ends."""
+    """Read a pipe in a thread that does not delay the end of the server."""
 
     def __init__(self, source: int) -> None:
         self._source = source
@@ -54,7 +54,7 @@ class PipeReader:
             self._room.acquire()
             try:
                 chunk = os.read(self._source, CHUNK)
-            except OSError:  # as good as its end
+            except OSError:  # the same as end of input
                 chunk = b""
             try:
                 loop.call_soon_threadsafe(self._chunks.put_nowait, chunk)
@@ -63,7 +63,7 @@ class PipeReader:
 
 
 class OpenRequests:
-    """The requests that have no answer yet: those of the client, and our questions to it."""
+    """The requests without an answer yet: those of the client, and our questions to it."""
 
     def __init__(self) -> None:
         self._ids: set[int | str] = set()
@@ -71,7 +71,7 @@ class OpenRequests:
         self._changed = asyncio.Event()
 
     def received(self, message: types.JSONRPCMessage) -> None:
-        """Take note of a message of the client."""
+        """Note a message from the client."""
         if isinstance(message, types.JSONRPCRequest):
             self._ids.add(message.id)
         elif not isinstance(message, types.JSONRPCNotification):
@@ -96,12 +96,12 @@ class OpenRequests:
             self._changed.set()
 
     async def below(self, number: int) -> None:
-        """Wait until the client has fewer than so many."""
+        """Wait until the client has fewer than `number` open requests."""
         while len(self._ids) >= number:
             await self._change()
 
     async def left_open(self) -> AsyncIterator[int | str]:
-        """Yield our questions to a client that has gone, until it is owed no answer either."""
+        """Yield our open questions after a client has gone, until its requests are answered."""
         while self._ids:
             while self._questions:
                 yield self._questions.pop()
@@ -113,7 +113,7 @@ class OpenRequests:
 
 
 async def serve(server: Server[Any], source: int, target: int) -> None:
-    """Serve one client until it closes its pipe or a signal comes; answer first what it sent."""
+    """Serve one client until it closes its pipe or a signal arrives; finish its requests first."""
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
     unanswered = OpenRequests()
@@ -166,13 +166,13 @@ async def _send(
         async for item in from_server:
             line = item.message.model_dump_json(by_alias=True, exclude_unset=True)
             if not await _write(target, line.encode(errors="replace") + b"\n"):
-                end()  # the client does not read any more
+                end()  # the client no longer reads
                 return
             unanswered.sent(item.message)
 
 
 async def _write(target: int, data: bytes) -> bool:
-    """Write to a pipe in a thread that need not be waited for; return False if that failed."""
+    """Write to a pipe in a thread that does not delay the end; return False if that failed."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[bool] = loop.create_future()
 
@@ -196,7 +196,7 @@ async def _write(target: int, data: bytes) -> bool:
 
 @contextlib.contextmanager
 def _ended_by_signals(end: Callable[[], object]) -> Iterator[None]:
-    """Let SIGINT and SIGTERM end the server as a closed pipe does, where the platform can."""
+    """Let SIGINT and SIGTERM end the server like a closed pipe, if the platform allows."""
     loop = asyncio.get_running_loop()
     numbers = signals.heard() if sys.platform != "win32" else []
     for number in numbers:
@@ -210,9 +210,9 @@ def _ended_by_signals(end: Callable[[], object]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def own_pipes() -> Iterator[tuple[int, int]]:
-    """Take standard input and output for the protocol; other code reads nothing from them.
+    """Reserve standard input and output for the protocol; other code cannot read from them.
 
-    What it prints goes to standard error.
+    Whatever it prints goes to standard error.
     """
     sys.stdout.flush()
     source, target = os.dup(0), os.dup(1)
@@ -220,7 +220,7 @@ def own_pipes() -> Iterator[tuple[int, int]]:
     os.dup2(nothing, 0)
     try:
         os.dup2(2, 1)
-    except OSError:  # standard error was closed before we were started
+    except OSError:  # standard error was closed before we started
         os.dup2(nothing, 1)
     os.close(nothing)
     try:

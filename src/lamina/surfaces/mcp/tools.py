@@ -17,7 +17,7 @@ from lamina.surfaces.mcp import browsing
 from lamina.surfaces.mcp.quoting import unfenced
 from lamina.text import fence, words
 
-WIDTH = 500  # of a problem that the status shows
+WIDTH = 500  # of a problem in the status
 UNKNOWN = "unknown: the store could not be read"
 FEEDBACK = "feedback"
 
@@ -93,7 +93,7 @@ def correct(memory: Memory, given: a.Correct) -> r.Waiting:
 
 
 def feedback(memory: Memory, given: a.Feedback) -> r.Judged:
-    # The verb is not in every version of the handle.
+    # Not every version of the handle has this verb.
     judge: Callable[[str, str], Record] = getattr(memory, FEEDBACK)
     record_id = memory.full_id(given.record_id)
     kept = judge(record_id, given.verdict)
@@ -125,7 +125,7 @@ def status(memory: Memory, given: a.Status) -> r.State:
 
 
 def _results(hits: list[Hit], fitted: context.Context, nothing: str) -> r.Results:
-    """Answer with the hits that fit into the text, or say why there is none."""
+    """Answer with the hits that fit into the text, or explain why there are none."""
     found = [r.Found(score=hit.score, **unfenced(hit.record)) for hit in fitted.items]
     empty = nothing if fitted.is_whole else UNKNOWN
     text = fitted.text or ("the hits do not fit; ask with a larger max_chars" if hits else empty)

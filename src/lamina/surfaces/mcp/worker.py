@@ -1,4 +1,4 @@
-"""Do all work with a handle in one thread, one thing after the other."""
+"""Do all work with a handle in one thread, one task after another."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Result = TypeVar("Result")
 class HandleWorker:
     """Opens a handle on first use, and does all work with it in one thread, in order.
 
-    So a client that remembers and then searches finds what it has remembered, even when it does not
-    wait for the answer. `afterwards` is called behind work that has written, when its answer is on
-    its way.
+    So a client that remembers and then searches finds what it remembered, even if it does not wait
+    for the answer. `afterwards` is called after work that has written, while its answer is being
+    sent.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class HandleWorker:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="lamina-mcp")
 
     async def do(self, work: Callable[[Memory], Result]) -> Result:
-        """Run some work, unless it takes too long. If cancelled before it began, it is not done."""
+        """Run some work, unless it takes too long. Work cancelled before it starts is not done."""
         future = self._pool.submit(lambda: work(self._handle()))
         with anyio.move_on_after(self._seconds):
             result = await asyncio.wrap_future(future)
@@ -53,11 +53,11 @@ class HandleWorker:
         )
 
     def warm(self) -> Future[Memory]:
-        """Open the handle in the background; its problem, if any, shows when it is first needed."""
+        """Open the handle in the background; a problem is reported when it is first needed."""
         return self._pool.submit(self._handle)
 
     def close(self) -> None:
-        """Finish the work at hand, drop what has not begun, and close the handle."""
+        """Finish the current work, drop what has not started, and close the handle."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         memory, self._memory = self._memory, None
         if memory is not None:
@@ -75,5 +75,5 @@ class HandleWorker:
         memory.wrote = False
         try:
             self._afterwards(memory)
-        except LaminaError as error:  # what was asked for is done; this is only logged
+        except LaminaError as error:  # the request itself has succeeded; this is only logged
             log.warning("the jobs that are due were not started: %s", error.message)

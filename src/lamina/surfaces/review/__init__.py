@@ -1,1 +1,1 @@
-"""Going through the queue with a person, whatever the person looks at: decisions and order."""
+"""Going through the queue with a person, on any surface: decisions and order."""

@@ -1,4 +1,4 @@
-"""Arrange the queue: what matches a search, in which order, and in which groups. Pure."""
+"""Arrange the queue: which proposals match a search, in which order and groups. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TRUSTS = tuple(Trust)
 
 
 class Group(NamedTuple):
-    """Proposals that have something in common, and what that is; no name when all are one."""
+    """Proposals with a common property, and its name; without a name if there is one group."""
 
     name: str
     proposals: Sequence[Proposal]
@@ -35,7 +35,7 @@ class Arrangement(NamedTuple):
     grouping: str = "none"
 
     def groups(self, waiting: Sequence[Proposal]) -> list[Group]:
-        """Arrange what waits; groups stand in the order of their first proposals."""
+        """Arrange what waits; groups are in the order of their first proposals."""
         shown = sorted(matching(waiting, self.words), key=ORDERS[self.order])
         name = GROUPINGS[self.grouping]
         if name is None:
@@ -47,7 +47,7 @@ class Arrangement(NamedTuple):
 
 
 def matching(waiting: Sequence[Proposal], words: str) -> Sequence[Proposal]:
-    """Keep the proposals that have every word of a search."""
+    """Select the proposals that have every word of a search."""
     wanted = normalise(words).split()
     if not wanted:
         return waiting
@@ -61,7 +61,7 @@ def _searched(proposal: Proposal) -> str:
 
 
 def person(record: Record) -> str:
-    """Name the person whom a record is about, as far as it says."""
+    """Name the person whom a record is about, if it says so."""
     subject = record.metadata.get("subject")
     if isinstance(subject, str) and subject:
         return subject
@@ -69,14 +69,14 @@ def person(record: Record) -> str:
 
 
 def key(record: Record) -> str:
-    """Name the key that a record is about: of the profile, of a fact, or its place."""
+    """Name the key that a record is about: of the profile, of a fact, or else its slot."""
     attribute = record.metadata.get("attribute")
     is_fact = record.layer is Layer.SEMANTIC and isinstance(attribute, str)
     return f"fact/{attribute}" if is_fact else place(record)
 
 
 def asked_by(proposal: Proposal) -> str:
-    """Say who wants it: a person, an agent, or Lamina itself."""
+    """Name who wants it: a person, an agent, or Lamina itself."""
     if proposal.by not in ASKED:
         return OTHERS.get(proposal.by, f"by {proposal.by}")
     if review.to_forget(proposal.record) is not None:
@@ -101,6 +101,6 @@ GROUPINGS: Mapping[str, Callable[[Proposal], str] | None] = {
 
 
 def following(names: Mapping[str, object], current: str) -> str:
-    """Return the name after this one, and the first after the last."""
+    """Return the name after this one, or the first after the last."""
     known = [*names]
     return known[(known.index(current) + 1) % len(known)]

@@ -1,4 +1,4 @@
-"""The decisions of one sitting: each is made on its own, and the last can always be undone."""
+"""The decisions of one sitting: each is separate, and the last one can always be undone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lamina.memory.operator import Operator
 from lamina.model.record import Record
 
 UNDONE = "undone"
-# The reasons that people give most often; any other may be typed.
+# The most frequent reasons; any other may be typed.
 REASONS = (
     "not true",
     "not true any more",
@@ -30,7 +30,7 @@ class Verb(StrEnum):
 
     CONFIRM = "confirm"
     REJECT = "reject"
-    FORGET = "forget"  # what a request asks to forget
+    FORGET = "forget"  # the record that a request asks to forget
 
     @property
     def done(self) -> str:
@@ -39,16 +39,16 @@ class Verb(StrEnum):
 
 
 class Decision(NamedTuple):
-    """A decision that a person makes, with what they say about it."""
+    """A person's decision, with their comments."""
 
     verb: Verb
     proposal: Proposal
     reason: str | None = None
-    content: str | None = None  # the text to confirm in place of what is proposed
+    content: str | None = None  # the text to confirm instead of the proposed one
 
 
 class Outcome(NamedTuple):
-    """The outcome of one decision, or of its undoing; `error` says why it failed."""
+    """The outcome of a decision or its undoing; `error` says why it failed."""
 
     proposal: Proposal
     done: str
@@ -69,12 +69,12 @@ def agreeing(proposal: Proposal, content: str | None = None) -> Decision:
 
 
 def is_possible(proposal: Proposal) -> bool:
-    """Tell if a person can agree to a proposal as things are."""
+    """Return whether a person can agree to a proposal in its current state."""
     return proposal.problem is None or review.to_forget(proposal.record) is not None
 
 
 class Decisions:
-    """Make the decisions of a person, and keep them on one stack for undoing."""
+    """Make the decisions of a person, and keep them on a stack for undo."""
 
     def __init__(self, operator: Operator) -> None:
         self._operator = operator
@@ -84,7 +84,7 @@ class Decisions:
     def decide(self, decisions: Sequence[Decision], *, joined: bool = False) -> list[Outcome]:
         """Decide one by one; a failure does not stop the others.
 
-        Joined, they are undone together with those before.
+        If joined, they are undone together with the previous ones.
         """
         outcomes = []
         made = self._made.pop() if joined and self._made else []
@@ -113,11 +113,11 @@ class Decisions:
 
     @property
     def last(self) -> Sequence[Decision]:
-        """The decision that was made last, or those that were made together."""
+        """The last decision, or those that were made together."""
         return [one.decision for one in self._made[-1]] if self._made else ()
 
     def undo(self) -> list[Outcome]:
-        """Undo the last decision, or all of those that were made together."""
+        """Undo the last decision, or all that were made together."""
         outcomes = []
         with self._operator.batch():
             for one in reversed(self._made.pop()):
@@ -147,6 +147,6 @@ class Decisions:
         return Outcome(proposal, done)
 
     def summary(self) -> str:
-        """Say what was done, in a few words."""
+        """Summarise what was done, in a few words."""
         done = ", ".join(f"{name} {number}" for name, number in self._counts.items())
         return done or "nothing was decided"

@@ -1,4 +1,4 @@
-"""Read what a proposal rests on: each record with the turns beside it in its conversation."""
+"""Read the evidence of a proposal: each record with its neighbouring turns in the conversation."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from lamina.memory.operator import Operator
 from lamina.model.clock import is_id
 from lamina.model.record import Layer, Record
 
-MOST_TURNS = 1000  # of a conversation in which neighbours are looked for
+MOST_TURNS = 1000  # turns of a conversation in which to find neighbours
 
 
 class Evidence(NamedTuple):
-    """A piece of evidence: what names it, the record if there is one, and its neighbours."""
+    """A piece of evidence: its reference, the record if there is one, and its neighbours."""
 
     reference: str
     record: Record | None
@@ -22,7 +22,7 @@ class Evidence(NamedTuple):
 
 
 def found(operator: Operator, reference: str) -> Record | None:
-    """Return the record that evidence names, unless that is no record or erased."""
+    """Return the record that a reference names, unless it is not a record or was erased."""
     try:
         return operator.get(reference) if is_id(reference) else None
     except NotFound:

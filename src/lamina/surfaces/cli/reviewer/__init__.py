@@ -1,4 +1,4 @@
-"""`lamina review`: a full screen where Textual is installed, questions one by one elsewhere."""
+"""`lamina review`: a full screen if Textual is installed, otherwise one question after another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXTRA = "review"
 
 
 def start(invocation: Invocation, *, plain: bool = False) -> None:
-    """Let the person at this terminal go through what waits."""
+    """Let the person at this terminal work through what waits."""
     invocation.check_operator("review")
     if invocation.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InvalidInput(
@@ -42,7 +42,7 @@ def start(invocation: Invocation, *, plain: bool = False) -> None:
 
 
 def _has_screen() -> bool:
-    """Tell if Textual is here; if not, say once how to get the full screen."""
+    """Return whether Textual is installed; if not, say once how to get the full screen."""
     if importlib.util.find_spec("textual") is not None:
         return True
     click.echo(f"for a full screen, {remedy(EXTRA)}", err=True)

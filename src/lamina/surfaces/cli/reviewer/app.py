@@ -1,4 +1,4 @@
-"""The full screen of `lamina review`: the queue, and all about the proposal under the cursor."""
+"""The full screen of `lamina review`: the queue, and everything about the selected proposal."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from lamina.surfaces.review.decisions import (
     is_possible,
 )
 
-WIDE = 120  # columns of a screen that shows the queue and the proposal side by side
+WIDE = 120  # columns of a screen wide enough for the queue and the proposal side by side
 MOST_ROWS = 2000  # of the queue; a search finds the others
-TOGETHER = 50  # decisions between two looks at the progress
+TOGETHER = 50  # decisions between two updates of the progress bar
 INTERRUPTED = 130
 ERROR, GOOD = "bold red", "green"
 
 
 class ReviewApp(App[None]):
-    """A person's way through the queue."""
+    """The screen on which a person works through the queue."""
 
     CSS = """
     #title { background: $primary; color: $text; height: 1; }
@@ -99,11 +99,11 @@ class ReviewApp(App[None]):
         self._search = Input(id="search", placeholder="show only what has these words")
         self._progress = ProgressBar(id="progress", show_eta=False)
         self._message = Static(id="message")
-        self._needed = 0  # lines of the proposal that must be seen before it is confirmed
-        self._is_drawn = False  # a key that came before says nothing about what is shown now
+        self._needed = 0  # lines of the proposal that must have been visible before it is confirmed
+        self._is_drawn = False  # keys pressed before drawing do not refer to what is shown now
 
     def summary(self) -> str:
-        """Say in a line what was decided and what is left."""
+        """Summarise in a line what was decided and what is left."""
         number = len(self._waiting)
         left = {0: "nothing waits", 1: "1 still waits"}.get(number, f"{number} still wait")
         return f"{self._decisions.summary()}; {left}"
@@ -130,7 +130,7 @@ class ReviewApp(App[None]):
 
     @property
     def _here(self) -> Sequence[Proposal]:
-        """What the row under the cursor stands for: a proposal, or a group."""
+        """What the row under the cursor represents: a proposal, or a group."""
         row = self._queue.cursor_row
         return self._rows[row] if 0 <= row < len(self._rows) else ()
 
@@ -139,7 +139,7 @@ class ReviewApp(App[None]):
         return self._here[0] if len(self._here) == 1 else None
 
     def _draw(self, row: int | None = None) -> None:
-        """Draw the queue anew, with the cursor where it was or in a given row."""
+        """Redraw the queue, with the cursor where it was or in a given row."""
         table, groups = self._queue, self._arrangement.groups(self._waiting)
         cursor = table.cursor_row if row is None else row
         shown = [one for group in groups for one in group.proposals][:MOST_ROWS]
@@ -178,7 +178,7 @@ class ReviewApp(App[None]):
         self._open()
 
     def _open(self) -> None:
-        """Show all about the row under the cursor."""
+        """Show everything about the row under the cursor."""
         current, group = self._current, self._here
         if current is None:
             text = f"{len(group)} proposals; c, r and space are for all of them"
@@ -199,7 +199,7 @@ class ReviewApp(App[None]):
         self._page.show(lines)
 
     def _opened(self, proposal: Proposal) -> Opened:
-        """Read what a person wants to know about a proposal."""
+        """Read what a person needs to know about a proposal."""
         refusals = {
             other.id: event
             for other in proposal.similar
@@ -213,7 +213,7 @@ class ReviewApp(App[None]):
         return Opened(proposal, history, rivals, refusals, rests_on)
 
     def _reload(self) -> None:
-        """Read what waits now: others may have decided meanwhile."""
+        """Read the queue again: others may have decided meanwhile."""
         try:
             self._waiting = self._operator.proposals()
         except LaminaError as error:
@@ -225,27 +225,27 @@ class ReviewApp(App[None]):
     def _say(self, message: str, style: str = "") -> None:
         self._message.update(line(message, style))
 
-    # Looking
+    # Viewing
 
     def action_move(self, by: int) -> None:
         """Move the cursor by some rows."""
         self._queue.move_cursor(row=self._queue.cursor_row + by, animate=False)
 
     def action_scroll(self, by: int) -> None:
-        """Scroll what is shown about the proposal."""
+        """Scroll the details of the proposal."""
         self._page.scroll_relative(y=by, animate=False)
 
     def action_reload(self) -> None:
-        """Read the queue anew."""
+        """Reload the queue."""
         self._reload()
 
     def action_group(self) -> None:
-        """Group by the next thing that proposals may have in common."""
+        """Group by the next property that proposals may share."""
         grouping = following(GROUPINGS, self._arrangement.grouping)
         self._arrange(self._arrangement._replace(grouping=grouping))
 
     def action_order(self) -> None:
-        """Sort in the next order."""
+        """Sort by the next order."""
         self._arrange(self._arrangement._replace(order=following(ORDERS, self._arrangement.order)))
 
     def action_search(self) -> None:
@@ -272,14 +272,14 @@ class ReviewApp(App[None]):
         self._draw(0)
 
     def action_history(self) -> None:
-        """Show what happened to the proposal."""
+        """Show the history of the proposal."""
         if (current := self._current) is not None:
             events, record_id = self._operator.history(current.record.id), current.record.id
             title = f"history of {record_id}"
             self.push_screen(Reading(title, lambda width: detail.history(events, record_id, width)))
 
     def action_interrupt(self) -> None:
-        """Leave at once; what was decided stays decided."""
+        """Quit at once; decisions made so far stay."""
         self.exit(return_code=INTERRUPTED)
 
     def action_help(self) -> None:
@@ -289,7 +289,7 @@ class ReviewApp(App[None]):
     # Deciding
 
     def action_mark(self) -> None:
-        """Mark the row under the cursor, or its group; once more unmarks."""
+        """Mark or unmark the row under the cursor, or its group."""
         names = {one.record.id for one in self._here}
         known = names <= self._marked
         self._marked = self._marked - names if known else self._marked | names
@@ -302,15 +302,15 @@ class ReviewApp(App[None]):
 
     @property
     def _shown(self) -> list[Proposal]:
-        """What matches the search, in the order of the queue."""
+        """The proposals that match the search, in the order of the queue."""
         groups = self._arrangement.groups(self._waiting)
         return [one for group in groups for one in group.proposals]
 
     @property
     def _chosen(self) -> Sequence[Proposal]:
-        """What is marked, in the order of the queue; else what the cursor is on.
+        """The marked proposals, in the order of the queue; if none, those under the cursor.
 
-        It is nothing while another proposal than the person saw may be there.
+        Empty while the screen may show another proposal than the person has seen.
         """
         if not self._is_drawn:
             return ()
@@ -318,7 +318,7 @@ class ReviewApp(App[None]):
 
     @work
     async def action_agree(self) -> None:
-        """Confirm what is chosen: one at once, several after a preview."""
+        """Confirm the chosen proposals: one at once, several after a preview."""
         if len(chosen := self._chosen) > 1:
             await self._decide_many(chosen, Verb.CONFIRM, None)
             return
@@ -329,7 +329,7 @@ class ReviewApp(App[None]):
                 self._decide(agreeing(one))
 
     async def _has_read(self) -> bool:
-        """Tell if what would change was in sight as a whole; else ask."""
+        """Return whether everything that would change was visible; if not, ask."""
         if not (unread := self._page.unread(self._needed)):
             return True
         question = f"{unread} lines of it were not in sight yet; confirm it without?"
@@ -351,7 +351,7 @@ class ReviewApp(App[None]):
 
     @work
     async def action_reject(self) -> None:
-        """Reject what is chosen, with a reason if the person has one."""
+        """Reject the chosen proposals, with a reason if the person gives one."""
         if not (chosen := self._chosen):
             return
         what = place(chosen[0].record) if len(chosen) == 1 else f"{len(chosen)} proposals"
@@ -372,7 +372,7 @@ class ReviewApp(App[None]):
     async def _decide_many(
         self, chosen: Sequence[Proposal], verb: Verb, reason: str | None
     ) -> None:
-        """Show what would happen, ask, and decide one after the other."""
+        """Show what would happen, ask, and decide one after another."""
         steps = batch.plan(chosen, verb)
         possible = [step.decision._replace(reason=reason) for step in steps if step.possible]
         left_out = f", leave out {len(steps) - len(possible)}" if len(possible) < len(steps) else ""
@@ -392,7 +392,7 @@ class ReviewApp(App[None]):
         )
 
     async def _made(self, decisions: Sequence[Decision]) -> list[Outcome]:
-        """Decide in small portions, so that the progress is seen; one undo takes all back."""
+        """Decide in small batches to show progress; one undo reverts all of them."""
         outcomes: list[Outcome] = []
         self._progress.add_class("shown")
         for start in range(0, len(decisions), TOGETHER):
@@ -406,7 +406,7 @@ class ReviewApp(App[None]):
 
     @work
     async def action_undo(self) -> None:
-        """Undo the last decision, whatever it was; several that were made together after asking."""
+        """Undo the last decision; if several were made together, ask first."""
         last = self._decisions.last
         if not last:
             self._say("nothing was decided in this session that could be undone")

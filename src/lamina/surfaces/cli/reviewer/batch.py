@@ -1,4 +1,4 @@
-"""Decide about many proposals at once: preview it, and sum it up. Pure."""
+"""Decide about many proposals at once: preview and summary. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEEPER = "      "
 
 
 class Step(NamedTuple):
-    """The effect of a decision about many on one of them."""
+    """The effect of a joint decision on one of its proposals."""
 
     decision: Decision
     effect: str
@@ -29,12 +29,12 @@ class Step(NamedTuple):
 
 
 def plan(chosen: Sequence[Proposal], verb: Verb) -> list[Step]:
-    """Plan each step; of several that exclude each other the first is taken."""
+    """Plan each step; of proposals that exclude each other, the first is chosen."""
     if verb is Verb.REJECT:
         put_aside = "is put aside; what it says is kept out from now on"
         return [Step(Decision(verb, one), put_aside) for one in chosen]
     steps: list[Step] = []
-    taken: set[str | Slot] = set()  # slots and records that an earlier step has taken
+    taken: set[str | Slot] = set()  # slots and records that an earlier step has claimed
     for one in chosen:
         replaced, here = [other.id for other in one.replaces], slots.slot(one.record)
         wanted: list[str | Slot] = [*replaced, *([here] if here is not None else ())]
@@ -53,7 +53,7 @@ def plan(chosen: Sequence[Proposal], verb: Verb) -> list[Step]:
 
 
 def preview(steps: Sequence[Step], width: int) -> list[Text]:
-    """Show exactly what would happen, one after the other."""
+    """Show exactly what would happen, step by step."""
     made: list[Text] = []
     for number, step in enumerate(steps, 1):
         proposal = step.decision.proposal
@@ -75,7 +75,7 @@ def preview(steps: Sequence[Step], width: int) -> list[Text]:
 
 
 def summary(outcomes: Sequence[Outcome], width: int) -> list[Text]:
-    """Say how many were decided, and why others were not."""
+    """Report how many were decided, and why others were not."""
     failed = [one for one in outcomes if one.error is not None]
     done = Counter(one.done for one in outcomes if one.error is None)
     made = [Text(f"{name:<10} {number}", "green") for name, number in done.items()]

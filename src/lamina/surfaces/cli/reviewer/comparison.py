@@ -1,4 +1,4 @@
-"""Show two texts beside each other, with the words marked that differ. Pure."""
+"""Show two texts side by side, with the differing words marked. Pure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from lamina.surfaces.cli.reviewer.texts import indented, padded, safe, wrapped
 from lamina.text import words
 
 REMOVED, ADDED = "red strike", "bold green"
-GONE, NEW = "red", "green"  # a whole line of it
+GONE, NEW = "red", "green"  # for a whole line
 # Below this width two columns are too narrow to read.
 SIDE_BY_SIDE = 72
 BETWEEN = " │ "
-# So many of their words make two lines versions of each other.
+# Lines with this share of common words are versions of each other.
 ALIKE = 0.3
-# What would take long to compare is shown as it is: texts may be made to take very long.
+# Longer texts are shown without a comparison, which could be made to take very long.
 MOST, MOST_IN_ALL = 1_000, 4_000
 WORDS = re.compile(rf"(?:{words.PICTURE}[\ufe0f\u200d]*)+|\w+|\s+|.", re.S)
 
@@ -27,7 +27,7 @@ Pair = tuple[Text | None, Text | None]
 
 
 def aligned(before: Sequence[str], after: Sequence[str]) -> list[Pair]:
-    """Align the lines of two versions of a text, with the words marked that differ."""
+    """Align the lines of two versions of a text, with the differing words marked."""
     if max(len(before), len(after)) > MOST:
         return [_unlike(*lines) for lines in zip_longest(before, after)]
     rows: list[Pair] = []
@@ -48,14 +48,14 @@ def aligned(before: Sequence[str], after: Sequence[str]) -> list[Pair]:
 
 
 def _unlike(before: str | None, after: str | None) -> Pair:
-    """Pair two lines that have nothing to do with each other; either may be missing."""
+    """Pair two unrelated lines; either may be missing."""
     left = None if before is None else safe(before, GONE)
     right = None if after is None else safe(after, NEW)
     return left, right
 
 
 def _versions(before: Sequence[str], after: Sequence[str]) -> Pair | None:
-    """Compare two versions of a line word by word; None when they are not versions."""
+    """Compare two versions of a line word by word; None if they are unrelated."""
     compared = SequenceMatcher(None, before, after)
     if not before or not after or compared.ratio() < ALIKE:
         return None
@@ -68,9 +68,9 @@ def _versions(before: Sequence[str], after: Sequence[str]) -> Pair | None:
 
 
 def gathered(sources: Sequence[Sequence[str]], summary: Sequence[str]) -> Pair:
-    """Put several texts beside the one that would replace them.
+    """Show several texts beside the one that would replace them.
 
-    Words that would be lost are marked, and words that none of the texts has.
+    Mark words that would be lost, and words that none of the texts has.
     """
     kept, known = _known(summary), _known(one for source in sources for one in source)
     left = [
@@ -98,7 +98,7 @@ def _marked(text: str, known: frozenset[str], style: str, lead: str = "") -> Tex
 
 
 def _words(text: str) -> Iterator[str]:
-    """Split a text into words, spaces and signs; scripts without spaces into letters."""
+    """Split a text into words, spaces and signs; and scripts without spaces into letters."""
     for found in WORDS.finditer(text):
         if words.UNSPACED.search(found.group()):
             yield from found.group()
@@ -107,7 +107,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def side_by_side(rows: Iterable[Pair], width: int) -> list[Text]:
-    """Lay out pairs in two columns of one width, with a line between them."""
+    """Lay out pairs in two columns of equal width, with a line between them."""
     half = column(width)
     lines = []
     for pair in rows:
@@ -122,7 +122,7 @@ def column(width: int) -> int:
 
 
 def stacked(rows: Iterable[Pair], width: int) -> list[Text]:
-    """Lay out pairs below each other: the old behind a minus, the new behind a plus."""
+    """Lay out pairs one below the other: the old line after a minus, the new one after a plus."""
     lines: list[Text] = []
     coming: list[Text] = []
     for left, right in rows:

@@ -1,4 +1,4 @@
-"""Show one proposal: what is now beside what would be, its origin and its evidence. Pure."""
+"""Show one proposal: the present beside the proposed state, its origin and evidence. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lamina.surfaces.cli.reviewer.wording import (
 )
 from lamina.surfaces.review.evidence import Evidence
 
-NAMES = 10  # columns for the names of facts
+NAMES = 10  # columns for the names of fields
 
 
 class Opened(NamedTuple):
@@ -36,17 +36,17 @@ class Opened(NamedTuple):
     proposal: Proposal
     history: Sequence[Event]
     rivals: Sequence[Proposal]
-    refusals: Mapping[str, Event]  # how the similar ones were rejected, by their ids
+    refusals: Mapping[str, Event]  # how similar proposals were rejected, by their ids
     evidence: Sequence[Evidence] = ()
 
 
 def change(opened: Opened, width: int) -> list[Text]:
-    """Show cautions, and what would change: what a person has to see before confirming it."""
+    """Show warnings, and what would change: what a person must see before confirming it."""
     return [*_cautions(opened, width), *_difference(opened.proposal, width)]
 
 
 def about(opened: Opened, now: datetime, width: int) -> list[Text]:
-    """Show what a proposal rests on, then the facts about it."""
+    """Show the evidence of a proposal, then the facts about it."""
     rests_on = evidence(opened.evidence, width)
     return [*rests_on, rule("about", width), *_facts(opened, now, width)]
 
@@ -67,7 +67,7 @@ def _cautions(opened: Opened, width: int) -> list[Text]:
 
 
 def _difference(proposal: Proposal, width: int) -> list[Text]:
-    """Show what is now beside what would be; below each other on a narrow screen."""
+    """Show the present beside the proposed state; one below the other on a narrow screen."""
     proposed, replaced = saying(proposal.record), proposal.replaces
     if not replaced:
         was_active = proposal.by == QUARANTINE
@@ -87,7 +87,7 @@ def _difference(proposal: Proposal, width: int) -> list[Text]:
 
 
 def _facts(opened: Opened, now: datetime, width: int) -> list[Text]:
-    """List names and values; those that say nothing are left out."""
+    """List names and values; omit those without content."""
     proposal, record = opened.proposal, opened.proposal.record
     last = opened.history[-1] if opened.history else None
     who = "" if last is None else f", {last.actor} ({last.surface})"
@@ -118,7 +118,7 @@ def _facts(opened: Opened, now: datetime, width: int) -> list[Text]:
 
 
 def evidence(found: Sequence[Evidence], width: int) -> list[Text]:
-    """Show each piece of evidence in full, between its neighbours; say so where it is missing."""
+    """Show each piece of evidence in full, between its neighbours; say if it is missing."""
     if not found:
         return [Text("it names no evidence", CARE), Text()]
     made: list[Text] = []
@@ -137,7 +137,7 @@ def evidence(found: Sequence[Evidence], width: int) -> list[Text]:
 
 
 def _neighbour(turn: Record | None, width: int) -> list[Text]:
-    """Show the turn before or after, on one line."""
+    """Show the turn before or after on one line."""
     if turn is None:
         return []
     said = f"{turn.speaker}: {turn.content}" if turn.speaker else turn.content
@@ -155,7 +155,7 @@ def _described(record: Record, width: int) -> list[Text]:
 
 
 def history(events: Sequence[Event], record_id: str, width: int) -> list[Text]:
-    """Show what happened to a record, the oldest first: who, when, why, and what changed."""
+    """Show what happened to a record, oldest first: who, when, why, and what changed."""
     made: list[Text] = []
     for event in events:
         who = line(f"by {event.actor} ({event.surface}), event {event.seq}")

@@ -1,4 +1,4 @@
-"""Offer the text of a proposal for editing, in the form in which it can be confirmed. Pure."""
+"""Offer the text of a proposal for editing, in a form that can be confirmed. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PROJECT = "the summary of a project cannot be edited; r rejects it"
 
 
 def obstacle(record: Record) -> str | None:
-    """Say why the text of a proposal cannot be edited, if so."""
+    """Explain why the text of a proposal cannot be edited, if so."""
     if review.to_forget(record) is not None:
         return FORGETS
     return PROJECT if profile.project_name(record) is not None else None
@@ -21,7 +21,7 @@ def obstacle(record: Record) -> str | None:
 def text(record: Record) -> str:
     """Return what a person edits: the value of a profile entry, or else the whole text.
 
-    What is hidden or steers a terminal is spelled out: no field for input does that by itself.
+    Hidden and control characters are spelled out, since input fields do not do this themselves.
     """
     if record.layer is Layer.PROFILE and "value" in record.metadata:
         return _visible("\n".join(profile.texts_of(record.metadata["value"])))
@@ -33,7 +33,7 @@ def _visible(text: str) -> str:
 
 
 def decision(proposal: review.Proposal, edited: str) -> Decision:
-    """Confirm a proposal with the edited text; as it is when nothing was changed."""
+    """Confirm a proposal with the edited text, or unchanged if nothing was edited."""
     changed = edited.strip() != text(proposal.record).strip()
     made = agreeing(proposal, edited.strip() if changed else None)
     assert made.verb is Verb.CONFIRM, "requests to forget are not edited"

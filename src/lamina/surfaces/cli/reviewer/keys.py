@@ -1,4 +1,4 @@
-"""What the keys and signs of the reviewer mean. Pure."""
+"""The meanings of the reviewer's keys and signs. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMES = 15
 
 
 def lines(width: int) -> Sequence[Text]:
-    """List the keys, then the signs before a row."""
+    """List the keys, then the signs in front of rows."""
     made = [one for key, what in KEYS for one in indented(Text(what), width, key.ljust(NAMES))]
     for sign, style, what in MARKS:
         made += indented(Text(what), width, sign.ljust(NAMES), style)

@@ -1,4 +1,4 @@
-"""Go through the queue question by question, where there is no full screen."""
+"""Go through the queue question by question, without a full screen."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CHOICES = {
 
 
 class Questions:
-    """Ask about one proposal after the other."""
+    """Ask about one proposal after another."""
 
     def __init__(self, operator: Operator, clock: Clock = system_clock) -> None:
         self._operator = operator
@@ -47,7 +47,7 @@ class Questions:
         self._console = Console(highlight=False)
 
     def run(self) -> str:
-        """Ask until everything was decided or skipped, and say what was done."""
+        """Ask until every proposal is decided or skipped, and summarise what was done."""
         skipped: set[str] = set()
         while (proposal := self._next(skipped)) is not None:
             self._show(proposal)
@@ -70,7 +70,7 @@ class Questions:
         self._print(detail.evidence(opened.evidence, width))
 
     def _ask(self, proposal: Proposal, skipped: set[str]) -> str:
-        """Ask until there is an answer that moves on."""
+        """Ask until an answer completes this proposal."""
         while True:
             answer = click.prompt(f"decide [{','.join(CHOICES)}]", default="s", show_default=False)
             answer = answer.strip().lower()[:1]
@@ -87,7 +87,7 @@ class Questions:
             return answer
 
     def _decided(self, answer: str, proposal: Proposal) -> bool:
-        """Make a decision, and tell if it was made."""
+        """Make a decision, and return whether that succeeded."""
         decision = self._decision(answer, proposal)
         if decision is None:
             return False

@@ -13,13 +13,13 @@ from lamina.surfaces.cli.reviewer.wording import TRUSTS, age, brief, mark, origi
 
 COLUMNS = ("", "age", "from", "trust", "about", "what it says ← now")
 MARKS, AGE, TRUST = 2, 4, 8  # columns of fixed widths
-FROM, ABOUT = 18, 26  # the most columns that these take
+FROM, ABOUT = 18, 26  # maximum widths of these columns
 LEAST = 10
 GAPS = 2 * len(COLUMNS)  # a space on each side of each column
 
 
 def widths(proposals: Sequence[Proposal], width: int) -> tuple[int, ...]:
-    """Share the width of a table: columns are as wide as what is in them, within bounds."""
+    """Distribute the width of a table: columns are as wide as their content, within limits."""
     origins = max((line(origin(one), width=FROM).cell_len for one in proposals), default=0)
     places = max((line(place(one.record), width=ABOUT).cell_len for one in proposals), default=0)
     source = min(max(4, origins), max(6, width // 7))
@@ -31,7 +31,7 @@ def widths(proposals: Sequence[Proposal], width: int) -> tuple[int, ...]:
 def cells(
     proposal: Proposal, now: datetime, is_marked: bool, room: Sequence[int]
 ) -> tuple[Text, ...]:
-    """Make the cells of a proposal, each as wide as its column at most."""
+    """Make the cells of a proposal, none wider than its column."""
     record = proposal.record
     return (
         Text.assemble(("●" if is_marked else " ", "bold cyan"), mark(proposal)),
@@ -44,13 +44,13 @@ def cells(
 
 
 def heading(name: str, number: int, room: Sequence[int]) -> tuple[Text, ...]:
-    """Make the cells of a line above a group."""
+    """Make the cells of a line that heads a group."""
     empty = [Text("") for _ in COLUMNS[:-1]]
     return *empty, line(f"{name} ({number})", "bold cyan", width=room[-1])
 
 
 def _change(proposal: Proposal, room: int) -> Text:
-    """Show what is proposed, and what it would replace, in the rest of a line."""
+    """Show what is proposed, and what it would replace, in the rest of the line."""
     if not proposal.replaces:
         return brief(proposal.record, room)
     first, *others = proposal.replaces

@@ -1,4 +1,4 @@
-"""The small screens above the queue: a question, a reason, a text to edit, a text to read."""
+"""The small screens over the queue: a question, a reason, a text to edit, a text to read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 from lamina.surfaces.cli.reviewer.texts import line
 from lamina.surfaces.review.decisions import REASONS
 
-Lines = Callable[[int], Sequence[Text]]  # by the width that is there
+Lines = Callable[[int], Sequence[Text]]  # for a given width
 BOX = """
     align: center middle;
     & > Vertical {
@@ -29,7 +29,7 @@ BOX = """
 
 
 class Page(VerticalScroll):
-    """Lines that are drawn for the width of their place; it knows how much has been in sight."""
+    """Lines drawn for the available width; it remembers how many have been visible."""
 
     DEFAULT_CSS = "Page { scrollbar-gutter: stable; }"
 
@@ -50,13 +50,13 @@ class Page(VerticalScroll):
         self.draw()
 
     def show(self, lines: Lines) -> None:
-        """Show another text from its beginning."""
+        """Show another text from its start."""
         self._lines, self._seen = lines, 0
         self.scroll_home(animate=False)
         self.draw()
 
     def draw(self) -> None:
-        """Draw the lines for the width that there is now."""
+        """Draw the lines for the current width."""
         width = max(20, self.scrollable_content_region.width)
         made = self._lines(width)
         self._number = len(made)
@@ -72,7 +72,7 @@ class Page(VerticalScroll):
         self._seen = max(self._seen, in_sight)
 
     def unread(self, needed: int | None = None) -> int:
-        """Count the lines that have not been in sight, of the first so many or of all."""
+        """Count the lines that have not been visible: of all, or of the first `needed`."""
         return max(0, min(needed or self._number, self._number) - self._seen)
 
 
@@ -103,7 +103,7 @@ class Reading(ModalScreen[bool]):
             yield Static(line(hint), classes="hint")
 
     def action_answer(self, yes: bool) -> None:
-        """Answer and leave; what was not in sight yet is shown before a yes counts."""
+        """Answer and leave; a yes counts only once everything has been visible."""
         if yes and self._question is None:
             return
         if yes and self._page.unread():
@@ -117,7 +117,7 @@ class Reading(ModalScreen[bool]):
 
 
 class Reason(ModalScreen[str | None]):
-    """Ask for a reason: one of a list, or a typed one; an empty one is no reason."""
+    """Ask for a reason: one from a list, or a typed one; an empty one is no reason."""
 
     DEFAULT_CSS = f"Reason {{ {BOX} }}"
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "cancel")]
@@ -135,7 +135,7 @@ class Reason(ModalScreen[str | None]):
             yield Static(line(hint), classes="hint")
 
     def on_key(self, event: object) -> None:
-        """Take a digit as the reason with that number, unless a reason is being typed."""
+        """Use a digit to choose the reason with that number, unless a reason is being typed."""
         typed = getattr(event, "character", None)
         if isinstance(self.focused, Input) or not typed or not typed.isdecimal():
             return
@@ -154,7 +154,7 @@ class Reason(ModalScreen[str | None]):
 
 
 class Edit(ModalScreen[str | None]):
-    """Edit a text; Ctrl+S confirms it as it stands then."""
+    """Edit a text; Ctrl+S confirms it."""
 
     DEFAULT_CSS = f"Edit {{ {BOX} TextArea {{ height: auto; min-height: 3; max-height: 16; }} }}"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -174,7 +174,7 @@ class Edit(ModalScreen[str | None]):
             yield Static(line("Ctrl+S or F2 confirm this text · Esc back"), classes="hint")
 
     def action_done(self) -> None:
-        """Confirm the text as it stands."""
+        """Confirm the text in its current state."""
         self.dismiss(self.query_one(TextArea).text)
 
     def action_cancel(self) -> None:

@@ -1,4 +1,4 @@
-"""Draw stored text so that nothing in it is hidden or steers the terminal. Pure."""
+"""Draw stored text so that nothing in it is hidden or controls the terminal. Pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rich.text import Text
 from lamina.text import words
 
 HIDDEN = "bold reverse magenta"
-JOINERS = frozenset("\u200d\ufe0f")  # which belong to pictures, and are hidden elsewhere
+JOINERS = frozenset("\u200d\ufe0f")  # they belong to emoji, and are hidden elsewhere
 BREAKS = re.compile(r"[ \n]+")
 
 
 def safe(text: str, style: str = "") -> Text:
-    """Show a text as it is, with what is invisible spelled out and marked."""
+    """Show a text unchanged, but with invisible characters spelled out and marked."""
     if not _unseen(text):
         return Text(text, style)
     made = Text(style=style)
@@ -28,10 +28,10 @@ def safe(text: str, style: str = "") -> Text:
 
 
 def line(text: str, style: str = "", width: int = 0) -> Text:
-    """Show a text on one line, cut with an ellipsis where a width is given."""
+    """Show a text on one line, cut with an ellipsis if a width is given."""
     if not width:
         return safe(BREAKS.sub(" ", text).strip(), style)
-    start = BREAKS.sub(" ", text[: 100 * width]).strip()  # enough of it, whatever takes no room
+    start = BREAKS.sub(" ", text[: 100 * width]).strip()  # enough, whatever takes no space
     return cut(safe(start if len(start) <= 8 * width else start[: 8 * width] + "…", style), width)
 
 
@@ -45,7 +45,7 @@ def hidden(text: str) -> int:
 
 
 def _unseen(text: str) -> set[str]:
-    """Find the characters of a text that would have to be spelled out where they stand alone."""
+    """Find the characters of a text that would have to be spelled out on their own."""
     return {one for one in set(text) if words.reveal(one) != one}
 
 
@@ -56,18 +56,18 @@ def cut(made: Text, width: int) -> Text:
 
 
 def padded(made: Text | None, width: int) -> Text:
-    """Fill a line up with spaces, which carry none of its style."""
+    """Pad a line with spaces that have none of its style."""
     shown = made if made is not None else Text()
     return Text.assemble(shown, " " * max(0, width - shown.cell_len))
 
 
 def wrapped(made: Text, width: int) -> list[Text]:
-    """Break a text into lines of a width, between words where that is possible."""
+    """Break a text into lines of a given width, between words if possible."""
     return list(made.wrap(Console(file=io.StringIO()), max(2, width), overflow="fold"))
 
 
 def indented(made: Text, width: int, lead: str = "  ", style: str = "") -> list[Text]:
-    """Break a text into lines behind a lead, which stands in the first of them alone."""
+    """Break a text into lines behind a lead, which appears only in the first one."""
     lines = wrapped(made, width - len(lead))
     return [
         Text.assemble((" " * len(lead) if number else lead, style), one)

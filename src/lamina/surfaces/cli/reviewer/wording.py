@@ -1,4 +1,4 @@
-"""Describe a proposal for every screen: its origin, what it says, and why to look twice. Pure."""
+"""Describe a proposal for every screen: its origin, its content, and warnings. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lamina.surfaces.review.decisions import Outcome
 TRUSTS = {Trust.OPERATOR: "green", Trust.AGENT: "cyan", Trust.EXTERNAL: "yellow"}
 PROBLEM, CARE = "bold red", "yellow"
 AGES = ((604_800, "w"), (86_400, "d"), (3_600, "h"), (60, "m"))
-# What brings proposals, in a word.
+# The actions that create proposals, in a word.
 ACTIONS = {
     "profile.propose": "proposal",
     "semantic.compact": "compaction",
@@ -30,7 +30,7 @@ ACTIONS = {
     QUARANTINE: "revoked",
     "undo": "undone",
 }
-# Metadata that is shown in words of its own.
+# Metadata that is shown in a form of its own.
 SHOWN = frozenset({"profile_key", "value", "reason", "project", DIFFERENCES, *REPLACES.values()})
 MARKS = (
     ("!", PROBLEM, "cannot be confirmed as things are"),
@@ -40,7 +40,7 @@ MARKS = (
 
 
 def age(now: datetime, then: datetime) -> str:
-    """Say how long ago a moment was, as short as possible."""
+    """Describe how long ago a moment was, as briefly as possible."""
     seconds = max(0.0, (now - then).total_seconds())
     return next((f"{int(seconds // size)}{unit}" for size, unit in AGES if seconds >= size), "now")
 
@@ -51,7 +51,7 @@ def ago(now: datetime, then: datetime) -> str:
 
 
 def origin(proposal: Proposal) -> str:
-    """Name the source of a proposal, or else what made it."""
+    """Name the source of a proposal, or else what created it."""
     maker, source = ACTIONS.get(proposal.by, proposal.by), proposal.record.source
     if source is None:
         return maker
@@ -59,7 +59,7 @@ def origin(proposal: Proposal) -> str:
 
 
 def place(record: Record) -> str:
-    """Name the layer of a record, and its key there."""
+    """Name the layer of a record, and its key in that layer."""
     if record.layer is Layer.PROFILE:
         return f"profile/{record.metadata.get('profile_key', '')}"
     if (project := profile.project_name(record)) is not None:
@@ -72,9 +72,9 @@ def place(record: Record) -> str:
 
 
 def saying(record: Record) -> list[str]:
-    """Write line by line what a record says: a list, the sections of a project, or a text.
+    """Return the lines of what a record says: a list, the sections of a project, or a text.
 
-    A text that says something else than the value beside it is shown too: both would be stored.
+    A text that differs from the value beside it is shown too: both would be stored.
     """
     lines, expected = _values(record)
     return lines if record.content == expected else [*lines, *record.content.split("\n")]
@@ -104,7 +104,7 @@ def _lines(value: Any) -> list[str]:
 
 
 def more(record: Record) -> list[str]:
-    """Write what a record says beside that, in its metadata."""
+    """Return the lines for the other metadata of a record."""
     return [
         f"{name}: {plain(value)}" for name, value in record.metadata.items() if name not in SHOWN
     ]
@@ -115,18 +115,18 @@ def plain(value: Any) -> str:
 
 
 def brief(record: Record, width: int = 0, style: str = "") -> Text:
-    """Write what a record says on one line."""
+    """Return what a record says on one line."""
     return line(" · ".join(saying(record)), style, width)
 
 
 def hidden(record: Record) -> int:
-    """Count the characters of what would be stored that no reader sees."""
+    """Count the characters that would be stored but that no reader sees."""
     parts = (place(record), record.source or "", *record.tags, *saying(record), *more(record))
     return sum(map(texts.hidden, parts))
 
 
 def mark(proposal: Proposal) -> Text:
-    """Choose the one character that says to look twice."""
+    """Choose the single character that calls for a second look."""
     reasons = (
         proposal.problem is not None and review.to_forget(proposal.record) is None,
         hidden(proposal.record) > 0,
@@ -139,7 +139,7 @@ def mark(proposal: Proposal) -> Text:
 
 
 def obstacles(proposal: Proposal) -> list[Text]:
-    """List what is wrong with a proposal itself."""
+    """List the problems of a proposal itself."""
     found = []
     if review.to_forget(proposal.record) is not None:
         found.append(Text("it asks to forget the record below", CARE))
@@ -152,7 +152,7 @@ def obstacles(proposal: Proposal) -> list[Text]:
 
 
 def echoes(proposal: Proposal) -> list[Text]:
-    """List what else is like a proposal, in a line each."""
+    """List what is similar to a proposal, one line each."""
     found = [line(f"~ like one that was rejected: {one.content}", CARE) for one in proposal.similar]
     if number := len(proposal.rivals):
         many = f"{number} or more" if number == MOST_RIVALS else f"{number}"
@@ -162,12 +162,12 @@ def echoes(proposal: Proposal) -> list[Text]:
 
 
 def reported(outcome: Outcome, *more: str) -> str:
-    """Say what became of a decision: why it failed, or what was done to what."""
+    """Report the outcome of a decision: why it failed, or what was done to what."""
     if outcome.error is not None:
         return outcome.error
     return f"{outcome.done}: {' · '.join([*saying(outcome.proposal.record), *more])}"
 
 
 def because(reason: str) -> str:
-    """Write a reason as the end of a sentence, however it was written."""
+    """Format a reason as the end of a sentence, however it was written."""
     return reason if reason[:8].casefold() == "because " else f"because {reason}"

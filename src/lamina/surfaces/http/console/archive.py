@@ -1,4 +1,4 @@
-"""The archive: memories that have left the store, found by a text that they hold."""
+"""The archive: memories that have left the store, found by text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trail: who changed, read or tried what, and the state of the chains that hold it together."""
+"""The trail: who changed, read or tried what, and the state of the hash chains."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _entries(operator: Operator, given: TrailForm) -> dict[str, Any]:
 
 
 def moved(change: Mapping[str, Any]) -> str:
-    """Say how a record changed: its first layer, or what it was before and is now."""
+    """Describe how a record changed: its first layer, or its states before and after."""
     before, after = change["before"], change["after"]
     if not before:
         return spoken(str(after.get("layer", "")))

@@ -1,4 +1,4 @@
-"""Plots as shapes in a box that is stretched to fit; text stays outside and is never distorted."""
+"""Plots as shapes in a box that is stretched to fit; text stays outside to avoid distortion."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from math import floor, log10
 from typing import NamedTuple
 
 WIDTH, HEIGHT = 1000.0, 100.0
-STEPS = (1, 2, 4, 6, 8, 10)  # their halves are whole numbers from the lowest top on
-LEAST = 2.0  # the lowest top of a scale
+STEPS = (1, 2, 4, 6, 8, 10)  # their halves are whole numbers, from the lowest maximum on
+LEAST = 2.0  # the lowest maximum of a scale
 LABELS = 4
-WIDEST = 60.0  # so that a few columns stay columns
+WIDEST = 60.0  # so that a few columns still look like columns
 
 
 class Series(NamedTuple):
@@ -34,7 +34,7 @@ class Box(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A plot with its labels, and its values as a table for those who cannot see it."""
+    """A plot with its labels, and its values as a table for people who cannot see it."""
 
     name: str
     title: str
@@ -49,7 +49,7 @@ class Chart(NamedTuple):
 
     @property
     def scale(self) -> tuple[float, ...]:
-        """The labels beside the plot, from its top to its ground."""
+        """The labels beside the plot, from top to bottom."""
         return (self.top, self.top / 2, 0)
 
 
@@ -65,7 +65,7 @@ def bars(
     column: str = "day",
     labels: Sequence[str] | None = None,
 ) -> Chart:
-    """Stack the values of all series in columns; without a gap they make an area."""
+    """Stack the values of all series in columns; without a gap they form an area."""
     totals = (sum(values) for values in zip(*(each.values for each in series), strict=True))
     top = ceiling(max(totals, default=0))
     room = WIDTH / max(1, len(columns))
@@ -87,7 +87,7 @@ def bars(
 
 
 def ceiling(highest: float) -> float:
-    """Round up to a number that halves well."""
+    """Round up to a number that can be halved well."""
     if highest <= LEAST:
         return LEAST
     size = 10.0 ** floor(log10(highest))
@@ -95,7 +95,7 @@ def ceiling(highest: float) -> float:
 
 
 def spread(columns: Sequence[str], number: int = LABELS) -> list[str]:
-    """Pick a few labels at equal distances, the first and the last among them."""
+    """Choose a few labels at equal distances, including the first and the last."""
     if len(columns) <= number:
         return list(columns)
     return [columns[round(index * (len(columns) - 1) / (number - 1))] for index in range(number)]

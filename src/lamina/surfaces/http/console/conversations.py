@@ -1,4 +1,4 @@
-"""Conversations by day, and one as a chat with what was learned from each turn beside it."""
+"""Conversations by day, and one as a chat with what was learned from each turn."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lamina.surfaces.http.dependencies import CurrentCaller
 from lamina.text.words import shown
 
 SHOWN, MOST = 60, 500
-VOICES = 6  # tones of speakers
+VOICES = 6  # colours for speakers
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
@@ -38,7 +38,7 @@ class ConversationsForm(Form):
 
 
 class Turn(NamedTuple):
-    """A turn, the tone of its speaker, and what was learned from it."""
+    """A turn, the colour of its speaker, and what was learned from it."""
 
     record: Record
     voice: int
@@ -66,14 +66,14 @@ async def conversations(
 
 
 def by_day(found: Iterable[Session]) -> list[tuple[str, list[Session]]]:
-    """Group conversations by the day on which they ended."""
+    """Group conversations by the day when they ended."""
     return [
         (f"{day:%Y-%m-%d}", [*some]) for day, some in groupby(found, lambda one: one.end.date())
     ]
 
 
 def _chat(memory: Memory, session: str) -> dict[str, Any]:
-    """Read the turns of a conversation in their order, each with what rests on it."""
+    """Read the turns of a conversation in order, each with what is based on it."""
     listed = memory.list(session=session, states=None, limit=MOST)
     if not listed:
         raise NotFound(
@@ -96,5 +96,5 @@ def _chat(memory: Memory, session: str) -> dict[str, Any]:
 
 
 def _distinct(learned: list[Learned]) -> list[Learned]:
-    """Leave out what says the same and stands the same, such as the parts of a fact over time."""
+    """Remove entries with the same text and state, such as several periods of one fact."""
     return [*{(one.record.content, one.record.state): one for one in learned}.values()]

@@ -1,7 +1,7 @@
-"""The only script of the pages: it adds a button that copies to commands, ids and names.
+"""The only script of the pages: it adds a copy button to commands, ids and names.
 
-Without it the pages lack these buttons and nothing else. The policy of a page names the script by
-its hash, so that a browser runs this text and no other.
+Without it only these buttons are missing. The page's policy names the script by its hash, so that
+browsers run this text and no other.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from lamina.surfaces.http.guard import HEADERS
 
-# Browsers have a clipboard for pages of this machine, and for others that come by TLS.
+# Browsers provide a clipboard only to pages of this machine and to pages over TLS.
 SCRIPT = """\
 if (navigator.clipboard) for (const one of document.querySelectorAll("[data-copy]")) {
   const button = document.createElement("button");

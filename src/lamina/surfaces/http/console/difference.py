@@ -28,14 +28,14 @@ class Piece(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A line as it is now, and as it would be; either may be missing."""
+    """A line in its present and its proposed form; either may be missing."""
 
     before: Sequence[Piece] | None
     after: Sequence[Piece] | None
 
 
 def rows(proposal: Proposal) -> list[Row]:
-    """Pair the lines of the present with those of the proposal."""
+    """Pair the present lines with those of the proposal."""
     proposed, replaced = wording.saying(proposal.record), proposal.replaces
     if not replaced:
         return [Row(None, pieces(texts.safe(line))) for line in proposed]
@@ -47,7 +47,7 @@ def rows(proposal: Proposal) -> list[Row]:
 
 
 def pieces(line: Text | None) -> list[Piece] | None:
-    """Split a line where its marks change; of several marks the last counts."""
+    """Split a line where its marks change; if there are several marks, the last counts."""
     if line is None:
         return None
     kinds = [KINDS.get(str(line.style))] * len(line.plain)

@@ -1,4 +1,4 @@
-"""The facts about a subject, as intervals on a time line."""
+"""The facts about a subject, as intervals on a timeline."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lamina.surfaces.http.console.charts import WIDTH
 from lamina.surfaces.http.console.page import Form
 
 MARKS = 4
-LANES = 6  # of one attribute in the drawing
-LISTED = 200  # in the table
-LEAST = 6.0  # the width of a moment, so that it is still seen
+LANES = 6  # per attribute in the drawing
+LISTED = 200  # rows of the table
+LEAST = 6.0  # the width of a moment, so that it is visible
 DAY = timedelta(days=1)
 
 
@@ -27,7 +27,7 @@ class FactsForm(Form):
 
 
 class Interval(NamedTuple):
-    """A fact, and its interval on the time line."""
+    """A fact, and its interval on the timeline."""
 
     fact: Fact
     x: float
@@ -40,13 +40,13 @@ class TimeLine(NamedTuple):
 
     groups: Sequence[tuple[str, list[Interval]]]
     marks: Sequence[str]
-    rows: Sequence[Interval]  # of the table, the newest first
-    left_out: int  # facts that found no room in the drawing
-    unlisted: int  # facts that the table lacks, too
+    rows: Sequence[Interval]  # of the table, newest first
+    left_out: int  # facts that did not fit into the drawing
+    unlisted: int  # facts that are not even in the table
 
 
 def line(known: Sequence[Fact], now: datetime) -> TimeLine:
-    """Draw facts on a line that begins with the first of them and ends now."""
+    """Draw facts on a timeline that begins with the first of them and ends now."""
     start = min((fact.valid_from for fact in known), default=now)
     end = max((fact.valid_to or now for fact in known), default=now)
     end = max(now, end, start + DAY)
@@ -67,7 +67,7 @@ def line(known: Sequence[Fact], now: datetime) -> TimeLine:
 
 
 def _limited(lanes: list[Interval]) -> list[Interval]:
-    """Take as many of an attribute as are easily seen: those that hold, then the latest."""
+    """Select as many of an attribute as can be seen easily: current ones, then the latest."""
     chosen = sorted(lanes, key=lambda one: (one.standing == "holds", one.fact.valid_from))[-LANES:]
     return sorted(chosen, key=lambda one: (one.fact.valid_from, one.fact.value))
 
@@ -81,7 +81,7 @@ def _interval(fact: Fact, start: datetime, end: datetime, now: datetime) -> Inte
 
 
 def _standing(fact: Fact, now: datetime) -> str:
-    """Say if a fact holds, held once, or was a mistake."""
+    """Describe whether a fact holds, held once, or was a mistake."""
     if fact.holds(now):
         return "holds"
     return "mistake" if fact.state is State.SUPERSEDED and fact.valid_to is None else "held"

@@ -20,10 +20,10 @@ from lamina.surfaces.http.console.charts import amount
 from lamina.text.words import counted, one_line
 
 SCHEMES = ("http", "https")
-# No quotes, no spaces, no letters of other scripts.
+# No quotes, spaces or letters of other scripts.
 ADDRESS = re.compile(r"https?://[\w.~:/?#\[\]@!$&()*+,;=%-]+", re.ASCII)
 UNNAMED = "default"
-LONGEST = 20  # characters that may be needed to show one
+LONGEST = 20  # characters that one visible character may need
 
 
 def when(moment: datetime | str | None, form: str = "%Y-%m-%d %H:%M") -> str:
@@ -34,12 +34,12 @@ def when(moment: datetime | str | None, form: str = "%Y-%m-%d %H:%M") -> str:
 
 
 def day(moment: datetime) -> str:
-    """Write a day as people say it."""
+    """Format a day as people write it."""
     return f"{moment:%A}, {moment.day} {moment:%B %Y}"
 
 
 def since(moment: datetime | str | None, now: datetime) -> str:
-    """Say how long ago that was."""
+    """Describe how long ago a moment was."""
     if moment is None:
         return "never"
     return ago(now, datetime.fromisoformat(moment) if isinstance(moment, str) else moment)
@@ -50,24 +50,24 @@ def number(value: float) -> str:
 
 
 def spoken(name: str) -> str:
-    """Write a name in code as people do."""
+    """Format an internal name for people."""
     return name.replace("_", " ").replace(":", ": ")
 
 
 def brief(value: str, width: int = 120) -> str:
-    """Shorten a text to the beginning on one line, looking at no more of it than needed."""
+    """Shorten a text to its beginning on one line, reading no more of it than needed."""
     return one_line(value[: LONGEST * width], width) or ("…" if value else "")
 
 
 def plain(value: Any) -> str:
-    """Write any value of metadata as it would be typed."""
+    """Format any value of metadata as it would be typed."""
     if value is None:
         return "nothing"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def fitted(value: str, room: int) -> str:
-    """Cut a text to so many columns, where wide letters take two."""
+    """Cut a text to a number of columns, where wide characters take two."""
     line, used = brief(value, room * 2), 0
     for index, letter in enumerate(line):
         used += 2 if unicodedata.east_asian_width(letter) in "WF" else 1
@@ -77,7 +77,7 @@ def fitted(value: str, room: int) -> str:
 
 
 def wrapped(value: str, room: int) -> tuple[str, ...]:
-    """Write a text on two lines of so many columns, broken between words where that is possible."""
+    """Format a text as two lines of a given width, broken between words if possible."""
     line = brief(value, room * 4)
     first = fitted(line, room)
     if first == line:
@@ -103,7 +103,7 @@ def link_of(reference: str) -> str | None:
 
 
 def command(home: Path, agent: str, user: str | None, *verb: str) -> str:
-    """Write the command for a verb on this memory, with its home, agent and user if needed."""
+    """Build the command for a verb on this memory, with its home, agent and user if needed."""
     arguments = ["lamina"]
     if home != opening.home_path():
         arguments += ["--home", str(home)]

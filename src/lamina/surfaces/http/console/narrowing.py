@@ -1,4 +1,4 @@
-"""Ways to narrow a list: the values that its records have, with their numbers, as plain links."""
+"""Filters for a list: the values that its records have, with their numbers, as plain links."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ TITLES = {
     "source": "Source",
     "month": "Month",
 }
-CODED = frozenset({"layer", "kind", "state"})  # names in code, which people write otherwise
-MOST = 8  # values of one facet
-MONTH = timedelta(days=32)  # from the first of a month, it leads into the next
+CODED = frozenset({"layer", "kind", "state"})  # internal names, which are shown in another form
+MOST = 8  # values per facet
+MONTH = timedelta(days=32)  # added to the first of a month, it leads into the next
 
 
 class Choice(NamedTuple):
-    """A value: its name, how many have it, and what to ask for to have only these, or all again."""
+    """A value: its name, how many have it, and the query to select only these, or all again."""
 
     label: str
     number: int
@@ -37,7 +37,7 @@ class Choice(NamedTuple):
 
 
 class Facet(NamedTuple):
-    """The values of one kind, the most frequent first, and how many more there are."""
+    """The values of one kind, most frequent first, and how many more there are."""
 
     name: str
     title: str
@@ -46,7 +46,7 @@ class Facet(NamedTuple):
 
 
 def facets(counts: Mapping[str, Mapping[str, int]], total: int, given: Any) -> list[Facet]:
-    """Offer what narrows a list, and what was chosen already; what all have narrows nothing."""
+    """Offer filters for a list, and those already chosen; a value that all have filters nothing."""
     made = [_facet(name, counts.get(name, {}), given) for name in TITLES]
     return [
         facet for facet in made if any(one.is_chosen or one.number < total for one in facet.choices)
@@ -54,7 +54,7 @@ def facets(counts: Mapping[str, Mapping[str, int]], total: int, given: Any) -> l
 
 
 def counted(records: Iterable[Record]) -> dict[str, dict[str, int]]:
-    """Count the values of some records."""
+    """Count the values of the given records."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in TITLES}
     for record in records:
         for name in ("layer", "kind", "state", "speaker", "session", "source", "project"):
@@ -83,7 +83,7 @@ def _facet(name: str, counts: Mapping[str, int], given: Any) -> Facet:
 
 
 def _chosen(name: str, given: Any) -> list[str]:
-    """List the values that a list is narrowed to already."""
+    """List the values by which a list is already filtered."""
     if name == "month":
         since, until = (str(one or "")[:10] for one in (given.since, given.until))
         is_month = since.endswith("-01") and _bounds(since[:7]) == (since, until)
@@ -93,7 +93,7 @@ def _chosen(name: str, given: Any) -> list[str]:
 
 
 def _query(name: str, value: str | None) -> dict[str, Any]:
-    """Say what changes in the address: another list begins at its first page."""
+    """Return the changes to the address: another list starts at its first page."""
     if name == "month":
         since, until = (None, None) if value is None else _bounds(value)
         return {"since": since, "until": until, "cursor": None}
@@ -102,7 +102,7 @@ def _query(name: str, value: str | None) -> dict[str, Any]:
 
 
 def _bounds(month: str) -> tuple[str, str]:
-    """Return the first day of a month, and of the next."""
+    """Return the first days of a month and of the next one."""
     try:
         first = date.fromisoformat(f"{month}-01")
     except ValueError:

@@ -22,9 +22,9 @@ from lamina.surfaces.http.dependencies import CurrentCaller
 from lamina.text.words import counted
 
 DAYS = 30
-CHANGES = 3_000  # that plots look back through
+CHANGES = 3_000  # that plots cover
 SHOWN = 8
-LOOKED_THROUGH = 200  # reads, among which the last recalls are
+LOOKED_THROUGH = 200  # newest reads in which to find the last recalls
 WEEK = timedelta(days=7)
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -78,7 +78,7 @@ async def overview(
 
 
 def _steps(status: Mapping[str, Any], typed: Callable[..., str]) -> Iterator[tuple[str, str]]:
-    """Say what needs a person, each with the command that does it."""
+    """Describe what needs a person, each with its command."""
     if waiting := _waiting(status["records"]):
         waits = counted(waiting, "proposal waits", "proposals wait")
         yield f"{waits} for a decision", typed("review")
@@ -92,7 +92,7 @@ def _steps(status: Mapping[str, Any], typed: Callable[..., str]) -> Iterator[tup
 
 
 def _recalls(operator: Operator) -> list[Recall]:
-    """List the last recalls and what each found. The trail is about all users."""
+    """List the last recalls and what each found. The trail covers all users."""
     if operator.user is not None:
         return []
     asked = [read for read in operator.audit_reads(LOOKED_THROUGH) if read.note.get("query")]
@@ -105,7 +105,7 @@ def _recalls(operator: Operator) -> list[Recall]:
 def _tiles(
     status: Mapping[str, Any], newest: Browsed
 ) -> list[tuple[str, int, str, dict[str, Any]]]:
-    """Sum up the numbers that matter, each with a link to what it counts."""
+    """Summarise the important numbers, each with a link to what it counts."""
     records: Mapping[str, Mapping[str, int]] = status["records"]
     active = {layer: states.get(State.ACTIVE, 0) for layer, states in records.items()}
     long_term = sum(active.get(layer, 0) for layer in LONG_TERM)
@@ -147,7 +147,7 @@ def _memories(memory: Memory, now: datetime) -> Iterator[Chart]:
 
 def _trail(operator: Operator, now: datetime, waiting: int) -> Iterator[Chart]:
     """Plot what moved to long-term memory, and how much waited for a person."""
-    if operator.user is not None:  # the trail is about all users
+    if operator.user is not None:  # the trail covers all users
         return
     days = _days(now)
     labels = _labels(days)
@@ -170,7 +170,7 @@ def _trail(operator: Operator, now: datetime, waiting: int) -> Iterator[Chart]:
 
 
 def backlog(now_waiting: int, moves: Iterable[Move], days: Sequence[date]) -> list[int]:
-    """Count what waited at the end of each day, back from now: the newest moves come first."""
+    """Count what waited at the end of each day, backwards from now: the newest moves come first."""
     waiting, ends, left = now_waiting, {}, list(days)
     for move in moves:
         while left and move.at.date() <= left[-1]:
@@ -180,7 +180,7 @@ def backlog(now_waiting: int, moves: Iterable[Move], days: Sequence[date]) -> li
 
 
 def _latency(latest: tuple[float, ...]) -> Iterator[Chart]:
-    """Plot how long the latest recalls took, as this server has seen them."""
+    """Plot how long the latest recalls took on this server."""
     columns = [
         counted(len(latest) - 1 - index, "recall before", "recalls before")
         for index in range(len(latest))
@@ -206,7 +206,7 @@ def _latency(latest: tuple[float, ...]) -> Iterator[Chart]:
 
 
 def _midnight(now: datetime) -> datetime:
-    """Return the beginning of the first day that is plotted."""
+    """Return the start of the first plotted day."""
     return now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=DAYS - 1)
 
 

@@ -1,4 +1,4 @@
-"""Make pages: one question to the visitor's memory, a template around the answer or the error."""
+"""Build pages: a query to the visitor's memory, and a template for the answer or the error."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Form(params.Parameters):
     """The parameters of every page; a field that was left empty was not asked."""
 
     theme: Literal["light", "dark"] | None = None
-    agent: str | None = None  # whose memory; who may see it is decided before
+    agent: str | None = None  # whose memory; permission is checked before
 
     @model_validator(mode="before")
     @classmethod
@@ -64,26 +64,26 @@ class Frame(NamedTuple):
     theme: str | None
     visitor: Visitor | None
     agents: tuple[str, ...] = ()  # whose memory this visitor may see
-    agent: str | None = None  # the one that the address names
+    agent: str | None = None  # the one in the address
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether the address asks for something, beside an agent and a theme."""
+        """Whether the address has parameters other than agent and theme."""
         return any(name not in ("agent", "theme") for name, _ in self.asked)
 
     def url(self, path: str, **query: Any) -> str:
-        """Make an address of the console that keeps the agent and the theme."""
+        """Build an address of the console that keeps the agent and the theme."""
         kept = {"agent": self.agent, "theme": self.theme}
         return _address(path, [*{**kept, **query}.items()])
 
     def again(self, **changed: Any) -> str:
-        """Make the address of this page with some of its query changed."""
+        """Build the address of this page with parts of its query changed."""
         kept = [(name, value) for name, value in self.asked if name not in changed]
         return _address(self.path, [*kept, *changed.items()])
 
 
 def templates(*more: BaseLoader, **values: Any) -> Environment:
-    """Load templates that escape and reveal what they show: those given first, then ours."""
+    """Load templates that escape and reveal what they show: the given ones first, then ours."""
     own = PackageLoader(__package__ or "", "templates")
     made = Environment(
         loader=ChoiceLoader([*more, own]),
@@ -99,7 +99,7 @@ def templates(*more: BaseLoader, **values: Any) -> Environment:
 
 
 class Console:
-    """The state that pages share: templates, timings of recalls, and the last checks of trails."""
+    """The state that pages share: templates, timings of recalls, and the last verified trails."""
 
     def __init__(self, timings: Timings) -> None:
         self.timings = timings
@@ -135,7 +135,7 @@ class PageRoute(APIRoute):
 async def show(
     request: Request, caller: Caller, template: str, question: Callable[[Memory], dict[str, Any]]
 ) -> Response:
-    """Fill a template with what the visitor's memory answers."""
+    """Render a template with the answer of the visitor's memory."""
     frame, console = _frame(request, caller.visitor), console_of(request)
     now = caller.service.clock()
 
@@ -148,7 +148,7 @@ async def show(
 async def show_trail(
     request: Request, caller: Caller, template: str, question: Callable[[Operator], dict[str, Any]]
 ) -> Response:
-    """Fill a template with what only operators may read."""
+    """Render a template with what only operators may read."""
     caller.check_trail()
 
     def ask_operator(memory: Memory) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def _frame(request: Request, visitor: Visitor | None) -> Frame:
 
 
 def failure(request: Request, error: LaminaError, status: int) -> Response:
-    """Tell on a page why there is none."""
+    """Explain on a page why the requested one cannot be shown."""
     service = request.app.state.service
     frame = _frame(request, _visitor(request))
     body = console_of(request).render(
@@ -187,10 +187,10 @@ def _html(body: str, status: int = 200) -> Response:
 
 
 def _visitor(request: Request) -> Visitor | None:
-    """Identify the caller who sees an error, if that is possible."""
+    """Identify the caller who sees an error, if possible."""
     try:
         caller = find_caller(request)
-    except LaminaError:  # it may be what the page is about
+    except LaminaError:  # it may be the error that the page shows
         return None
     return None if caller is None else caller.visitor
 
@@ -208,5 +208,5 @@ def _address(path: str, query: list[tuple[str, Any]]) -> str:
 
 
 def _visible(value: Any) -> Any:
-    """Reveal hidden characters in whatever a template shows; escaping comes after this."""
+    """Make hidden characters visible in whatever a template shows; escaping comes after this."""
     return reveal(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,4 +1,4 @@
-"""People: the user's profile, and what holds, held, is open and was said of everybody."""
+"""People: the user's profile, and what holds, held, is open and was said about everyone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lamina.surfaces.http.dependencies import CurrentCaller
 from lamina.text.words import normalise
 
 SHOWN = 12
-NAMED = 40  # people; others are asked for by name
+NAMED = 40  # people; others can be searched by name
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 

@@ -1,4 +1,4 @@
-"""Projects: where each stands, and of one all that belongs to it."""
+"""Projects: the status of each, and everything that belongs to one."""
 
 from __future__ import annotations
 
@@ -61,6 +61,6 @@ async def projects(
 
 
 def _facts(memory: Memory, name: str) -> list[Fact]:
-    """List what belongs to a project now, and what was ever known about the project itself."""
+    """List what belongs to a project now, and everything ever known about the project itself."""
     known = (*memory.timeline(name), *memory.facts(project=name))
     return [*{fact.record: fact for fact in known}.values()]

@@ -1,4 +1,4 @@
-"""One memory: its text, its sources, its fate, and the people and programs behind them."""
+"""One memory: its text, its sources, what became of it, and the people and programs involved."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TIMES = (
     "last_verified",
 )
 MOST = 300  # events, and rows of the table
-WORDS = 20  # pieces of evidence that are looked up
+WORDS = 20  # pieces of evidence to look up
 NAMES = ("source", "speaker", "user", "session", "run_id", "archived")
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -60,7 +60,7 @@ async def record(
 
 
 def _words(memory: Memory, record: Record) -> list[Record]:
-    """List the turns that a record rests on, or itself if it is one: they lead to their chat."""
+    """List the turns that a record is based on, or itself if it is one: they link to their chat."""
     named = [record.id, *record.evidence][:WORDS]
     said = [memory.get(one) for one in memory.contents(named)]
     return [one for one in said if one.session is not None and one.speaker is not None]

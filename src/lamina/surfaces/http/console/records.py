@@ -1,4 +1,4 @@
-"""The list of memories as a dense table: sorted, narrowed, and exported as it is shown."""
+"""The list of memories as a dense table: sorted, filtered, and exported as shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lamina.surfaces.http.console.page import Form, PageRoute
 from lamina.surfaces.http.dependencies import CurrentCaller
 
 NEWEST = "newest"
-# The columns that can be sorted by, each with its order and the name in its head.
+# The columns that can be sorted by, each with its order and its heading.
 COLUMNS = (
     ("", "memory"),
     ("importance", "imp."),
@@ -32,7 +32,7 @@ EXPORTED = (
     "id", "occurred_at", "layer", "state", "kind", "importance", "confidence", "trust", "speaker",
     "session", "source", "tags", "content",
 )  # fmt: skip
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what makes a cell of a spreadsheet run
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # prefixes that make a spreadsheet evaluate a cell
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
@@ -59,7 +59,7 @@ async def records(
 
 
 def _listed(memory: Memory, given: RecordsForm) -> dict[str, Any]:
-    """List a page of what was asked for; other orders than by time have one page."""
+    """List a page of the requested records; there is only one page unless sorted by time."""
     sort = NEWEST if given.cursor else given.sort
     number = 1 if sort == NEWEST else given.limit
     browsed = memory.browsing.browse(**given.filters(), until=given.until, sort=sort, limit=number)
@@ -82,7 +82,7 @@ def _listed(memory: Memory, given: RecordsForm) -> dict[str, Any]:
 
 
 def _csv(items: Sequence[Mapping[str, Any]]) -> str:
-    """Write a table; what a spreadsheet would take for a formula is marked as text."""
+    """Format a CSV table; values that a spreadsheet would evaluate are marked as text."""
     written = io.StringIO()
     table = csv.writer(written)
     table.writerow(EXPORTED)

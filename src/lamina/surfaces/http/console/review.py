@@ -28,7 +28,7 @@ class ReviewForm(Form):
 
 
 class ReviewItem(NamedTuple):
-    """A proposal with all that a person needs to decide."""
+    """A proposal with everything that a person needs to decide."""
 
     proposal: Proposal
     place: str
@@ -76,7 +76,7 @@ def _item(proposal: Proposal, caller: Caller) -> ReviewItem:
 
 
 def _commands(proposal: Proposal, caller: Caller) -> list[tuple[str, str]]:
-    """List the commands for each decision that is open."""
+    """List the commands for each possible decision."""
     record_id, asked = proposal.record.id, to_forget(proposal.record)
     verbs: list[tuple[str, tuple[str, ...]]] = []
     if asked is not None:

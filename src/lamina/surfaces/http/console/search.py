@@ -1,4 +1,4 @@
-"""Searching: what holds now, then what was said, each with the reasons for its score."""
+"""Search: what holds now, then what was said, each with the reasons for its score."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lamina.surfaces.http.console.page import Form, PageRoute
 from lamina.surfaces.http.dependencies import CurrentCaller
 
 SHOWN = 20
-BESIDE = 3  # facts that were not found by their own words, but through what was said
+BESIDE = 3  # facts that were found only through statements
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
@@ -51,7 +51,7 @@ class ScoredHit(NamedTuple):
 
 
 class Successor(NamedTuple):
-    """What holds in the place of a saying, since when; or of a part of it."""
+    """What now holds in place of a statement, or of part of it, and since when."""
 
     record: Record
     at: datetime
@@ -81,7 +81,7 @@ async def search(
 
 
 def _ordered(memory: Memory, hits: Hits) -> dict[str, Any]:
-    """Put what holds now above what was said, and beside a saying what has replaced it."""
+    """Separate current records from statements, and add what has replaced each statement."""
     ids = [hit.record.id for hit in hits]
     learned = memory.browsing.learned_from(ids) if ids else {}
     replaced = memory.browsing.replacements(ids) if ids else {}
@@ -104,9 +104,9 @@ def successors(
     learned: Mapping[str, Sequence[Learned]],
     replaced: Mapping[str, Record],
 ) -> dict[str, Successor]:
-    """Find what holds in the place of records that no longer do, or of what was drawn from them.
+    """Find what now holds in place of outdated records, or of facts learned from them.
 
-    A saying from which something else still follows is out of date in part.
+    If other facts from a statement still hold, only part of it is outdated.
     """
     later: dict[str, Successor] = {}
     for record in records:
@@ -124,19 +124,19 @@ def successors(
 
 
 def drawn(hits: Hits) -> list[ScoredHit]:
-    """Draw a bar for every hit, all on one scale; a part has one tone on the whole page."""
+    """Draw a bar for every hit on a common scale; a part has the same colour on the whole page."""
     names = list(dict.fromkeys(name for hit in hits for name in hit.parts))
     longest = max((_added(hit) for hit in hits), default=1.0) or 1.0
     return [_drawn(hit, names, longest) for hit in hits]
 
 
 def _added(hit: Hit) -> float:
-    """Sum up the length of its bar before anything is taken off."""
+    """Return the length of its bar before deductions."""
     return sum(value for value in hit.parts.values() if value > 0)
 
 
 def _drawn(hit: Hit, names: list[str], longest: float) -> ScoredHit:
-    """Draw what is added side by side, and what is taken off over its end: the score is left."""
+    """Draw positive parts side by side and deductions over their end, which leaves the score."""
     parts = [
         Part(name, hit.parts[name], _tone(name, hit.parts[name], names))
         for name in names

@@ -1,4 +1,4 @@
-"""Time recalls, as the server has seen them since it was started."""
+"""Time recalls on this server since it was started."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OK = 200
 
 
 class Timings:
-    """The latest recalls, in milliseconds, the newest last."""
+    """The latest recalls, in milliseconds, newest last."""
 
     def __init__(self) -> None:
         self._latest: deque[float] = deque(maxlen=MOST)
@@ -64,14 +64,14 @@ class TimingMiddleware:
 
 
 def _is_recall(scope: Scope) -> bool:
-    """Tell whether something is searched: by a query, or for a context by its goal."""
+    """Return whether a request is a search: with a query, or for a context with a goal."""
     if scope["type"] != "http" or scope["path"] not in RECALLS:
         return False
     return b"query=" in scope["query_string"] or b"goal=" in scope["query_string"]
 
 
 def summary(latest: tuple[float, ...]) -> dict[str, float]:
-    """Sum up: the median and the slow end."""
+    """Return the median and the 95th percentile."""
     if len(latest) < 2:
         return {"median": latest[0], "slow": latest[0]} if latest else {}
     return {"median": median(latest), "slow": quantiles(latest, n=20)[-1]}

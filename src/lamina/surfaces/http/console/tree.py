@@ -1,4 +1,4 @@
-"""Draw a lineage: sources to the left, what came of them to the right."""
+"""Draw a lineage: sources to the left, what was made of them to the right."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from lamina.surfaces.http.console.formatting import brief, fitted, when, wrapped
 WIDTH, HEIGHT = 152, 60  # two columns fit on the screen of a phone
 ACROSS, DOWN = 24, 10
 MARGIN = 4
-ROOM = 26  # above and below, for lines that pass a column
+ROOM = 26  # above and below, for lines that bypass a column
 CORNER = 20
-TALLEST = 6  # boxes in a column; the others are in the table
+TALLEST = 6  # boxes in a column; others are only in the table
 LETTERS = 20
 DETAILS = 24
 EVIDENCE = "evidence"
-LABEL = 80  # letters that are read aloud
+LABEL = 80  # letters for screen readers
 
 
 class Node(NamedTuple):
@@ -42,7 +42,7 @@ class Edge(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """Boxes and lines, and how many nodes found no room."""
+    """Boxes and lines, and how many nodes did not fit."""
 
     nodes: Sequence[Node]
     edges: Sequence[Edge]
@@ -55,7 +55,7 @@ class Drawing(NamedTuple):
 
 
 def draw(graph: Mapping[str, Any]) -> Drawing:
-    """Draw a graph as the API gives it."""
+    """Draw a graph in the form that the API returns."""
     here = graph["record"]
     standing = {node["id"] for node in graph["nodes"] if node.get("state") == State.ACTIVE}
     columns = {
@@ -83,7 +83,7 @@ def draw(graph: Mapping[str, Any]) -> Drawing:
 
 
 def _telling(edges: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """Leave out evidence that what a record replaced rests on already: the chain leads there."""
+    """Omit evidence that a replaced record already has: the chain leads there."""
     resting = {(edge["from"], edge["to"]) for edge in edges if edge["relation"] == EVIDENCE}
     replaced: dict[str, list[str]] = {}
     for edge in edges:
@@ -98,7 +98,7 @@ def _telling(edges: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
 
 
 def _passes(edges: Sequence[Mapping[str, str]], column_of: Mapping[str, int]) -> bool:
-    """Tell whether a line passes a column: it needs room above or below that."""
+    """Return whether a line bypasses a column, which needs space above or below."""
     return any(abs(column_of[edge["from"]] - column_of[edge["to"]]) > 1 for edge in edges)
 
 
@@ -115,10 +115,10 @@ def _corners(columns: Mapping[int, Sequence[str]], room: int) -> dict[str, tuple
 
 
 def _columns(graph: Mapping[str, Any]) -> dict[int, list[str]]:
-    """Put each node to the right of everything that it rests on or has replaced."""
+    """Place each node to the right of its evidence and of what it has replaced."""
     edges = [(edge["from"], edge["to"]) for edge in graph["edges"]]
     rank = {node["id"]: 0 for node in graph["nodes"]}
-    for _ in rank:  # enough for the longest path; a ring, which cannot be made, ends here too
+    for _ in rank:  # enough for the longest path; a cycle, which cannot occur, ends here too
         late = [
             (source, rank[target] + 1) for source, target in edges if rank[source] <= rank[target]
         ]
@@ -134,7 +134,7 @@ def _columns(graph: Mapping[str, Any]) -> dict[int, list[str]]:
 
 
 def _limited(ids: Sequence[str], here: str) -> Sequence[str]:
-    """Take as many as find room, what holds first, and the record that the drawing is about."""
+    """Select as many as fit, current ones first, and always the record being drawn."""
     return ids[:TALLEST] if here not in ids[TALLEST:] else [here, *ids[: TALLEST - 1]]
 
 
@@ -154,7 +154,7 @@ def _node(node: Mapping[str, Any], corner: tuple[int, int], here: str) -> Node:
 def _line(box: tuple[int, int], source: tuple[int, int], height: int) -> str:
     """Draw a curve from a box's left side to its source's right side.
 
-    A long one goes over or under what is between.
+    A long curve goes above or below what is between.
     """
     if box[0] - source[0] == WIDTH + ACROSS:
         x, y = box[0], box[1] + HEIGHT // 2

@@ -1,1 +1,1 @@
-"""`lamina review --browser`: a page of this machine on which one operator decides."""
+"""`lamina review --browser`: a page on this machine on which one operator decides."""

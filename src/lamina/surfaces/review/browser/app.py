@@ -1,4 +1,4 @@
-"""The page itself: show the queue, and take one decision after the other as plain forms."""
+"""The page itself: show the queue, and accept one decision after another as plain forms."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from lamina.surfaces.review.evidence import Evidence
 
 COOKIE = "lamina_review"
 ON_A_PAGE = 20
-# Without this, browsers do not say that a form is from our own page.
+# Without this, browsers do not say that a form comes from our own page.
 REFERRER = {"referrer-policy": "same-origin"}
 GONE = "somebody else has decided it meanwhile"
-GUESSES = 5  # at the operator key, before the page is closed
+GUESSES = 5  # attempts at the operator key, before the page is closed
 
 
 class Card(NamedTuple):
-    """A proposal with all that a person needs to decide it here."""
+    """A proposal with everything that a person needs to decide it here."""
 
     proposal: Proposal
     place: str
@@ -55,11 +55,11 @@ class Card(NamedTuple):
     evidence: list[Evidence]
     can_confirm: bool
     forgets: bool
-    text: str | None  # to edit, where it can be edited
+    text: str | None  # to edit, if possible
 
 
 class Locked(NamedTuple):
-    """A memory that needs the operator key, which the page asks for."""
+    """A memory that needs the operator key, for which the page asks."""
 
     agent: str
     user: str | None
@@ -67,7 +67,7 @@ class Locked(NamedTuple):
 
 
 class ReviewPage:
-    """The routes of the page, over one operator's handle. It serves one request after another."""
+    """The routes of the page, for one operator's handle. It serves one request at a time."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class ReviewPage:
             self._opened.close()
 
     def app(self) -> Starlette:
-        """Make the app with its routes."""
+        """Create the app with its routes."""
         return Starlette(
             routes=[
                 Route("/enter", self._enter),
@@ -154,7 +154,7 @@ class ReviewPage:
         return self._page("locked.html", status, problem=problem, page=self._sitting.show())
 
     async def _unlock(self, request: Request) -> Response:
-        """Take the operator key, which no link holds; after some wrong ones the page is closed."""
+        """Accept the operator key, which is in no link; after some wrong ones the page closes."""
         form = await self._form(request)
         if self._lock is None or self._opened is not None:
             raise InvalidInput("this page is not locked")
@@ -199,7 +199,7 @@ class ReviewPage:
         self._sitting.check(request.cookies.get(COOKIE))
 
     async def _form(self, request: Request) -> dict[str, list[str]]:
-        """Read a form of the page that was shown last; others are refused."""
+        """Read a form of the page that was shown last; refuse others."""
         self._check(request)
         try:
             form = parse_qs(
@@ -263,7 +263,7 @@ def _arrangement(request: Request) -> Arrangement:
 
 
 def _decision(proposal: Proposal, form: dict[str, list[str]]) -> Decision:
-    """Read the decision of a form."""
+    """Read the decision from a form."""
     verb = _one(form, "verb")
     if verb == "agree":
         return agreeing(proposal)

@@ -1,4 +1,4 @@
-"""Serve the page to one browser of this machine, until the person is done."""
+"""Serve the page to one browser on this machine, until the person is done."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIMITS = Limits(body_bytes=2 * 1024 * 1024)  # an edited text may be as long as 
 
 
 class Serving:
-    """A page that is ready at an address."""
+    """A page that is ready to be served at an address."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class Serving:
         server.run(self._server, self._listening)
 
     def end(self) -> None:
-        """Stop after the answer at hand."""
+        """Stop after the current answer."""
         self._server.should_exit = True
 
     def close(self) -> None:
-        """Close the handle that the page decided with."""
+        """Close the handle that the page used for decisions."""
         self._page.close()

@@ -1,7 +1,7 @@
-"""One operator's time at the page: a link that works once, a session, and the page that counts.
+"""One operator's use of the page: a link that works once, a session, and the valid page.
 
-Only the page that was shown last can decide: a second tab, a page that was left open, and a form
-of another site do not have its token.
+Only the page that was shown last can decide: second tabs, older pages and forms of other sites do
+not have its token.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Sitting:
         self._page = ""
 
     def enter(self, key: str) -> str:
-        """Exchange the key of the link for a session, once."""
+        """Exchange the key in the link for a session, once."""
         if not _same(key, self.key):
             raise Forbidden(UNKNOWN, lacks="token")
         if self._session is not None:
@@ -34,7 +34,7 @@ class Sitting:
         return self._session
 
     def check(self, session: str | None) -> None:
-        """Refuse whoever does not have the session."""
+        """Refuse requests without the session."""
         if self._session is None or session is None or not _same(session, self._session):
             raise Forbidden(UNKNOWN, lacks="token")
 
@@ -44,7 +44,7 @@ class Sitting:
         return self._page
 
     def decide(self, page: str) -> None:
-        """Refuse a decision from any other page than the last; a page decides once."""
+        """Refuse decisions from any page but the last; a page decides once."""
         if not self._page or not _same(page, self._page):
             raise Forbidden(STALE, lacks="page")
         self._page = ""
