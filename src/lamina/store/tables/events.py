@@ -270,7 +270,7 @@ def settled(book: Book, record_id: str, last: int | None) -> int:
 
 
 def news(connection: Connection, since: int) -> News:
-    """Summarize what the events after a number have done."""
+    """Summarise what the events after a number have done."""
     changed: dict[str, None] = {}
     vacated: list[int] = []
     only_made, reindexed = True, False

@@ -10,7 +10,7 @@ from lamina.model.rules import MAX_FACET
 from lamina.store.engine.sql import Connection
 
 INSERT = "INSERT INTO facets (name, value, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-# The names for the project that a record belongs to, and for the one that it summarizes.
+# The names for the project that a record belongs to, and for the one that it summarises.
 PROJECT = ("project", "project.project_name")
 EVERY = "SELECT seq, user, metadata FROM records WHERE metadata <> '{}'"
 
@@ -24,7 +24,7 @@ def of(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def projects(metadata: Mapping[str, Any]) -> set[str]:
-    """List the projects that a record with this metadata belongs to or summarizes."""
+    """List the projects that a record with this metadata belongs to or summarises."""
     return {value for name, value in of(metadata) if name in PROJECT}
 
 

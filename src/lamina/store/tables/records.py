@@ -194,7 +194,7 @@ records.state IN ('active', 'superseded') AND records.layer <> 'working' AND EXI
 
 MADE_BY_SLEEP = "SELECT record FROM facets WHERE name = 'origin' AND value = 'sleep'"
 # The numbers of the records of a project, and of all other projects: by the facets that name the
-# project in a record that belongs to it, or in one that summarizes it.
+# project in a record that belongs to it, or in one that summarises it.
 OF_PROJECTS = f"SELECT record FROM facets WHERE name IN {PROJECT}"
 OF_PROJECT, OF_OTHERS = f"{OF_PROJECTS} AND value = ?", f"{OF_PROJECTS} AND value <> ?"
 

@@ -24,7 +24,7 @@ ACTIVITY = (
     " FROM (SELECT body FROM events ORDER BY seq DESC LIMIT ?) AS recent"
     " WHERE body ->> 'actor' NOT LIKE 'system:%'"
 )
-# Older episodes have been summarized, or will not be.
+# Older episodes have been summarised, or will not be.
 LATELY = timedelta(days=90)
 SUMMARISED = (
     "SELECT turn FROM heard WHERE what = 'summary' UNION"
@@ -211,7 +211,7 @@ def hear(cursor: Cursor, turns: Sequence[str], what: str) -> None:
 
 
 def read_again(cursor: Cursor, turns: Sequence[str]) -> None:
-    """Let sleep read turns again and summarize them anew."""
+    """Let sleep read turns again and summarise them anew."""
     again = "INSERT INTO reread (turn) VALUES (?) ON CONFLICT DO NOTHING"
     cursor.executemany(again, [(turn,) for turn in turns])
     summed_up = "DELETE FROM heard WHERE turn = ? AND what = 'summary'"
