@@ -241,17 +241,17 @@ class Archive:
             raise self.unreadable(file.file, error) from error
 
     def missing(self, file: str) -> Corrupt:
-        """Make the error for a file that is gone."""
+        """Return the error for a file that is gone."""
         gone = "is gone, but memories were archived there; put it back from a backup"
         return Corrupt(f"{self.filing.shelf.label(file)} {gone}")
 
     def altered(self, label: str) -> Corrupt:
-        """Make the error for a file or line that was changed."""
+        """Return the error for a file or line that was changed."""
         changed = "is not what was archived; see `lamina audit verify`"
         return Corrupt(f"{self.filing.shelf.label(label)} {changed}")
 
     def unreadable(self, file: str, error: OSError) -> StoreUnavailable:
-        """Make the error for a file that cannot be read."""
+        """Return the error for a file that cannot be read."""
         label = self.filing.shelf.label(file)
         return StoreUnavailable(f"{label} cannot be read: {error.strerror}")
 

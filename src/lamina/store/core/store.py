@@ -128,7 +128,7 @@ class Store:
     # Records
 
     def record(self, row: Row) -> Record:
-        """Make the record of a row; raise Corrupt when the row is damaged."""
+        """Build the record of a row; raise Corrupt if the row is damaged."""
         try:
             return records.record_of(row, self.agent)
         except (Corrupt, TypeError, ValueError, KeyError, OverflowError) as error:

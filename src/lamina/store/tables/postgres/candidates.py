@@ -19,7 +19,7 @@ from lamina.store.tables.tsvectors import Tsvectors, cut
 from lamina.store.tables.vectors import Space
 
 COUNTED = 2_000  # records with a word that are counted; beyond that, the number is estimated
-ENOUGH = 10  # if few records are visible, expect one in so many of those with a word to be
+ENOUGH = 10  # one in so many of the counted records should be visible
 LOOKED_AT = 100_000  # records with a word that are examined, visible or not
 MOST_OF = 0.9  # of these are in order; a few newer ones may have taken the places of deleted rows
 SCORED = 20_000  # records with a question's rarest words that are scored by all of its words
