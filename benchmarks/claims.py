@@ -99,7 +99,7 @@ class Score(NamedTuple):
 
 
 def sessions(names: Sequence[str]) -> Iterator[Session]:
-    """Yield the labelled sessions of some conversations."""
+    """The labelled sessions of some conversations."""
     labels: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for line in (line for path in LABELS for line in path.read_text("utf-8").splitlines()):
         label = json.loads(line)
