@@ -1,5 +1,5 @@
-"""Benchmarks: each prints a table, none is a timed test."""
+"""Benchmarks: each prints a table, and none is a timed test."""
 
 import os
 
-os.environ.setdefault("LAMINA_MAINTENANCE", "off")  # jobs in the background would be measured, too
+os.environ.setdefault("LAMINA_MAINTENANCE", "off")  # background jobs would be measured, too

@@ -1,4 +1,4 @@
-"""Measure if Lamina refuses what it cannot know: confidence with and without an answer."""
+"""Measure whether Lamina refuses what it cannot know: confidence with and without an answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ chance = random.Random(20261116)
 
 
 def vocabulary(cases: Sequence[Case]) -> list[str]:
-    """Words of the data itself: the hardest nonsense is made of what is there."""
+    """Return words from the data itself: the hardest nonsense is made of words that it has."""
     return sorted(
         {
             word
@@ -67,7 +67,7 @@ def ask(
 
 
 def _without(groups: Groups, case: Case, turns: Sequence[Turn], memory: Memory) -> None:
-    """The same question to a store from which the sessions with its evidence were taken."""
+    """Ask the same question of a store without the sessions that contain its evidence."""
     import shutil
     import tempfile
 
@@ -111,18 +111,18 @@ def _speakers(case: Case) -> list[str]:
 
 
 def refused(values: Sequence[float], shift: float) -> float:
-    """The share below a threshold."""
+    """Compute the share below a threshold."""
     return sum(value < shift for value in values) / len(values) if values else float("nan")
 
 
 def area(wrong: Sequence[float], right: Sequence[float]) -> float:
-    """The chance that something without an answer has less confidence than something with one."""
+    """Compute how often an unanswerable question has less confidence than an answerable one."""
     pairs = [(r < w) + 0.5 * (r == w) for r in right for w in wrong]
     return sum(pairs) / len(pairs)
 
 
 def show(groups: Groups, screen: Console) -> dict[str, list[tuple[float, float]]]:
-    """Refusals at several thresholds, by group; the curves come back."""
+    """Print the refusals at several thresholds, by group; return the curves."""
     shifts = (-0.04, -0.02, 0.0, 0.02, 0.05, 0.1, 0.15)
     table = Table(
         title="refused, by how much stricter than the default",

@@ -34,7 +34,7 @@ Settings = dict[str, Any]
 
 @contextmanager
 def backends(names: list[str]) -> Iterator[dict[str, Callable[[], Settings]]]:
-    """The settings of each backend, fresh at every call; servers run as long as the block."""
+    """Yield the settings of each backend, fresh for every call; servers run within the block."""
     with ExitStack() as stack:
         found: dict[str, Callable[[], Settings]] = {"sqlite": dict}
         if "postgres" in names:
@@ -52,7 +52,7 @@ def backends(names: list[str]) -> Iterator[dict[str, Callable[[], Settings]]]:
 
 
 def filled(memory: Memory, number: int) -> float:
-    """Seconds until so many memories are stored, indexed and in the mirror."""
+    """Measure the seconds until `number` memories are stored, indexed and in the mirror."""
     started = time.perf_counter()
     batch: list[dict[str, Any]] = []
     for item in memories(number):
@@ -67,7 +67,7 @@ def filled(memory: Memory, number: int) -> float:
 
 
 def single(memory: Memory) -> float:
-    """Milliseconds of one durable add."""
+    """Measure the milliseconds of one durable add."""
     taken = []
     for number in range(SINGLE):
         started = time.perf_counter()
@@ -77,7 +77,7 @@ def single(memory: Memory) -> float:
 
 
 def searched(opened: Mapping[str, Memory], number: int) -> dict[str, float]:
-    """Milliseconds of a hybrid search in each, asked in turns."""
+    """Measure the milliseconds of a hybrid search in each, asked in turn."""
     taken: dict[str, list[float]] = {name: [] for name in opened}
     for _ in range(ROUNDS):
         for question in questions(number):
@@ -91,7 +91,7 @@ def searched(opened: Mapping[str, Memory], number: int) -> dict[str, float]:
 def measured(
     table: Table, made: Mapping[str, Callable[[], Settings]], number: int, home: Path
 ) -> None:
-    """A row for each backend at one size."""
+    """Add a row for each backend at one size."""
     with ExitStack() as stack:
         opened: dict[str, Memory] = {}
         bulk: dict[str, float] = {}

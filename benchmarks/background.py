@@ -1,4 +1,4 @@
-"""Make the vector of ordinary text that `search/content.py` carries; run it to print that anew.
+"""Compute the vector of ordinary text in `search/content.py`; run this file to print it again.
 
 The sentences are about what people tell each other and an assistant: life, work, code, advice.
 """
@@ -96,7 +96,7 @@ Bring your passport, a jacket and good shoes.
 
 
 def background() -> np.ndarray:
-    """Average the vectors of all sentences; its length says how alike ordinary texts are."""
+    """Average the vectors of all sentences; the length says how alike ordinary texts are."""
     mean: np.ndarray = shared().embed(SENTENCES.splitlines()).mean(axis=0)
     return mean
 

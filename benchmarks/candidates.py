@@ -29,13 +29,13 @@ from lamina.store.index import sample
 from lamina.store.tables.postgres import candidates
 
 CUT = 10
-# Far smaller than for a million memories, so that they bind here, too.
+# Far smaller than for a million memories, so that they have an effect here, too.
 BOUNDS = {(sample, "WHOLE"): 20, (candidates, "COUNTED"): 200, (candidates, "SCORED"): 400}
 Found = dict[str, float]  # the scores of hits, by the keys of their turns
 
 
 def told() -> Case:
-    """All conversations as one, with keys that tell them apart."""
+    """Return all conversations as one, with keys that distinguish them."""
     cases = list(locomo())
     turns = [
         replace(turn, key=f"{case.name}/{turn.key}", session=f"{case.name}/{turn.session}")
@@ -53,7 +53,7 @@ def told() -> Case:
 
 
 def answers(case: Case, home: Path, settings: Mapping[str, Any], every: int) -> list[Found]:
-    """What a store of the turns finds for some of the questions."""
+    """Return what a store of the turns finds for some of the questions."""
     now = max(one.now for one in case.questions)
     with lamina.open(home=home, clock=lambda: now, settings=dict(settings)) as memory:
         made = memory.remember_many(items(case.turns))

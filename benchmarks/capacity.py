@@ -24,14 +24,14 @@ from lamina.store.index.sample import WHOLE
 from lamina.store.index.scope import MOST
 
 DAY = 86_400
-BUSY = 0.6  # share of a processor that may be in use, so that questions do not queue
+BUSY = 0.6  # share of a processor that may be in use, so that questions do not have to queue
 PROGRAM, CACHE = 70.0, 256.0  # megabytes of a process with its embedder, and `cache.megabytes`
-# Memories of a user, and among how many users they were measured; those of a scope on a server.
+# Memories per user, and with how many users they were measured; memories of a server's scope.
 SCOPES, IN_SCOPE = {10: 100_000, 200: 5000}, 20
 
 
 class Line(NamedTuple):
-    """A cost with a part that is always there, and one for each thing."""
+    """A cost with a fixed part and a part for each thing."""
 
     base: float
     each: float
@@ -41,7 +41,7 @@ class Line(NamedTuple):
 
 
 def fitted(points: Mapping[int, float]) -> Line:
-    """Lay a line through points, off by a small share of each; neither part is below 0."""
+    """Fit a line to points, for the smallest relative error; neither part is below 0."""
     values = np.array([*points.values()])
     ones, across = 1 / values, np.array([*points]) / values
     (base, each), *_ = np.linalg.lstsq(np.stack([ones, across], 1), np.ones(len(values)))
@@ -53,24 +53,24 @@ def fitted(points: Mapping[int, float]) -> Line:
 
 
 def figure(points: Mapping[int, Mapping[str, float]], name: str) -> dict[int, float]:
-    """One of the figures, by size."""
+    """Return one of the figures, by size."""
     return {number: point[name] for number, point in points.items() if name in point}
 
 
 class Service(NamedTuple):
-    """What is asked for."""
+    """The requirements of a service."""
 
     users: int
-    memories_a_day: float  # of each user
+    memories_a_day: float  # per user
     questions_a_second: float  # of all users together, on average
     days: int = 365  # for which memories are kept
-    standbys: int = 0  # servers that follow the one that writes
-    peak: float = 3.0  # how much more than on average comes in the busiest hour
-    cores: int = 8  # of a machine
+    standbys: int = 0  # servers that follow the primary
+    peak: float = 3.0  # the load of the busiest hour, relative to the average
+    cores: int = 8  # per machine
 
     @property
     def each(self) -> float:
-        """Memories of a user."""
+        """The memories of one user."""
         return self.memories_a_day * self.days
 
     @property
@@ -78,34 +78,34 @@ class Service(NamedTuple):
         return self.users * self.each
 
     def has_scopes(self, most: int) -> bool:
-        """Whether users have at most so many memories, which are then read by themselves."""
+        """Tell whether users have at most `most` memories, which are then read separately."""
         return self.users > 1 and self.each <= most
 
     @property
     def questions(self) -> float:
-        """In a second of the busiest hour."""
+        """The questions per second in the busiest hour."""
         return self.peak * self.questions_a_second
 
     @property
     def writes(self) -> float:
-        """In a second of the busiest hour."""
+        """The writes per second in the busiest hour."""
         return self.peak * self.users * self.memories_a_day / DAY
 
 
 class Plan(NamedTuple):
-    """What it needs."""
+    """What the service needs."""
 
     store: str
-    disk: float  # gigabytes of each copy
-    processors: float  # that search and write
+    disk: float  # gigabytes per copy
+    processors: float  # for searching and writing
     server: float  # processors of a database server
     memory: float  # gigabytes of all processes that search
     machines: int
-    milliseconds: float  # of the processors, for a question
+    milliseconds: float  # of processor time per question
 
 
 class Model:
-    """Lines through what was measured."""
+    """Lines fitted to the measurements."""
 
     def __init__(self, curves: Curves) -> None:
         memories, server = curves["memories"], curves["postgres"]
@@ -118,14 +118,14 @@ class Model:
         self.served, self.served_size = server[max(server)], max(server)
 
     def plan(self, service: Service) -> Plan:
-        """Take a file while one machine and one copy are enough, and a server beyond that."""
+        """Choose a file if one machine and one copy are enough, and a server otherwise."""
         file = self.in_file(service)
         if file.processors <= service.cores and not service.standbys:
             return file
         return self.on_server(service)
 
     def in_file(self, service: Service) -> Plan:
-        """Reckon with files on one machine."""
+        """Estimate the needs with files on one machine."""
         if service.has_scopes(MOST):
             taken, megabytes = self.scope.at(service.each), PROGRAM + CACHE
         else:
@@ -138,9 +138,9 @@ class Model:
         return Plan("file", disk, processors, 0.0, memory, 1, taken)
 
     def on_server(self, service: Service) -> Plan:
-        """Reckon with PostgreSQL on machines of its own."""
+        """Estimate the needs with PostgreSQL on separate machines."""
         one = self.served
-        if service.has_scopes(WHOLE):  # more memories cost as much more as they do in a file
+        if service.has_scopes(WHOLE):  # more memories cost more by the same factor as in a file
             more = max(1.0, self.scope.at(service.each) / self.scope.at(IN_SCOPE))
             asking, answering = more * one["scope"], more * one["scope, server"]
         else:

@@ -48,9 +48,9 @@ TUNED = ("conv-26", "conv-30", "conv-41")
 HELD_OUT = ("conv-42", "conv-43")
 THRESHOLDS = (0.0, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
 SURE = 0.7  # unless the settings say otherwise
-GUESSES = 4  # a rule that was never seen is as good as its family, as if it had been seen so often
+GUESSES = 4  # how many examples the share of a rule's family counts for
 MANY_TURNS = 10_000
-SELDOM = 2  # times that a rare rule fires at most
+SELDOM = 2  # a rule that fires at most this many times is rare
 ENDING = re.compile(r"(?:ations?|ings?|ies|ied|ers?|ors?|ed|es|s|e|y|ly|al)\Z")
 NUMBERS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6"}
 OPPOSITES = {"likes": "dislikes", "dislikes": "likes"}
@@ -66,7 +66,7 @@ class Session(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A claim that was found, and the label it meets, if any; strictly: in all of its parts."""
+    """A claim that was found, and the label it matches, if any; strictly: in all of its parts."""
 
     claim: Claim
     session: Session
@@ -76,7 +76,7 @@ class Judged(NamedTuple):
 
 
 class Score(NamedTuple):
-    """The numbers of claims that were found, that are right, and that there are."""
+    """The numbers of claims that were found, of those that are right, and of labels."""
 
     found: int
     right: int
@@ -120,7 +120,7 @@ def sessions(names: Sequence[str], paths: Sequence[Path] = LABELS) -> Iterator[S
 
 
 def invented() -> Iterator[Session]:
-    """Load invented sentences and talks, varied as those of strangers, with their claims."""
+    """Load invented sentences and talks, varied as if by strangers, with their claims."""
     for number, line in enumerate(INVENTED.read_text("utf-8").splitlines()):
         told = json.loads(line)
         labels = (
@@ -137,7 +137,7 @@ def invented() -> Iterator[Session]:
 
 
 def talks(path: Path) -> Iterator[Session]:
-    """Load labelled talks of two people, whose texts are ours."""
+    """Load labelled talks of two people, whose texts we wrote."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     for name, listed in groupby(rows, lambda row: row["session"]):
         told = list(listed)
@@ -152,7 +152,7 @@ def _noted(fact: Mapping[str, str]) -> Mapping[str, Any]:
 
 
 def judge(session: Session) -> Iterator[Judged]:
-    """Match the claims of a session with labels, one each; the surer claim chooses first."""
+    """Match the claims of a session with labels, one each; surer claims choose first."""
     for number, (claims, labels) in enumerate(
         zip(extract(session.turns), session.labels, strict=True)
     ):
@@ -172,9 +172,9 @@ def judge(session: Session) -> Iterator[Judged]:
 
 
 def likeness(claim: Claim, label: Mapping[str, Any]) -> float:
-    """Compute the share of the shorter value's words that both have, if both name one family."""
-    # An open attribute is named as the speaker does, and the network names none: only the value can
-    # be compared.
+    """Compute the share of the shorter value's words in both, if both name the same family."""
+    # An open attribute is named in the speaker's words, and the network names none: then only the
+    # value can be compared.
     family, wanted = attributes.of(claim.attribute).family, attributes.of(label["attribute"]).family
     is_named = claim.attribute in attributes.TABLE and claim.rule != tagged.RULE
     if family != wanted and is_named:
@@ -183,7 +183,7 @@ def likeness(claim: Claim, label: Mapping[str, Any]) -> float:
 
 
 def same_words(claim: Claim, label: Mapping[str, Any]) -> float:
-    """Compute the share of the shorter value's words that both have, of the same person."""
+    """Compute the share of the shorter value's words in both, for the same person."""
     if words.first_name(claim.subject) != words.first_name(label["subject"]):
         return 0.0
     mine, theirs = stems(claim.value), stems(label["value"])
@@ -191,7 +191,7 @@ def same_words(claim: Claim, label: Mapping[str, Any]) -> float:
 
 
 def stems(value: str) -> frozenset[str]:
-    """The telling words of a value without their endings."""
+    """Return the significant words of a value without their endings."""
     return frozenset(
         _stem(NUMBERS.get(word, word))
         for word in words.asked(value)
@@ -229,7 +229,7 @@ def measured(names: Sequence[str]) -> tuple[list[Judged], int]:
 
 
 def curve(title: str, told: Iterable[Session]) -> Table:
-    """Precision and recall by how sure a claim must be."""
+    """Tabulate precision and recall by how sure a claim must be."""
     judged, labels = counted(told)
     table = _table(
         f"{title}: {labels} labels",
@@ -292,8 +292,8 @@ def left_out() -> Table:
     """Judge each tuned conversation by what the other two teach.
 
     Rules were written with all three in view, so this shows whether confidences carry over, not
-    whether rules do. Those of proven rules alone, which were right in another conversation too,
-    come closest to what is to be expected elsewhere.
+    whether rules do. The numbers for proven rules alone, which were right in another conversation
+    too, come closest to what can be expected elsewhere.
     """
     columns = (
         "claims",
@@ -325,7 +325,7 @@ def left_out() -> Table:
 
 
 def learned(judged: Iterable[Judged]) -> Callable[[Claim], tuple[float, bool]]:
-    """Learn from claims: how sure another is by its rule and family, and if its rule was right."""
+    """Learn from claims how sure another is, by its rule and family, and if its rule is proven."""
     rules: dict[str, list[bool]] = defaultdict(list)
     families: dict[str, list[bool]] = defaultdict(list)
     for one in judged:
@@ -341,12 +341,12 @@ def learned(judged: Iterable[Judged]) -> Callable[[Claim], tuple[float, bool]]:
 
 
 def _share(met: Sequence[bool], guessed: float) -> float:
-    """Compute the share that is right, as if a few more had been seen that were guessed."""
+    """Compute the share that is right, as if `GUESSES` more had been seen with that guess."""
     return (sum(met) + guessed * GUESSES) / (len(met) + GUESSES)
 
 
 def rules() -> Table:
-    """Count how often each rule was right, and in how many conversations, the commonest first."""
+    """Count how often each rule was right, and in how many conversations, most frequent first."""
     by_rule: dict[str, list[Judged]] = defaultdict(list)
     for one in measured(TUNED)[0]:
         by_rule[one.claim.rule].append(one)
@@ -360,10 +360,10 @@ def rules() -> Table:
 
 
 def rare() -> Table:
-    """The rules that fire seldom in all development conversations, and what is lost without each.
+    """Tabulate rules that rarely fire in the development conversations, and the loss without each.
 
-    Lost are right claims of the invented talks and of the labelled conversations, and cases of
-    change. What the unit tests promise besides is seen by leaving a rule out and running them.
+    The loss is counted in right claims of the invented talks and of the labelled conversations, and
+    in cases of change. To see what else the unit tests promise, leave a rule out and run them.
     """
     fired = Counter(rule for turns in development() for rule in _fired(turns))
     columns = ("invented", "labelled", "changes")
@@ -397,7 +397,7 @@ def _is_right(case: Mapping[str, Any]) -> int:
 
 
 def development() -> Iterator[list[Turn]]:
-    """All sessions that there are to develop with: LoCoMo, LongMemEval and BEAM."""
+    """Yield all sessions available for development: LoCoMo, LongMemEval and BEAM."""
     seen: dict[tuple[str, str], list[Turn]] = defaultdict(list)
     for case in conversations.locomo():
         for turn in case.turns:
@@ -418,7 +418,7 @@ def development() -> Iterator[list[Turn]]:
 
 
 def _rows() -> list[str]:
-    """The names of all rules that are rows of a table."""
+    """List the names of all rules that are rows of a table."""
     rules = (rule for listed in statements.RULES.values() for rule in listed)
     names = [rule.name for rule in rules] + [phrase.name for phrase in statements.PHRASES]
     names += [ending.name for ending in changes.ENDINGS]
@@ -427,7 +427,7 @@ def _rows() -> list[str]:
 
 @contextmanager
 def _without(name: str) -> Iterator[None]:
-    """Leave a rule out for a while."""
+    """Leave a rule out within the block."""
     tables: list[tuple[Any, str]] = [(statements, "PHRASES"), (changes, "ENDINGS")]
     tables += [(statements, "RULES"), (changes, "SWITCHES")]
     kept = [(module, table, getattr(module, table)) for module, table in tables]
@@ -513,7 +513,7 @@ def is_met(holds: Sequence[str], wanted: str | list[str] | None) -> bool:
 
 
 def updated(case: Mapping[str, Any]) -> tuple[bool, bool]:
-    """Whether what holds in the end is right, and what held before."""
+    """Tell whether what holds in the end is right, and whether what held before is."""
     turns = _turns(case)
     claims = [
         (turn.at, claim)
@@ -561,7 +561,7 @@ def updates() -> Table:
 
 
 def speed() -> Table:
-    """Time for many turns, those of all conversations over and over, a session at a time."""
+    """Measure the time for many turns: all conversations repeatedly, a session at a time."""
     told = list(conversations.locomo())
     listed = [
         [Turn(turn.text, turn.speaker, turn.at) for turn in case.turns if turn.session == name]

@@ -32,12 +32,12 @@ from lamina.surfaces.http import app, server
 from lamina.surfaces.http.service import Service, Visitor
 
 NUMBER = 100_000
-TALKED = 0.6  # the part that are turns of conversations; all others are notes
-SLEPT = 10_000  # turns out of which sleep has made facts
+TALKED = 0.6  # the share of turns of conversations; all others are notes
+SLEPT = 10_000  # turns from which sleep has made facts
 USERS = 20
 PROPOSALS = 500
 SHORT_TERM = 5_000  # notes that still wait; jobs move all others on
-REQUESTS = 200  # one of so many notes asks for something
+REQUESTS = 200  # one in this many notes asks for something
 PROJECTS = ("apollo", "garden", "website", "taxes")
 YEAR = timedelta(days=365)
 ROUNDS = 9
@@ -46,7 +46,7 @@ AGENT = "default"
 
 
 def fill(path: Path, number: int) -> None:
-    """Make a store of conversations, facts, notes of many users, proposals and an archive."""
+    """Create a store of conversations, facts, notes of many users, proposals and an archive."""
     talked, begin = int(number * TALKED), system_clock() - YEAR
     with lamina.operator(AGENT, home=path) as operator:
         _talk(operator, begin, range(SLEPT // sleeping.SESSION), talked)
@@ -62,7 +62,7 @@ def fill(path: Path, number: int) -> None:
 
 
 def _talk(operator: lamina.Operator, begin: datetime, numbers: range, turns: int) -> None:
-    """Tell some of the conversations of a year."""
+    """Add some of the conversations of a year."""
     sessions = turns // sleeping.SESSION
     for number in numbers:
         chance = random.Random(number)
@@ -76,7 +76,7 @@ def _talk(operator: lamina.Operator, begin: datetime, numbers: range, turns: int
 
 
 def _note(path: Path, begin: datetime, number: int) -> None:
-    """Keep notes over the year; every second one belongs to one of many users."""
+    """Add notes over the year; every second one belongs to one of many users."""
     items: dict[str | None, list[dict[str, Any]]] = {}
     for place, item in enumerate(searching.memories(number)):
         item["at"] = begin + YEAR * place / number
@@ -96,7 +96,7 @@ def _note(path: Path, begin: datetime, number: int) -> None:
 
 
 def pages(path: Path) -> dict[str, str]:
-    """Name every page, with an address of it that has much to show."""
+    """Name every page, with an address that shows much on it."""
     with lamina.operator(AGENT, home=path) as operator:
         fact = operator.facts()[0]
         session = operator.browsing.conversations(1)[0].name
@@ -148,7 +148,7 @@ def served(path: Path) -> Iterator[tuple[http.client.HTTPConnection, Mapping[str
 def asked(
     connection: http.client.HTTPConnection, headers: Mapping[str, str], path: str
 ) -> tuple[float, float]:
-    """Milliseconds of the processor, and of the clock, for one request."""
+    """Measure the milliseconds of processor time and elapsed time of one request."""
     worked, passed = time.process_time(), time.perf_counter()
     connection.request("GET", path, headers={"Accept": "text/html", **headers})
     answer = connection.getresponse()

@@ -41,15 +41,15 @@ FORMS: Mapping[str, Callable[[str, int], str]] = {
 }
 SLEPT = "bare, after sleep"
 STEPS = (*FORMS, SLEPT)
-STEM = 5  # letters by which forms of one word are alike
+STEM = 5  # letters that two forms of one word have in common
 A_DAY = 30  # prompts of one session
-USUAL = 4  # only every fourth store of LME48 is asked, unless another sample is wanted
+USUAL = 4  # only every fourth store of LME48 is asked, unless another sample is given
 MODELS = Path(os.environ.get("LAMINA_MODELS", Path.home() / ".cache" / "lamina-models")) / "models"
 PLOT = Path(__file__).parents[1] / "docs" / "context.svg"
 
 
 class Told(NamedTuple):
-    """What one context holds. `words` is None where no answer is known.
+    """What one context contains. `words` is None if no answer is known.
 
     `content` counts texts, days and speakers; `text` the texts alone.
     """
@@ -78,7 +78,7 @@ def told(context: Context, keys: Mapping[str, str], question: Question) -> Told:
 
 
 def _rests_on(item: Item) -> Iterator[str]:
-    """Yield the memories that a line tells: its own, and the turns of its facts."""
+    """Yield the memories that a line shows: its own, and the turns its facts rest on."""
     yield from item.ids
     for record in (item.record, *item.others):
         if record.layer == "semantic":
@@ -124,14 +124,14 @@ def measure(
                 _ask(groups[SLEPT, data], memory, keys, now, asked, FORMS["bare"])
         for one in embedders:
             if isinstance(one, Remembering):
-                one.save()  # what took long is not lost with what comes next
+                one.save()  # so that a later failure does not lose what took long
     return groups, repeats
 
 
 def _in_turn(
     data: str, sample: int | None, groups: Groups
 ) -> Iterator[tuple[Case, list[Question]]]:
-    """Yield the stores of a set with what is asked of them; show how far that is, and how good.
+    """Yield the stores of a set with the questions for each; show the progress and results so far.
 
     Each store of LME48 is asked one question: a sample has some of its stores, and some of the
     questions of other sets.
@@ -165,7 +165,7 @@ def _ask(
 
 
 def _repeats(memory: Memory, now: list[datetime], asked: Sequence[Question]) -> int:
-    """Count the memories that one session is given more than once, beside what always applies."""
+    """Count the memories given to one session more than once, except what always applies."""
     given: list[str] = []
     for question in asked:
         now[0] = question.now

@@ -1,9 +1,9 @@
 """Written cases: small stores, prompts, and the lines that a context must and must not have.
 
-They are in `context_cases.json`, and ours. `python -m benchmarks.context --cases` runs them.
+They are in `context_cases.json`, and are ours. `python -m benchmarks.context --cases` runs them.
 
-`context_prompts.json` and `context_prompts_held_out.json` have prompts in other words than what was
-said, by a writer who knew nothing of how memories are found. The latter are only counted.
+The prompts in `context_prompts.json` and `context_prompts_held_out.json` use other words than the
+memories; their writer did not know how memories are found. The latter are only counted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PROMPTS = tuple(
 
 
 class Outcome(NamedTuple):
-    """A prompt, what its context lacks, and the noise that is in it."""
+    """A prompt, what is missing from its context, and the noise in it."""
 
     store: str
     prompt: str
@@ -45,10 +45,10 @@ class Outcome(NamedTuple):
 
 @contextmanager
 def filled(told: Mapping[str, Any]) -> Iterator[Memory]:
-    """A store as a case tells it: a confirmed profile, explicit memories, a conversation."""
+    """Yield the store of a case: a confirmed profile, explicit memories, a conversation."""
     home = Path(tempfile.mkdtemp(prefix="lamina-cases-"))
     try:
-        with lamina.operator(home.name, home=home) as operator:  # its own, on a server too
+        with lamina.operator(home.name, home=home) as operator:  # its own agent, on a server too
             known = [operator.remember(text) for text in told.get("memories", ())]
             if told.get("profile"):
                 patch = {**told["profile"], "instructions": told["instructions"]}
@@ -81,7 +81,7 @@ def outcomes(path: Path = CASES, *, slept: bool = False) -> Iterator[Outcome]:
 
 
 def show(screen: Console) -> None:
-    """Print how many cases are as they should be, and what is wrong with the others."""
+    """Print how many cases are right, and what is wrong with the others."""
     for title, slept in (("written cases", False), ("written cases, after sleep", True)):
         every = list(outcomes(slept=slept))
         good = sum(one.is_good for one in every)

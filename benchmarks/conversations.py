@@ -1,6 +1,6 @@
-"""The gold-labelled conversations that retrieval is measured on. They are not part of Lamina.
+"""The gold-labelled conversations used to measure retrieval. They are not part of Lamina.
 
-`LAMINA_BENCH` names the folder that holds them: `locomo_dev.json`, `longmemeval_dev.json.gz` and
+`LAMINA_BENCH` names the folder with the files: `locomo_dev.json`, `longmemeval_dev.json.gz` and
 `beam_dev.json.gz`.
 """
 
@@ -37,7 +37,7 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A question, when it is asked, the turns that answer it, and the answer where it is known."""
+    """A question, when it is asked, the turns that answer it, and the answer if it is known."""
 
     text: str
     now: datetime
@@ -47,7 +47,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Case(msgspec.Struct, frozen=True):
-    """One store and what is asked of it. Cases of one fold are tuned or tested together."""
+    """One store and the questions for it. Cases of one fold are tuned or tested together."""
 
     name: str
     fold: int
@@ -71,7 +71,7 @@ def longmemeval_users() -> list[str]:
 
 
 def locomo() -> Iterator[Case]:
-    """One store for each conversation between two people."""
+    """Yield a store for each conversation between two people."""
     told = json.loads(_data("locomo_dev.json").decode())
     for fold, conversation in enumerate(told):
         turns = tuple(_locomo_turns(conversation["conversation"]))
@@ -82,7 +82,7 @@ def locomo() -> Iterator[Case]:
 
 
 def longmemeval() -> Iterator[Case]:
-    """Yield a store of 48 sessions for each question: its own, and others of other questions."""
+    """Yield a store of 48 sessions for each question: its own, and some of other questions."""
     told = json.loads(gzip.decompress(_data("longmemeval_dev.json.gz")))
     sessions: dict[str, tuple[Turn, ...]] = {}
     gold: set[str] = set()
@@ -117,7 +117,7 @@ def longmemeval() -> Iterator[Case]:
 
 
 def beam() -> Iterator[Case]:
-    """One store for each long chat between a user and an assistant, asked about broadly."""
+    """Yield a store for each long chat between a user and an assistant, with broad questions."""
     told = json.loads(gzip.decompress(_data("beam_dev.json.gz")))
     for fold, chat in enumerate(told):
         turns = tuple(
@@ -140,7 +140,7 @@ def beam() -> Iterator[Case]:
 
 
 def items(turns: Sequence[Turn]) -> list[dict[str, Any]]:
-    """Turns as they are remembered."""
+    """Return turns in the form in which they are remembered."""
     return [
         {
             "content": t.text,

@@ -1,9 +1,9 @@
-"""Measure how well messages that mention something again are told to say that it is over.
+"""Measure how well Lamina recognises that a message says something known is over.
 
 `claims/endings-*.jsonl` holds messages that mention something known, each with the value and
 whether it is over. `python -m benchmarks.endings` asks the network about each (`mentions.likely`)
-and prints precision and recall by how likely it must be, and how often an estimate is right. In
-the held-out messages, a fact that ended or is denied is over.
+and prints precision and recall by how likely it must be, and how often an estimate is right. In the
+held-out messages, a fact that ended or is denied is over.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ LEVELS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 class Mention(NamedTuple):
-    """What the network says of a value in a message, and whether it is over."""
+    """The network's estimate for a value in a message, and whether it is over."""
 
     likely: float
     is_over: bool
 
 
 def mentioned(path: Path) -> list[Mention]:
-    """Ask about every value of a file that its message has word by word."""
+    """Ask about every value in a file that its message contains word for word."""
     rows = _written(path) if path in ENDINGS else _labelled(path)
     asked = ((_likely(text, value), is_over) for text, value, is_over in rows)
     return [Mention(likely, is_over) for likely, is_over in asked if likely is not None]
@@ -47,7 +47,7 @@ def _written(path: Path) -> Iterator[tuple[str, str, bool]]:
 
 
 def _labelled(path: Path) -> Iterator[tuple[str, str, bool]]:
-    """List the values of messages; what is over in one fact is over."""
+    """List the values of messages; what is over in one fact counts as over."""
     for message in messages.messages(path):
         told: dict[str, bool] = {}
         for fact in message.facts:
@@ -66,7 +66,7 @@ def _likely(text: str, value: str) -> float | None:
 
 
 def row(listed: Sequence[Mention]) -> Iterator[str]:
-    """Precision and recall by how likely a value must be over."""
+    """Compute precision and recall by how likely a value must be over."""
     over = np.array([one.is_over for one in listed])
     likely = np.array([one.likely for one in listed])
     yield from (str(len(listed)), str(over.sum()), f"{_average(over, likely):.3f}")
@@ -77,7 +77,7 @@ def row(listed: Sequence[Mention]) -> Iterator[str]:
 
 
 def _average(over: NDArray[np.bool_], likely: NDArray[np.float64]) -> float:
-    """Compute the average precision: how many of the likeliest are over, for each that is."""
+    """Compute the average precision: the mean share that is over, down to each that is."""
     ranked = over[np.argsort(-likely, kind="stable")].astype(float)
     shares = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
     return float((shares * ranked).sum() / max(1.0, ranked.sum()))

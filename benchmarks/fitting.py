@@ -1,7 +1,7 @@
-"""Train a network that tags words: what a teacher and its student have in common. Needs PyTorch.
+"""Train a network that tags words: the part common to teacher and student. Needs PyTorch.
 
-A network is a module that reads a batch into a state for each word. Its heads say how likely a word
-is of each class and part of an instruction, and point at the word that a value is about.
+A network is a module that computes a state for each word of a batch. Its heads estimate the class
+of a word and whether it is part of an instruction, and point at the word that a value is about.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 from benchmarks.labelled import Target, Text
 from lamina.engines.claims import tagger
 
-POINTER = 48  # numbers by which a value finds the word that it is about
+POINTER = 48  # width of the layer with which a value finds the word that it is about
 SHARP = 1 / math.sqrt(POINTER)
-ORDERS = 0.5  # how much telling instructions counts
-OVER = 0.3  # how much telling what is over counts
-SUBJECTS = 0.15  # how much pointing at the right word counts
-HIDDEN = -1e4  # the score of a word that is not there
+ORDERS = 0.5  # weight of recognising instructions
+OVER = 0.3  # weight of recognising what is over
+SUBJECTS = 0.15  # weight of pointing at the right word
+HIDDEN = -1e4  # the score of a padded word
 
 Batch = Mapping[str, Any]
 Example = tuple[Text, Target]
@@ -32,7 +32,7 @@ class Course(NamedTuple):
 
     epochs: int
     batch: int
-    rates: tuple[tuple[str, float], ...]  # of the parameters whose name begins so; "" is any other
+    rates: tuple[tuple[str, float], ...]  # by prefix of the parameter's name; "" matches all others
     decay: float
     warm: float  # share of the steps in which the rates rise
 
@@ -47,7 +47,7 @@ def heads(torch: Any, made: Any, width: int) -> None:
 
 
 def about(torch: Any, made: Any, states: Any, mask: Any, rows: Any, starts: Any) -> Any:
-    """Score whom the values that begin at some words are about: the speaker first."""
+    """Score whom the values that begin at some words are about, with the speaker first."""
     asked = states[rows, starts]
     named = torch.einsum("nd,ntd->nt", made.who(asked), made.named(states)[rows])
     return torch.cat([made.own(asked), named * SHARP + (1 - mask[rows]) * HIDDEN], 1)
@@ -60,7 +60,7 @@ def fit(
     course: Course,
     chance: random.Random,
 ) -> None:
-    """Train a network; `given` makes what it reads of some texts."""
+    """Train a network; `given` converts texts to its input."""
     import torch
 
     optimizer = torch.optim.AdamW(_groups(made, course), weight_decay=course.decay)
@@ -84,7 +84,7 @@ def fit(
 
 
 def _groups(made: Any, course: Course) -> list[dict[str, Any]]:
-    """Sort the parameters by their rates."""
+    """Group the parameters by their rates."""
     groups: list[dict[str, Any]] = [{"params": [], "lr": rate} for _, rate in course.rates]
     for name, parameter in made.named_parameters():
         begins = (n for n, (start, _) in enumerate(course.rates) if name.startswith(start))
@@ -95,7 +95,7 @@ def _groups(made: Any, course: Course) -> list[dict[str, Any]]:
 def _batches(
     examples: Sequence[Example], size: int, chance: random.Random
 ) -> list[Sequence[Example]]:
-    """Put texts of about one length together, by chance: less is filled up, and nothing sorted."""
+    """Group texts of similar length at random, to need little padding without a fixed order."""
 
     def length(one: Example) -> float:
         return len(one[0].given.words) * (1 + chance.random() / 4)
@@ -127,7 +127,7 @@ def _loss(torch: Any, made: Any, batch: Batch, targets: Sequence[Target]) -> Any
 
 
 def _pointed(torch: Any, made: Any, states: Any, mask: Any, targets: Sequence[Target]) -> Any:
-    """Compute how far off the network is when it points at whom values are about."""
+    """Compute the loss of pointing at whom values are about."""
     values = [(row, *one) for row, target in enumerate(targets) for one in target.about]
     if not values:
         return 0.0
@@ -143,7 +143,7 @@ def _pointed(torch: Any, made: Any, states: Any, mask: Any, targets: Sequence[Ta
 
 
 def _filled(torch: Any, rows: Sequence[Any], mask: Any) -> Any:
-    """Fill rows of different lengths up with nothing."""
+    """Pad rows of different lengths."""
     filled = np.zeros((*mask.shape, *rows[0].shape[1:]), np.float32)
     for place, row in zip(filled, rows, strict=True):
         place[: len(row)] = row

@@ -1,4 +1,4 @@
-"""Keep what `benchmarks.scale` has measured, and draw it as curves."""
+"""Store what `benchmarks.scale` has measured, and draw it as curves."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Curves = dict[str, dict[int, dict[str, float]]]  # kind, number, figure
 
 
 def read() -> Curves:
-    """Return what was measured so far."""
+    """Return all measurements so far."""
     kept = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
     return {
         kind: {int(number): figures for number, figures in points.items()}
@@ -43,7 +43,7 @@ def read() -> Curves:
 
 
 def keep(kind: str, number: int, figures: Mapping[str, float]) -> None:
-    """Add a point, or the figures of one that were measured anew."""
+    """Add a point, or replace the figures that were measured again."""
     curves = read()
     point = curves.setdefault(kind, {}).setdefault(number, {})
     point.update({name: float(f"{value:.{DIGITS}g}") for name, value in figures.items()})

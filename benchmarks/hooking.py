@@ -1,7 +1,7 @@
-"""Measure how long an agent waits for its hooks: in a new process, and within one that stays.
+"""Measure how long an agent waits for its hooks: in a new process, and in a running one.
 
-Beside the time on the wall stands the processor's time of the process: on a machine that has other
-work it is the one that tells something.
+The elapsed time is shown beside the processor time of the process, which is the more reliable one
+on a busy machine.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CALLS = 100
 
 
 class CallTimes(NamedTuple):
-    """Milliseconds of one process: on the wall, and of the processor."""
+    """Milliseconds of one process: elapsed time and processor time."""
 
     wall: float
     processor: float
@@ -48,7 +48,7 @@ def process(command: Sequence[str], given: bytes, home: Path) -> CallTimes:
 
 
 def used() -> float:
-    """Seconds of the processor that the processes of ours have used that are done."""
+    """Return the seconds of processor time used by our processes that have ended."""
     found = resource.getrusage(resource.RUSAGE_CHILDREN)
     return found.ru_utime + found.ru_stime
 

@@ -1,11 +1,11 @@
-"""Measure how well importance is guessed: for labelled lines, by the tables, and after learning.
+"""Measure how well importance is estimated: on labelled lines, by the tables, and after learning.
 
 `python -m benchmarks.importance` prints the tables. The lines were labelled by hand before there
 were rules for them (tests/golden/engines/importance_lines.jsonl); a hash of its text puts each into
-the half that rules may be tuned on, or into the half that is held out. Those of other voices, logs,
-German and long chat, were written when the rules stood (importance_voices.jsonl). The operators are
-simulated: each follows a policy that is written below, so that it is known what there is to learn,
-and that there is nothing to learn from chance.
+the half used for tuning rules or into the held-out half. Those of other voices (logs, German and
+long chat) were written after the rules were fixed (importance_voices.jsonl). The operators are
+simulated: each follows a policy defined below, so that it is known what there is to learn, and that
+nothing can be learned from chance.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from lamina.engines.learning import Example, Model
 from lamina.model.record import Trust
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden" / "engines"
-LEVELS = {"ordinary": 0.0, "important": 0.7, "critical": 0.9}  # what a label demands at least
+LEVELS = {"ordinary": 0.0, "important": 0.7, "critical": 0.9}  # the least score for each label
 SEEDS = 20
 TRAINED, TESTED = 300, 1000
 LARGE = 5000
@@ -70,7 +70,7 @@ GRAVE = "Main service crashed and could not be restarted"
 
 
 class Line(NamedTuple):
-    """A text with the kind that its writer gave, if any, and how much it matters."""
+    """A text with its kind, if the writer gave one, and how important it is."""
 
     text: str
     kind: str | None
@@ -84,7 +84,7 @@ class Line(NamedTuple):
         return importance.score(self.kind or "crumb", self.text, (), {})
 
     def score_of_tables(self) -> float:
-        """The score without the class of what the text reports, which is the last reason."""
+        """The score without the class of what the text reports, which is the last criterion."""
         scored = importance.explain(self.kind or "crumb", self.text, (), {})
         report = severity.read(self.text[: importance.LOOKED_AT].lower())
         return sum(reason.amount for reason in scored.reasons if reason.name != str(report))
@@ -96,7 +96,7 @@ def labelled(name: str) -> list[Line]:
 
 
 class Found(NamedTuple):
-    """How many lines were rightly or wrongly put at a level or above it, and how many missed."""
+    """How many lines were rightly or wrongly put at or above a level, and how many were missed."""
 
     right: int
     wrong: int
@@ -117,7 +117,7 @@ def found(lines: Sequence[Line], level: float, score: Callable[[Line], float]) -
 
 
 def by_meaning() -> Table:
-    """Show how many of the lines that matter are found, and how many of those found matter."""
+    """Show how many of the important lines are found, and how many of those found are important."""
     every = labelled("importance_lines.jsonl")
     parts = {
         "tuned on": [line for line in every if not line.is_held_out],
@@ -137,7 +137,7 @@ def by_meaning() -> Table:
 
 
 def happened(chance: random.Random) -> Example:
-    """A memory of an imaginary assistant; nobody has judged it yet."""
+    """Make up a memory of an imaginary assistant that nobody has judged yet."""
     words = chance.choices(TOPICS, k=chance.randint(1, 3)) + chance.choices(
         FILLERS, k=chance.randint(3, 12)
     )
@@ -164,7 +164,7 @@ def happened(chance: random.Random) -> Example:
 
 
 def by_tags(memory: Example) -> float:
-    """Cares for health and family, not for news and weather."""
+    """Prefer health and family, and not news and weather."""
     tags = set(memory.tags)
     return (
         0.5
@@ -174,7 +174,7 @@ def by_tags(memory: Example) -> float:
 
 
 def by_kind_and_source(memory: Example) -> float:
-    """Cares for data from the watch and for errors, not for what the web says."""
+    """Prefer data from the watch and errors, and not what the web says."""
     wanted = memory.source == "garmin" or memory.kind in ("error", "data")
     return (
         0.9 if wanted else 0.1 if memory.source == "web:news" or memory.kind == "insight" else 0.4
@@ -182,7 +182,7 @@ def by_kind_and_source(memory: Example) -> float:
 
 
 def by_words(memory: Example) -> float:
-    """Cares for money and running, not for trains and bread."""
+    """Prefer money and running, and not trains and bread."""
     words = set(memory.content.split())
     return (
         0.5
@@ -192,17 +192,17 @@ def by_words(memory: Example) -> float:
 
 
 def by_the_tables(memory: Example) -> float:
-    """Agrees with the tables."""
+    """Agree with the tables."""
     return importance.score(memory.kind, memory.content, memory.tags, memory.metadata)
 
 
 def by_chance(_memory: Example) -> float:
-    """Throws a coin."""
+    """Decide by tossing a coin."""
     return 0.5
 
 
 def by_mood(_memory: Example) -> float:
-    """Likes most things, whatever they are."""
+    """Like most memories, whatever they are."""
     return 0.85
 
 
@@ -217,14 +217,14 @@ POLICIES: dict[str, Callable[[Example], float]] = {
 
 
 def history(policy: Callable[[Example], float], number: int, seed: str) -> list[Example]:
-    """Memories that the simulated operator has judged."""
+    """Return memories that the simulated operator has judged."""
     chance = random.Random(seed)
     memories = [happened(chance) for _ in range(number)]
     return [structs.replace(memory, liked=chance.random() < policy(memory)) for memory in memories]
 
 
 class Quality(NamedTuple):
-    """Rate scores: by the order of pairs, and by the squared error of a score as a chance."""
+    """The quality of scores: by the order of pairs, and by the squared error as probabilities."""
 
     auc: float
     brier: float
@@ -250,7 +250,7 @@ def scores(model: Model | None, examples: Sequence[Example]) -> list[float]:
 
 
 class Trial(NamedTuple):
-    """One simulated operator: the tables, what was learned, and the policy, which is the best."""
+    """One simulated operator: the tables, what was learned, and the policy, which is optimal."""
 
     before: Quality
     after: Quality
@@ -310,7 +310,7 @@ def _sides(done: Sequence[Trial]) -> Iterator[list[Quality]]:
 
 
 def growth() -> Table:
-    """Show how soon there is something to learn from."""
+    """Show how soon there is enough to learn from."""
     table = _table(
         "AUC of simulated operators by the number of their decisions"
         f" (in how many of {SEEDS} seeds anything was learned)",
@@ -328,7 +328,7 @@ def growth() -> Table:
 
 
 def varied(examples: Sequence[Example]) -> list[Example]:
-    """The same with so many words and tags that learning reaches its limits of both."""
+    """Add so many words and tags to the examples that learning reaches its limits for both."""
     chance = random.Random("varied")
     return [
         structs.replace(
@@ -363,7 +363,7 @@ def speed() -> Table:
 
 
 def _each(work: Callable[[], object], number: int) -> float:
-    """Seconds for one call: the best of five rounds."""
+    """Measure the seconds of one call: the best of five rounds."""
     best = float("inf")
     for _ in range(5):
         started = time.perf_counter()

@@ -37,14 +37,14 @@ from lamina.engines.claims.tagger import Network
 
 MESSAGES = Path(__file__).parent / "standing" / "messages.jsonl"
 AT = datetime(2026, 1, 5, 9, tzinfo=UTC)
-PENALTY = 2.0  # found by the judgement of writers whom the weights have not seen
+PENALTY = 2.0  # chosen on writers not used for learning the weights
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9)
 ROUNDS = 40
 WORD = re.compile(r"[\w']+")
 
 
 class Judged(NamedTuple):
-    """A piece of a message, what the network says of it, and whether it was meant to stand."""
+    """A piece of a message, the network's estimate for it, and whether it was meant to stand."""
 
     writer: str
     piece: Piece
@@ -75,7 +75,7 @@ def every(networks: Sequence[Network]) -> Iterator[tuple[dict[str, Any], Network
 def judged(
     rows: Iterable[tuple[Mapping[str, Any], Network]],
 ) -> tuple[list[Judged], dict[str, int]]:
-    """List the pieces of messages, and how many labels of each writer no piece has."""
+    """List the pieces of messages, and count each writer's labels that no piece matches."""
     listed: list[Judged] = []
     missed: dict[str, int] = {}
     for row, network in rows:
@@ -108,7 +108,7 @@ def trained(rows: Sequence[Judged]) -> dict[str, float]:
 
 
 def crossed(networks: Sequence[Network]) -> Table:
-    """Judge each writer's messages by weights that were found without them."""
+    """Judge each writer's messages by weights that were learned without them."""
     rows, missed = judged(every(networks))
     table = _table("each writer by the weights of the others", "writer", "stand")
     for level in LEVELS:
@@ -127,7 +127,7 @@ def crossed(networks: Sequence[Network]) -> Table:
 
 
 def _cells(found: Sequence[tuple[float, bool]], missed: int) -> list[str]:
-    """Count the instructions that there are; precision and recall by how sure one must be."""
+    """Count the instructions; compute precision and recall by how sure one must be."""
     meant = sum(stands for _, stands in found) + missed
     cells = [str(meant)]
     for level in LEVELS:
@@ -137,10 +137,10 @@ def _cells(found: Sequence[tuple[float, bool]], missed: int) -> list[str]:
 
 
 def labelled(path: Path) -> Table:
-    """Judge what the program itself reads out of labelled messages."""
+    """Judge what the program itself finds in labelled messages."""
     table = _table(path.name, "at least", "claims", "precision", "labels", "recall")
     found: list[tuple[float, bool]] = []
-    met: list[float] = []  # how sure the surest claim is that meets a label
+    met: list[float] = []  # how sure the surest claim is that matches each label
     for row in messages(path):
         claims = _instructions(row["text"])
         labels = row["instructions"]
@@ -158,7 +158,7 @@ def labelled(path: Path) -> Table:
 
 
 def real(screen: Console) -> None:
-    """List what is taken for an instruction in turns of users, and what reading them costs."""
+    """List what is recognised as an instruction in turns of users, and the time this takes."""
     turns = list(users())
     started, flagged = time.process_time(), [(one, _instructions(one)) for one in turns]
     spent = time.process_time() - started

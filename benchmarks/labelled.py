@@ -1,8 +1,8 @@
 """Read labelled messages and talks as the words, values and instructions that a network learns.
 
-Each word is a value's first, a later one of it, or none, and a value has one of four statuses; each
-value is about the speaker or about whom a word names. Besides, each word is part of a standing
-instruction or not.
+Each word begins a value, continues one, or is in none, and a value has one of four statuses; each
+value is about the speaker or about somebody whom a word names. In addition, each word is part of a
+standing instruction or not.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from lamina.engines.claims.open_words import Word
 
 Floats = NDArray[np.floating[Any]]
 
-STANDING = HERE / "standing" / "messages.jsonl"  # has instructions alone
+STANDING = HERE / "standing" / "messages.jsonl"  # has only instructions
 FILES = (
     *sorted((HERE / "claims").glob("messages-*")),
     *sorted((HERE / "claims").glob("talks-*")),
     STANDING,
 )
-# Whose labels have nearly everything that is stated; the others have what lasts.
+# Files whose labels have nearly everything that is stated; the others have only what lasts.
 EXHAUSTIVE = frozenset(f"messages-{number}" for number in (5, 6, 7, 8, 9, 11))
-ELSEWHERE = frozenset("1234")  # writers in STANDING whose messages are in files of their own
-# The labels of these say only whether what is mentioned is over.
+ELSEWHERE = frozenset("1234")  # writers in STANDING whose messages are in other files
+# The labels in these files say only whether what is mentioned is over.
 ENDINGS = tuple(sorted((HERE / "claims").glob("endings-*")))
 EVERY = (*FILES, *ENDINGS)
 FOLDS = 3
-HURRIED = 0.25  # share of texts that are read as if typed in a hurry, too
-MARKS_LEFT = 0.4  # share of marks that are left in them
-LONGEST_VALUE = 10  # words, where a label has other words than the text
-NOBODY = -1  # no word says whom it is about, though it is not the speaker
-OVER = ("ended", "denied")  # statuses of what holds no longer
+HURRIED = 0.25  # share of texts that are also read as if typed in a hurry
+MARKS_LEFT = 0.4  # share of punctuation marks that are left in them
+LONGEST_VALUE = 10  # words, if a label has different words than the text
+NOBODY = -1  # no word names whom it is about, but it is not the speaker
+OVER = ("ended", "denied")  # statuses of what no longer holds
 REFERRING = frozenset("you your he she they his her".split())
 
 
@@ -50,7 +50,7 @@ class Value(NamedTuple):
     start: int
     end: int
     status: int
-    about: int  # 0 for the speaker, else the number of the word, counted from 1; NOBODY
+    about: int  # 0 for the speaker, otherwise the number of the word, counted from 1; or NOBODY
 
 
 class Mention(NamedTuple):
@@ -62,10 +62,10 @@ class Mention(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A turn as the network is told it, with what is labelled."""
+    """A turn in the form that the network reads, with its labels."""
 
     given: tagger.Inputs
-    values: tuple[Value, ...] | None  # None where nobody has noted any
+    values: tuple[Value, ...] | None  # None if nobody has noted any
     orders: tuple[tuple[int, int], ...] | None  # the words of standing instructions
     is_exhaustive: bool = False
     mentions: tuple[Mention, ...] = ()
@@ -102,7 +102,7 @@ def text(row: Mapping[str, Any]) -> Text:
 
 
 def _endings(path: Path) -> Iterator[Text]:
-    """Read messages that mention something known; nothing else of them is labelled."""
+    """Read messages that mention something known; nothing else in them is labelled."""
     told: dict[str, list[Mapping[str, Any]]] = {}
     for row in map(json.loads, path.read_text("utf-8").splitlines()):
         told.setdefault(row["text"], []).append(row)
@@ -129,7 +129,7 @@ def _values(
 
 
 def _about(said: str, name: str, words: Sequence[Word], place: int) -> int:
-    """Find the last word of a name, or else a pronoun."""
+    """Find the last word of a name, or otherwise a pronoun."""
     if span := located(said, name, words, words[place].start):
         return span[1]
     referring = (n for n, word in enumerate(words, 1) if word.text in REFERRING)
@@ -139,7 +139,7 @@ def _about(said: str, name: str, words: Sequence[Word], place: int) -> int:
 def located(
     said: str, value: str, words: Sequence[Word], near: int | None
 ) -> tuple[int, int] | None:
-    """Find the words of a value: the nearest place that has it, or the words most alike."""
+    """Find the words of a value: the nearest place that has it, or the most similar words."""
     places = [one.start() for one in re.finditer(re.escape(value.lower()), said.lower())]
     spans = []
     for place in places:
@@ -169,7 +169,7 @@ def _most_alike(said: str, value: str, words: Sequence[Word]) -> tuple[int, int]
 
 
 def hurried(text: Text, chance: random.Random) -> Text | None:
-    """Turn a text into one that was typed in a hurry; None where a value would be lost."""
+    """Change a text as if it was typed in a hurry; None if a value would be lost."""
     marks = {tagger.KINDS.index("mark"), tagger.KINDS.index("comma")}
     name, word = tagger.KINDS.index("name"), tagger.KINDS.index("word")
     given = text.given
@@ -202,44 +202,44 @@ def hurried(text: Text, chance: random.Random) -> Text | None:
 
 
 def with_hurried(texts: Iterable[Text], chance: random.Random) -> list[Text]:
-    """List texts, and some of them once more as if they had been typed in a hurry."""
+    """List texts, and some of them again as if they had been typed in a hurry."""
     listed = list(texts)
     more = [hurried(one, chance) for one in listed if chance.random() < HURRIED]
     return [one for one in (*listed, *more) if one and one.given.words]
 
 
 def _kept(places: Mapping[int, int], start: int, end: int) -> tuple[int, int]:
-    """Find the words of a stretch that are left."""
+    """Find the words of a span that are left."""
     inside = [places[place] for place in range(start, end) if place in places]
     return (inside[0], inside[-1] + 1) if inside else (0, 0)
 
 
 def fold(path: Path) -> int:
-    """Name the fold of a file: the networks of other folds have been trained on it.
+    """Return the fold of a file: the networks of other folds have been trained on it.
 
-    A new file moves others to other folds, so networks that were kept must be trained again.
+    A new file moves others to other folds, so saved networks must be trained again.
     """
     return EVERY.index(path) % FOLDS
 
 
 class Target(NamedTuple):
-    """What is to be said of each word of a text, by labels or by a teacher."""
+    """The desired output for each word of a text, from labels or from a teacher."""
 
-    classes: Floats  # a row for each word: how likely it is of each class
-    orders: Floats  # how likely each word is part of a standing instruction
+    classes: Floats  # a row for each word: the probability of each class
+    orders: Floats  # the probability that each word is part of a standing instruction
     about: tuple[tuple[int, Floats], ...]  # where a value begins: the speaker, or which word
-    over: Floats  # how likely what each word names is over
-    marked: Floats  # 1 for words of which that is said
-    is_noted: bool = True  # whether anybody noted values at all
+    over: Floats  # the probability that what each word names is over
+    marked: Floats  # 1 for words for which that is given
+    is_noted: bool = True  # whether anybody noted values
     is_instructed: bool = True  # whether anybody noted instructions
 
 
 def target(text: Text) -> Target:
-    """Say what the labels of a text say."""
+    """Convert the labels of a text."""
     count = len(text.given.words)
     classes, orders = np.zeros((count, tagger.CLASSES), np.float32), np.zeros(count, np.float32)
     named = np.zeros(count, np.int64)
-    # The longest first: what is inside another value is the value that was meant there.
+    # The longest first: a value inside another one is what was meant there.
     for value in sorted(text.values or (), key=lambda value: value.start - value.end):
         named[value.start] = 1 + 2 * value.status
         named[value.start + 1 : value.end] = 2 + 2 * value.status
@@ -257,7 +257,7 @@ def target(text: Text) -> Target:
 
 
 def _over(text: Text) -> tuple[Floats, Floats]:
-    """Say which words name what is over, and of which words that is known."""
+    """Mark the words that name something that is over, and the words for which this is known."""
     over, marked = np.zeros((2, len(text.given.words)), np.float32)
     noted = (
         (value.start, value.end, tagger.STATUSES[value.status] in OVER)
@@ -269,7 +269,7 @@ def _over(text: Text) -> tuple[Floats, Floats]:
 
 
 def blended(label: Target, told: Target, share: float) -> Target:
-    """Take a share of what was labelled, and the rest of what a teacher says."""
+    """Weight the labels by a share, and what a teacher says by the rest."""
     own = share if label.is_noted else 0.0
     ordered = share if label.is_instructed else 0.0
     return Target(
@@ -282,7 +282,7 @@ def blended(label: Target, told: Target, share: float) -> Target:
 
 
 def mean(several: Sequence[Target]) -> Target:
-    """Average what teachers say of a text, and take whom values are about from the first."""
+    """Average what teachers say about a text, but take from the first whom values are about."""
     classes = np.stack([one.classes for one in several]).mean(axis=0, dtype=np.float32)
     orders, over = (
         np.stack(rows).mean(axis=0, dtype=np.float32).astype(np.float16)

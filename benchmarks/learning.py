@@ -37,15 +37,15 @@ from lamina.engines.claims.judge import Features
 from lamina.engines.claims.opening import Judge
 from lamina.engines.claims.tagger import Network
 
-SELDOM = 3  # examples of a feature below which it is left out
-RULED = 10  # of a rule, which is as sure as it says with fewer
+SELDOM = 3  # a feature with fewer examples is left out
+RULED = 10  # the same for a rule, which then keeps its own confidence
 STRENGTHS = (4.0, 8.0, 16.0)
-NEARLY = 1.01  # the weakest strength that does nearly as well is taken: it tells most apart
+NEARLY = 1.01  # the weakest strength with nearly the lowest loss is chosen: it distinguishes best
 STEPS = 40
 CLOSE = 1e-4  # weights are rounded to three digits
 LEAST = 0.01  # a smaller weight is left out
-NOTED = "noted "  # before a feature that counts only while weights are learned
-# Talks whose annotators label little: with them, the weights find less, and no more of it is right.
+NOTED = "noted "  # prefix of a feature that is used only while weights are learned
+# Talks with few labels: with them, the weights find less, and no more of it is right.
 SPARING = frozenset({"talks-3", "talks-4"})
 READ = ("rule", "open", "tagged")  # how a claim may have been read
 LEVELS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
@@ -59,11 +59,11 @@ class Example(NamedTuple):
     before: float  # how sure its rule is elsewhere
     sure: float
     right: bool
-    met: tuple[int, int, int] | None  # the label that it meets, which counts once
+    met: tuple[int, int, int] | None  # the label that it matches, which counts once
 
 
 class Case(NamedTuple):
-    """A session, with a judge for each turn that says how well a claim meets each label."""
+    """A session, with a function for each turn that says how well a claim matches each label."""
 
     turns: Sequence[Turn]
     likeness: Sequence[Callable[[Claim], list[float]]]
@@ -76,18 +76,18 @@ class Source(NamedTuple):
     labels: int
     cases: Sequence[Case]
     fold: int  # sources of one fold are judged by what those of the others teach
-    network: Network | None = None  # one that was trained on other texts; the shipped one, if None
+    network: Network | None = None  # one that was trained on other texts; None: the shipped one
     is_exhaustive: bool = False  # its labels have nearly everything, not only what lasts
-    noted: float = 0.0  # how much is noted of a message, beside the median writer's (logarithm)
+    noted: float = 0.0  # how much is noted per message, relative to the median writer (logarithm)
 
 
 def even(named: Sequence[str], features: Callable[[], Features], before: float) -> float:
-    """Take every claim to be as sure as it was before anything was learned."""
+    """Return the confidence that a claim had before anything was learned."""
     return before
 
 
 def examples(source: Source, judged: Judge = even) -> list[Example]:
-    """List every claim that is found when claims are as sure as a judge says."""
+    """List every claim that is found with the confidences that a judge gives."""
     told = []
     for number, case in enumerate(source.cases):
         for turn, found in enumerate(_read(case.turns, judged, source.network)):
@@ -102,7 +102,7 @@ def examples(source: Source, judged: Judge = even) -> list[Example]:
 
 
 def _styled(features: Features, noted: float) -> Features:
-    """Add how much a writer notes: of who notes more, more claims are right, whatever they are."""
+    """Add how much a writer notes: the more, the more claims are right, whatever they are."""
     return {**features, **{NOTED + name: noted for name in READ if name in features}}
 
 
@@ -110,13 +110,13 @@ Read = tuple[Claim, Features, float, float]
 
 
 def _read(turns: Sequence[Turn], judged: Judge, network: Network | None) -> list[list[Read]]:
-    """Extract every claim there may be, the unlikely ones too, with its features."""
+    """Extract every possible claim, even unlikely ones, with its features."""
     listed: dict[float, tuple[Features, float, float]] = {}
 
     def marked(named: Sequence[str], features: Callable[[], Features], before: float) -> float:
         whole = features()
         sure = judged(named, lambda: whole, before)
-        mark = 1 + sure - len(listed) / 1e9  # no two are alike, and surer ones still come first
+        mark = 1 + sure - len(listed) / 1e9  # all are different, and surer claims still come first
         listed[mark] = whole, before, sure
         return mark
 
@@ -183,7 +183,7 @@ def _among_friends(listed: Sequence[Example]) -> list[Example]:
 
 
 def _unruled(listed: Sequence[Example]) -> list[Example]:
-    """Leave out what rules found in texts that they were mended on: it teaches too much trust."""
+    """Leave out what rules found in texts used to improve them: it would teach too much trust."""
     return [one for one in listed if "rule" not in one.features]
 
 
@@ -218,7 +218,7 @@ def befores(examples: Sequence[Example]) -> NDArray[np.float64]:
 
 
 def learn(examples: Sequence[Example], strength: float) -> Model:
-    """Fit the weights by Newton's method; each is drawn towards nothing."""
+    """Fit the weights by Newton's method, with a penalty that draws them towards zero."""
     counts = Counter(name for one in examples for name in set(one.features))
     places = {name: n for n, name in enumerate(sorted(filter(partial(_is_told, counts), counts)))}
     rows, right = matrix(examples, places), np.array([one.right for one in examples], float)
@@ -236,7 +236,7 @@ def learn(examples: Sequence[Example], strength: float) -> Model:
 
 
 def _is_told(counts: Mapping[str, int], name: str) -> bool:
-    """Tell if there are enough examples of a feature; of a rule there must be more."""
+    """Tell if a feature has enough examples; a rule needs more."""
     return counts[name] >= (RULED if name.removeprefix(judge.TALK).startswith(judge.BY) else SELDOM)
 
 
@@ -255,7 +255,7 @@ def crossed(
 
 
 def loss(scored: Mapping[str, Sequence[Example]], names: Set[str]) -> float:
-    """Compute how far off the confidence of claims is in some sources."""
+    """Compute the loss of the confidences in some sources."""
     every = [one for name in sorted(names) for one in scored[name]]
     right = np.array([one.right for one in every], float)
     sure = np.array([one.sure for one in every])

@@ -1,4 +1,4 @@
-"""Time memories that move by themselves: promotion, rotation, and a search of the archive."""
+"""Time the automatic moves of memories: promotion, rotation, and a search of the archive."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Row = tuple[str, str, str]
 
 
 def filled(path: Path, number: int, promotions: int) -> Memory:
-    """A store of short-term memories of which some deserve promotion."""
+    """Create a store of short-term memories, some of which deserve promotion."""
     chance = random.Random(SEED)
     memory = lamina.open("bench", home=path)
     chosen = set(chance.sample(range(number), promotions))
@@ -41,7 +41,7 @@ def filled(path: Path, number: int, promotions: int) -> Memory:
 
 
 def run_once(number: int, promotions: int) -> float:
-    """Seconds of one run over so many entries; what is above 5,000 leaves for the archive."""
+    """Measure the seconds of one run over `number` entries; those above 5,000 are archived."""
     with folder() as path, filled(path, number, promotions) as memory:
         memory.index()
         started = time.perf_counter()
@@ -55,7 +55,7 @@ def run_once(number: int, promotions: int) -> float:
 
 
 def peak(number: int, promotions: int) -> float:
-    """Megabytes that a process needs at most for such a run, its start included."""
+    """Measure the peak megabytes of a process for such a run, including its start."""
     with folder() as path:
         filled(path, number, promotions).close()
         code = (
@@ -76,9 +76,9 @@ def peak(number: int, promotions: int) -> float:
 
 
 def searched(number: int) -> tuple[float, float]:
-    """Time a search of so many archived lines, for a rare text and for one in no line."""
+    """Time a search of `number` archived lines, for a rare text and for one in no line."""
     with folder() as path, lamina.open("bench", home=path) as memory:
-        memory._parts.derived.patience = sys.maxsize  # noqa: SLF001 - nothing here is searched by meaning
+        memory._parts.derived.patience = sys.maxsize  # noqa: SLF001 - no search here is by meaning
         step = 20 * archive.AT_ONCE
         contents = texts(step)
         for start in range(0, number, step):
@@ -87,7 +87,7 @@ def searched(number: int) -> tuple[float, float]:
                 for n, text in enumerate(contents)
             ]
             memory.remember_many(items)
-            store = memory._scope.store  # noqa: SLF001 - all of them, not only what is above a limit
+            store = memory._scope.store  # noqa: SLF001 - all of them, not only those above a limit
             with store.read() as db:
                 wanted = [(entry.seq, entry.event) for entry in records.short_term(db, None)]
             store.archive.add(memory.actor, "rotate", memory._scope.clock(), "rotated", wanted)  # noqa: SLF001
@@ -103,7 +103,7 @@ def searched(number: int) -> tuple[float, float]:
 
 
 def rows(lines: int = 1_000_000) -> Iterator[Row]:
-    """What, how long or how much, and the goal."""
+    """Yield rows: what was measured, the result, and the goal."""
     small = statistics.median(run_once(5_000, 500) for _ in range(ROUNDS))
     yield "run_once, 5,000 entries, 500 promotions", f"{small:.2f} s", "< 0.5 s"
     large = statistics.median(run_once(100_000, 500) for _ in range(3))

@@ -37,7 +37,7 @@ from lamina.text import words as text
 
 ROUNDS = 20
 EACH = 100
-SAMPLE = 0.0005  # seconds between two looks at the stack
+SAMPLE = 0.0005  # seconds between two samples of the stack
 PAGE = 4096
 BAR = 30
 ENTRIES, PROMOTED = 10_000, 2_000
@@ -45,8 +45,8 @@ ENTRIES, PROMOTED = 10_000, 2_000
 LOADED = 10_000
 """The number of memories that are written at once."""
 
-# Where a look at the stack finds the program: the innermost function that has a name here says what
-# is being done.
+# What the program is doing when the stack is sampled: the innermost function that is listed here
+# decides.
 REMEMBER = {
     "model.rules.Drafter.fields": "checks: the rules",
     "memory.redaction.Redaction.clean": "checks: secrets",
@@ -101,7 +101,7 @@ RUN_ONCE = {
 
 
 class Verb(NamedTuple):
-    """The result of a verb: its seconds, its limit and what that is, and how its time divides."""
+    """The result for a verb: its seconds, its limit and what that is, and how its time divides."""
 
     name: str
     took: float
@@ -111,7 +111,7 @@ class Verb(NamedTuple):
 
 
 class Sampler:
-    """Looks at the stack many times a second, and counts which part of the work is being done."""
+    """Samples the stack many times a second, and counts which part of the work is being done."""
 
     def __init__(self, labels: Mapping[str, str]) -> None:
         self.counted: Counter[str] = Counter()
@@ -119,7 +119,7 @@ class Sampler:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Sample while the caller works; a call into C is seen when it returns, as its caller's."""
+        """Sample while the caller works; a call into C counts for its caller, when it returns."""
         before = signal.signal(signal.SIGALRM, self._look)
         signal.setitimer(signal.ITIMER_REAL, SAMPLE, SAMPLE)
         try:
@@ -139,14 +139,14 @@ class Sampler:
         self.counted["everything else"] += 1
 
     def shares(self) -> dict[str, float]:
-        """The share of each part, in the order of the labels."""
+        """Return the share of each part, in the order of the labels."""
         total = max(1, self.counted.total())
         named = [*dict.fromkeys(self._labels.values()), "everything else"]
         return {label: self.counted[label] / total for label in named}
 
 
 def machine(path: Path) -> dict[str, str]:
-    """Measure the most that the machine can do."""
+    """Measure the maximum performance of the machine."""
     return {
         "fdatasync of a page at the end of a file": f"{1e6 * synced(path):,.0f} µs",
         "bare SQLite, one durable commit of a row": f"{1e6 * committed(path):,.0f} µs",
@@ -192,7 +192,7 @@ def indexed(path: Path) -> float:
 
 
 def read_postings(path: Path) -> float:
-    """Rows in a second, of the commonest words."""
+    """Measure the rows per second for the most common words."""
     connection = apsw.Connection(str(path / "floor.db"))
     words = Counter(word for content in texts(2_000) for word in content.split()).most_common(20)
     started, number = time.perf_counter(), 0
@@ -212,7 +212,7 @@ def bandwidth() -> float:
 
 
 def popcount() -> float:
-    """In pieces that fit into the processor's cache, as a search does it."""
+    """Measure it in pieces that fit into the processor's cache, as in a search."""
     numbers = np.arange(1 << 22, dtype=np.uint64)
 
     def work() -> None:
@@ -227,7 +227,7 @@ def _compare(bits: Any) -> None:
 
 
 def remembered(path: Path) -> Verb:
-    """One durable memory, beside a bare durable commit of the same row with its words."""
+    """Store one durable memory, beside a bare durable commit of the same row with its words."""
     contents = texts(EACH * (ROUNDS + 1) * 2)
     bare, ours = [], []
     sampler = Sampler(REMEMBER)
@@ -252,7 +252,7 @@ def remembered(path: Path) -> Verb:
 
 
 class Given(VectorsOnly):
-    """An embedder that has all vectors beforehand, and gives them one after the other."""
+    """An embedder that has all vectors in advance, and returns them one after the other."""
 
     name = "given"
     dimensions = 256
@@ -266,7 +266,7 @@ class Given(VectorsOnly):
 
 
 def loaded(path: Path) -> Verb:
-    """Many memories until all can be searched, beside the bare statements and hashes they need."""
+    """Load many memories until all can be searched, beside the bare statements and hashes."""
     items = [
         {"content": content, "tags": [f"u{n % 100}"], "metadata": {"number": n}}
         for n, content in enumerate(texts(LOADED))
@@ -276,7 +276,7 @@ def loaded(path: Path) -> Verb:
     for turn in range(6):
         place = path / str(turn)
         with opened(place, "FULL") as memory:
-            recall = memory._scope.recall  # noqa: SLF001 - only a benchmark may give vectors
+            recall = memory._scope.recall  # noqa: SLF001 - only a benchmark may set vectors
             recall.__dict__["embedders"] = (Given(),)
             memory.remember("the first")  # what is loaded with it is not measured
             memory.index()
@@ -296,7 +296,7 @@ def _load(memory: Memory, items: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _least_load(source: apsw.Connection, file: Path) -> float:
-    """Write what a store holds into tables of the same kind."""
+    """Write the content of a store into tables of the same kind."""
     schema = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'words~_%'"
     connection = apsw.Connection(str(file))
     connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL").fetchall()
@@ -355,7 +355,7 @@ def searched(path: Path, number: int) -> Verb:
 
 
 def _reader(memory: Memory) -> apsw.Connection:
-    database = memory._scope.store.database  # noqa: SLF001 - the same file, bare
+    database = memory._scope.store.database  # noqa: SLF001 - the same file, without Lamina
     assert isinstance(database, SqliteDatabase)
     return apsw.Connection(str(database.path), flags=apsw.SQLITE_OPEN_READONLY)
 
@@ -372,7 +372,7 @@ def _least_search(connection: apsw.Connection, question: str, bits: Sequence[Any
 
 
 def ran(path: Path) -> Verb:
-    """Run once over many entries, beside the bare statements and the file that are needed."""
+    """Run once over many entries, beside the bare statements and the file that this needs."""
     ours, bare = [], []
     sampler = Sampler(RUN_ONCE)
     for turn in range(6):

@@ -39,21 +39,21 @@ MESSAGES = tuple(sorted((HERE / "claims").glob("messages-*.jsonl")))
 SAID_AT = datetime(2026, 5, 20, 12, tzinfo=UTC)
 SPEAKER = "user"
 LEVELS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
-SHORT = 1  # words of a value to which those of its attribute are added
+SHORT = 1  # a value with at most this many words is compared together with its attribute
 
 
 class Fact(NamedTuple):
-    """A fact that a reader noted down."""
+    """A fact that a reader noted."""
 
     about: str
     attribute: str
     value: str
     status: str
-    cue: str = ""  # the words that the attribute is read from
+    cue: str = ""  # the words from which the attribute is read
 
 
 class Message(NamedTuple):
-    """A message, and what a reader noted of it."""
+    """A message, and what a reader noted about it."""
 
     text: str
     group: str
@@ -61,7 +61,7 @@ class Message(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A claim, whether any fact says the same, and the facts that it is the surest to say."""
+    """A claim, whether any fact says the same, and the facts for which it is the surest claim."""
 
     claim: Claim
     message: Message
@@ -79,7 +79,7 @@ def _message(row: dict[str, Any]) -> Message:
 
 
 def judge(message: Message, claims: Iterable[Claim]) -> list[Judged]:
-    """Match claims with facts; the surer claim chooses first, and each fact is met once."""
+    """Match claims with facts; surer claims choose first, and each fact is matched once."""
     free, judged = set(range(len(message.facts))), []
     for claim in sorted(claims, key=lambda claim: -claim.confidence):
         if claim.attribute.startswith("instruction:"):
@@ -101,7 +101,7 @@ def _has_all(claim: Claim, message: Message, number: int) -> bool:
 
 
 def likeness(claim: Claim, fact: Fact) -> float:
-    """Compute the share of the shorter value's words that both have."""
+    """Compute the share of the shorter value's words that are in both."""
     if not (_same_subject(claim, fact) and fact.status in statuses(claim)):
         return 0.0
     mine, theirs = stems(claim.value), stems(fact.value)
@@ -119,12 +119,12 @@ def _same_subject(claim: Claim, fact: Fact) -> bool:
 
 
 def statuses(claim: Claim) -> tuple[str, ...]:
-    """Name the statuses that a claim may be noted under."""
+    """List the statuses under which a claim may be noted."""
     return judging.statuses(claim, SAID_AT)
 
 
 def read(listed: Iterable[Message]) -> list[Judged]:
-    """Judge the facts that are read out of messages; `benchmarks.instructions` has the rest."""
+    """Judge the facts found in messages; `benchmarks.instructions` judges the rest."""
     return [one for message in listed for one in judge(message, _claims(message))]
 
 
@@ -134,7 +134,7 @@ def _claims(message: Message) -> list[Claim]:
 
 
 def curve(title: str, listed: Sequence[Message], judged: Sequence[Judged]) -> Table:
-    """Precision and recall by how sure a claim must be."""
+    """Tabulate precision and recall by how sure a claim must be."""
     labels = sum(len(message.facts) for message in listed)
     table = _table(f"{title}: {labels} facts", "at least", "claims", "precision", "recall")
     for level in LEVELS:
@@ -144,7 +144,7 @@ def curve(title: str, listed: Sequence[Message], judged: Sequence[Judged]) -> Ta
 
 
 def groups(title: str, listed: Sequence[Message], judged: Sequence[Judged], sure: float) -> Table:
-    """Precision and recall of each group of messages."""
+    """Tabulate precision and recall for each group of messages."""
     table = _table(
         f"{title}, at least {sure:.2f}", "group", "facts", "claims", "precision", "recall"
     )
@@ -157,7 +157,7 @@ def groups(title: str, listed: Sequence[Message], judged: Sequence[Judged], sure
 
 
 def calibration(judged: Sequence[Judged]) -> Table:
-    """How often claims of a confidence are right."""
+    """Tabulate how often claims of each confidence are right."""
     table = _table("calibration", "confidence", "claims", "right")
     for low in range(0, 100, 10):
         here = [one for one in judged if low <= round(one.claim.confidence * 100) < low + 10]
@@ -182,7 +182,7 @@ def _table(title: str, *columns: str) -> Table:
 
 
 def agreement(title: str, path: Path, second: Path) -> Table:
-    """What two annotators say of the program, and of each other."""
+    """Tabulate what two annotators say about the program, and about each other."""
     pairs = list(zip(messages(path), messages(second), strict=True))
     read = [(judge(one, claims), judge(other, claims), both(one, other)) for one, other in pairs
             for claims in [_claims(one)]]  # fmt: skip
@@ -206,12 +206,12 @@ def agreement(title: str, path: Path, second: Path) -> Table:
 
 
 def both(one: Message, other: Message) -> frozenset[int]:
-    """Find the facts of an annotator that another one noted, too."""
+    """Find the facts of one annotator that the other noted, too."""
     return frozenset[int]().union(*(judged.met for judged in judge(one, as_claims(other))))
 
 
 def as_claims(message: Message) -> list[Claim]:
-    """Take what an annotator noted for claims."""
+    """Convert an annotator's notes to claims."""
     return [_as_claim(fact) for fact in message.facts]
 
 

@@ -30,7 +30,7 @@ STYLE = (
 
 
 def shares(title: str, rows: Mapping[str, Mapping[str, float]]) -> str:
-    """One page of bars: for each row one share of 1 in each column."""
+    """Draw a page of bars: for each row, one share of 1 in each column."""
     columns = list(next(iter(rows.values())))
     room, height = (WIDTH - LEFT - 40) / len(columns), 70 + len(rows) * ROW
     parts = [_text(20, 28, title, "t")]
@@ -53,7 +53,7 @@ Panels = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
 
 
 def decades(title: str, panels: Panels) -> str:
-    """One page of panels, two in a row, with lines over logarithmic axes."""
+    """Draw a page of panels, two in a row, with lines over logarithmic axes."""
     parts = [_text(20, 28, title, "t")]
     for place, (name, lines) in enumerate(panels.items()):
         left, top = 60 + place % 2 * (WIDTH // 2), 80 + place // 2 * SIDE
@@ -93,7 +93,7 @@ def _panel(
 
 
 def _rounded(value: float) -> str:
-    """A power of ten, as briefly as people write it."""
+    """Format a power of ten as briefly as people write it."""
     for size, letter in ((10**6, "M"), (10**3, "k")):
         if value >= size:
             return f"{value / size:g}{letter}"
@@ -101,7 +101,7 @@ def _rounded(value: float) -> str:
 
 
 def _span(values: Sequence[float]) -> range:
-    """The powers of ten from below the least value to above the greatest; at least two."""
+    """Return the powers of ten that enclose the values; at least two."""
     low = math.floor(math.log10(min(values)))
     return range(low, max(math.ceil(math.log10(max(values))), low + 1) + 1)
 
@@ -119,7 +119,7 @@ def svg(
     recall: Mapping[str, Mapping[str, Sequence[float]]],
     curves: Mapping[str, Sequence[tuple[float, float]]],
 ) -> str:
-    """One page: recall of every system as bars, and right refusals against wrong ones as curves."""
+    """Draw a page: recall of every system as bars, and right against wrong refusals as curves."""
     bars = list(_bars(recall))
     top = 60 + (len(recall) + 1) * ROW
     lines = list(_curves(curves, top + 70))

@@ -36,9 +36,9 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 def fill(home: Path, url: str, server: int, number: int) -> Figures:
-    """Remember so many memories, and index them."""
+    """Remember `number` memories, and index them."""
     with lamina.open("default", home=home, settings={"store.url": url}) as memory:
-        memory._parts.derived.patience = sys.maxsize  # noqa: SLF001 - index only when we say so
+        memory._parts.derived.patience = sys.maxsize  # noqa: SLF001 - index only when asked
         started, worked = time.process_time(), of_server(server)
         for batch in batches(memories(number)):
             memory.remember_many(batch)
@@ -55,7 +55,7 @@ def fill(home: Path, url: str, server: int, number: int) -> Figures:
 
 
 def ask(home: Path, url: str, server: int) -> Figures:
-    """Search all of it in a new process, write one by one, and search a scope of few memories."""
+    """Search everything in a new process, write one by one, and search a small scope."""
     lines = questions(DISTINCT)[: 1 + ASKED]
     figures: Figures = {}
 
@@ -70,7 +70,7 @@ def ask(home: Path, url: str, server: int) -> Figures:
         ours, theirs, passed = (statistics.median(one) for one in zip(*taken, strict=True))
         figures.update({name: ours, f"{name}, server": theirs, f"{name}, clock": passed})
 
-    with lamina.open("x", home=home) as small:  # the embedder is loaded before
+    with lamina.open("x", home=home) as small:  # loads the embedder before the measurement
         small.remember("tea")
         small.search("what did Ana say about tea?")
     figures["megabytes before"] = resident()
@@ -93,7 +93,7 @@ def ask(home: Path, url: str, server: int) -> Figures:
 
 
 def of_server(postmaster: int) -> float:
-    """Milliseconds that a server and its processes have worked."""
+    """Return the milliseconds of processor time of a server and its processes."""
     ticks = 0
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -101,7 +101,7 @@ def of_server(postmaster: int) -> float:
         except OSError:  # it has ended
             continue
         if int(entry.parent.name) == postmaster:
-            ticks += sum(map(int, fields[11:15]))  # with those of its processes that have ended
+            ticks += sum(map(int, fields[11:15]))  # including its processes that have ended
         elif int(fields[1]) == postmaster:
             ticks += sum(map(int, fields[11:13]))
     return 1e3 * ticks / TICK

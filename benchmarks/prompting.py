@@ -64,10 +64,10 @@ def filled(
     now: list[datetime] | None = None,
     embedders: Sequence[Embedder] = (),
 ) -> Iterator[tuple[Memory, list[str]]]:
-    """A store of some memories, and their ids in the same order."""
+    """Yield a store of some memories, and their ids in the same order."""
     home = Path(tempfile.mkdtemp(prefix="lamina-prompts-"))
     clock = (lambda: now[0]) if now else None
-    # However busy the machine is, every question is asked of the model.
+    # However busy the machine is, the model reads every question.
     patient = {"recall.wait_ms": 600_000}
     try:
         with lamina.open("bench", home=home, clock=clock, settings=patient) as memory:
@@ -81,7 +81,7 @@ def filled(
 
 
 def measure(every: int, embedders: Sequence[Embedder] = ()) -> Groups:
-    """Ask every set of conversations every question in every form, and what it cannot answer."""
+    """Ask every set of conversations every question in every form, and some it cannot answer."""
     groups: Groups = defaultdict(list)
     chance = random.Random(SEED)
     abstention.chance.seed(SEED)  # the same nonsense for every system
@@ -168,7 +168,7 @@ def _refused(found: Sequence[Found]) -> float:
 
 
 def show_small(screen: Console) -> None:
-    """Print what stores about one topic answer and refuse, and the ten languages."""
+    """Print what stores about one topic answer and refuse, and the results for ten languages."""
     table = _table(
         "stores about one topic: refused",
         ("facts", "tasks", "wrapped", "tasks of another topic", "off-topic", "median confidence"),

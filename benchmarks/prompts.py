@@ -1,6 +1,6 @@
 """Prompts as people write them: questions inside chat, beside pasted text, and in ten languages.
 
-Wrappings, pastes and facts are our own. To every second wrapping no weight was fitted.
+Wrappings, pastes and facts are our own. No weight was fitted to every second wrapping.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-# {} is the question as it is, as the last or a middle sentence.
+# {} is the unchanged question, as the last or a middle sentence.
 WRAPPINGS = (
     "Hi! Hope your day is going well. {} Thanks in advance!",
     "Morning. Still on my first coffee, so bear with me. {} A short answer is fine.",
@@ -105,14 +105,14 @@ def paste(chance: random.Random) -> str:
     return text
 
 
-# Prompts by another hand, which had not seen these.
+# Prompts by another author, who had not seen these.
 ANOTHER: dict[str, list[str]] = json.loads(
     (Path(__file__).parent / "prompts_of_another.json").read_text("utf-8")
 )
 
 
 def of_another(form: str, question: str, place: int) -> str:
-    """Put a question into a prompt that another hand wrote."""
+    """Put a question into a prompt that the other author wrote."""
     templates = ANOTHER[form]
     return templates[place % len(templates)].replace("{question}", question)
 
@@ -122,7 +122,7 @@ def wrapped(question: str, place: int, wrappings: Sequence[str] = WRAPPINGS) -> 
 
 
 def pasted(question: str, place: int) -> str:
-    """Put a question behind, before or into pasted text."""
+    """Put a question after, before or inside pasted text."""
     chance = random.Random(place)
     text = paste(chance)
     lines = text.splitlines()
@@ -179,7 +179,7 @@ TASKS = (
 
 
 def one_topic(name: str, number: int) -> list[str]:
-    """Return so many facts of one project."""
+    """Return `number` facts of one project."""
     project, things = TOPICS[name]
     named = things.split("|")
     return [
@@ -191,7 +191,7 @@ def one_topic(name: str, number: int) -> list[str]:
 
 
 def tasks(name: str, number: int) -> Iterator[str]:
-    """Yield tasks about the first of so many facts."""
+    """Yield tasks about the first `number` facts."""
     project, things = TOPICS[name]
     named = things.split("|")[:number]
     for n, task in enumerate(TASKS):
@@ -221,7 +221,7 @@ What is the difference between a fugue and a canon?
 Which vitamins are soluble in fat?
 How deep is the Mariana trench?""".splitlines()
 )
-# More of the same, as they were written. No weight was fitted to every second one.
+# More wrappings, unchanged. No weight was fitted to every second one.
 FRESH = tuple(
     """\
 How do bees make honey?
@@ -319,7 +319,7 @@ Never mind.
 Try once more, please.""".splitlines()
 )
 
-# A memory, and a prompt that asks for it with other sentences around, in ten languages.
+# A memory, and a prompt that asks for it among other sentences, in ten languages.
 LANGUAGES = {
     "German": (
         "Der Schlüssel zum Gartenhaus liegt unter dem blauen Blumentopf",

@@ -47,7 +47,7 @@ SETS: Mapping[str, Callable[[], Iterable[Case]]] = {
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The answer of one system to one question, with the parts of scores where it has any."""
+    """The answer of one system to one question, with the parts of scores if it has any."""
 
     data: str
     fold: int
@@ -61,7 +61,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Remembering:
-    """An embedder that keeps what it reads in a file, since the same turns are in many stores."""
+    """An embedder that caches its results in a file, since many stores share the same turns."""
 
     def __init__(self, inner: Embedder, folder: Path) -> None:
         self.inner = inner
@@ -116,12 +116,12 @@ class Remembering:
 def store(
     case: Case, embedders: Sequence[Embedder], settings: Mapping[str, Any] | None = None
 ) -> Iterator[tuple[Memory, dict[str, str], list[datetime]]]:
-    """A store of the case's turns, their keys by record, and its clock."""
+    """Yield a store of the case's turns, their keys by record, and its clock."""
     home, now = Path(tempfile.mkdtemp(prefix="lamina-retrieval-")), [case.questions[0].now]
     # A server may still have the collection of an earlier store.
     agent = f"bench-{secrets.token_hex(8)}"
     try:
-        # However busy the machine is, every question is asked of the model.
+        # However busy the machine is, the model reads every question.
         given = {"recall.wait_ms": 600_000, **(settings or {})}
         with lamina.open(agent, home=home, clock=lambda: now[0], settings=given) as memory:
             memory._scope.recall.__dict__["embedders"] = tuple(embedders)  # noqa: SLF001 - only a benchmark may
@@ -146,7 +146,7 @@ def of_lamina(
 
 
 def of_bm25(case: Case) -> Callable[[str], list[str]]:
-    """FTS5 out of the box: porter, its own bm25, any word of the question but stop words."""
+    """Query plain FTS5: porter, its own bm25, any word of the question except stop words."""
     connection = apsw.Connection(":memory:")
     connection.execute(
         "CREATE VIRTUAL TABLE turns USING fts5 (said, tokenize = 'porter unicode61')"
@@ -167,7 +167,7 @@ def of_bm25(case: Case) -> Callable[[str], list[str]]:
 
 
 def fused(*lists: Sequence[str]) -> tuple[str, ...]:
-    """Reciprocal rank fusion."""
+    """Combine lists by reciprocal rank fusion."""
     score: dict[str, float] = defaultdict(float)
     for ranked in lists:
         for place, key in enumerate(ranked, 1):
@@ -178,7 +178,7 @@ def fused(*lists: Sequence[str]) -> tuple[str, ...]:
 def measure(
     every: int, embedders: Mapping[str, Embedder]
 ) -> tuple[dict[str, list[Answer]], abstention.Groups]:
-    """Every system's answers to every question, and the confidences for abstention."""
+    """Collect every system's answers to every question, and the confidences for abstention."""
     answers: dict[str, list[Answer]] = defaultdict(list)
     groups: abstention.Groups = defaultdict(list)
     for data, read in SETS.items():
@@ -187,7 +187,7 @@ def measure(
         vocabulary = abstention.vocabulary(cases)
         for case in track(chosen, description=data, console=Console(stderr=True), transient=True):
             _answer(data, case, embedders, answers)
-            if data == "BEAM":  # its refusals are among those of prompts
+            if data == "BEAM":  # its refusals are measured with the prompts
                 continue
             with store(case, [embedders["wordllama"]]) as (memory, _, now):
                 abstention.ask(groups, data, case, cases, memory, now, vocabulary)
@@ -235,7 +235,7 @@ def _answer(
 
 
 def compare(every: int, via: str, embedders: Sequence[Embedder]) -> dict[str, list[Answer]]:
-    """The answers of the store, and those through a mirror such as `chroma=embedded`."""
+    """Collect the answers of the store, and those through a mirror such as `chroma=embedded`."""
     name, _, place = via.partition("=")
     ways: Mapping[str, Mapping[str, Any]] = {
         "hybrid": {},
@@ -264,15 +264,15 @@ def mean(answers: Iterable[Answer], cut: int) -> float:
 
 
 def counted(answers: Sequence[Answer], data: str) -> list[Answer]:
-    """The questions that make up the measure: all but the adversarial ones."""
+    """Return the questions that are counted: all except the adversarial ones."""
     return [one for one in answers if one.data == data and one.question.category != ADVERSARIAL]
 
 
 def cross_validated(answers: Sequence[Answer], data: str) -> list[float]:
-    """The measure when the weights are fitted on all folds but the one that is measured.
+    """Compute the measure with weights fitted on all folds but the one that is measured.
 
-    Each part's weight may be changed by a factor, one after the other, twice. What is reported has
-    not been fitted to.
+    The weight of each part may be changed by a factor, one after the other, twice. Nothing is
+    fitted to the results that are reported.
     """
     own = counted(answers, data)
     names = sorted({name for answer in own for part in answer.parts for name in part})
@@ -310,7 +310,7 @@ def _fitted(tables: Sequence[tuple[Any, Any, int]], number: int) -> Any:
             tried = {}
             for step in STEPS:
                 factors[place] = step
-                # A flat field is left alone: only what is clearly better moves a weight.
+                # Only a clear improvement changes a weight.
                 tried[step] = float(
                     np.mean([_recalls(table, factors) for table in tables])
                 ) - 0.01 * abs(step - 1)
@@ -333,7 +333,7 @@ def sessions(answers: Sequence[Answer], all_of_them: bool) -> float:
 
 
 def show(answers: Mapping[str, list[Answer]], screen: Console) -> dict[str, dict[str, list[float]]]:
-    """The tables; what the plot draws comes back."""
+    """Print the tables; return what the plot draws."""
     table = Table(
         title="recall: share of the gold turns among the first 5 / 10",
         title_justify="left",

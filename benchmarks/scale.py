@@ -41,9 +41,9 @@ from lamina import Memory
 from lamina.store.index.cache import CACHE
 
 SEED = 17
-EACH, FEW, MANY_USERS = 200, 10, 5000  # memories of a user; of one among more users than that
+EACH, FEW, MANY_USERS = 200, 10, 5000  # memories of a user; fewer if there are more users than that
 OF_AGENT = 100
-DISTINCT = 20_000  # texts of users and agents; several of them tell the same
+DISTINCT = 20_000  # texts of users and agents, several of whom say the same
 BATCH, STEP = 5000, 250_000  # memories that are written, and indexed, at once
 ASKING = 40  # users and agents that are measured
 QUESTIONS = 5
@@ -67,7 +67,7 @@ SIZES = {
 }
 Item = dict[str, Any]
 Figures = dict[str, float]
-Times = list[tuple[float, float]]  # milliseconds of the processor, and those that passed
+Times = list[tuple[float, float]]  # milliseconds of processor time, and of elapsed time
 
 
 @functools.cache
@@ -76,12 +76,12 @@ def different() -> list[Item]:
 
 
 def told(places: Iterable[int]) -> list[Item]:
-    """What is told at these places; it begins again when all is told."""
+    """Return the items at these places; after the last one, they start again."""
     return [different()[place % DISTINCT] for place in places]
 
 
 def of_user(user: int, users: int) -> range:
-    """The places of a user's memories: all users speak in turn, so that nobody's lie together."""
+    """Return the places of a user's memories: users take turns, so nobody's lie together."""
     return range(user, users * (EACH if users <= MANY_USERS else FEW), users)
 
 
@@ -90,17 +90,17 @@ def of_agent(agent: int) -> range:
 
 
 def question(chance: random.Random, items: Sequence[Item]) -> str:
-    """Ask with some words of a memory that is there."""
+    """Build a question from some words of an existing memory."""
     words = chance.choice(items)["content"].split()
     some = " ".join(chance.sample(words, min(4, len(words))))
     return f"What did {chance.choice(NAMES)} say about {some}?"
 
 
 def fill_memories(path: Path, number: int) -> Figures:
-    """Remember so many different memories, and index them in steps."""
+    """Remember `number` different memories, and index them in steps."""
     source, written, indexed = memories(number), 0.0, 0.0
     with lamina.open("default", home=path) as memory:
-        memory._parts.derived.patience = sys.maxsize  # noqa: SLF001 - index only when we say so
+        memory._parts.derived.patience = sys.maxsize  # noqa: SLF001 - index only when asked
         for _ in range(0, number, STEP):
             for batch in batches(itertools.islice(source, STEP)):
                 started = time.process_time()
@@ -118,7 +118,7 @@ def batches(source: Iterator[Item]) -> Iterator[list[Item]]:
 
 
 def fill_users(path: Path, users: int) -> Figures:
-    """Let all users tell their memories in turn; what is stored is as if each had a handle."""
+    """Store the memories of all users in turn, as if each had a handle."""
     places = range(of_user(users - 1, users).stop)
     with lamina.open("default", home=path) as memory:
         parts = memory._parts  # noqa: SLF001 - opening a handle for each would take hours
@@ -142,7 +142,7 @@ def fill_agents(path: Path, agents: int) -> Figures:
 
 
 def ask_memories(path: Path, number: int) -> Figures:
-    """Ask a store of many memories in a process of its own, in several ways."""
+    """Query a store of many memories in a separate process, in several ways."""
     lines = questions(min(number, DISTINCT))[: 1 + 8 * QUESTIONS]
     opening: Times = []
     first: Times = []
@@ -163,7 +163,7 @@ def ask_memories(path: Path, number: int) -> Figures:
 
 
 def ask_users(path: Path, users: int) -> Figures:
-    """Open handles of users one after the other; ask each once, and then some more."""
+    """Open handles of users one after the other; ask each once, and then several times."""
     chance = random.Random(SEED)
     asked = chance.sample(range(1, users), ASKING)
     prepared = [
@@ -175,7 +175,7 @@ def ask_users(path: Path, users: int) -> Figures:
     warm: Times = []
     stranger: Times = []
     handles: list[Memory] = []
-    with lamina.open("default", "user0", path) as memory:  # the program and its embedder are loaded
+    with lamina.open("default", "user0", path) as memory:  # loads the program and its embedder
         for line in prepared[0]:
             memory.search(line)
         before = resident()
@@ -206,7 +206,7 @@ def ask_users(path: Path, users: int) -> Figures:
 
 
 def ask_agents(path: Path, agents: int) -> Figures:
-    """Ask agents at random through one pool."""
+    """Query agents at random through one pool."""
     chance, most_files = random.Random(SEED), 0
     taken: Times = []
     with lamina.pool(path) as pool:
@@ -234,14 +234,14 @@ ASKED = {"memories": ask_memories, "users": ask_users, "agents": ask_agents}
 
 @contextmanager
 def timed(taken: Times) -> Iterator[None]:
-    """Note how long a block takes."""
+    """Record how long a block takes."""
     started, worked = time.perf_counter(), time.process_time()
     yield
     taken.append((1e3 * (time.process_time() - worked), 1e3 * (time.perf_counter() - started)))
 
 
 def spread(name: str, taken: Times) -> Figures:
-    """The medians of what the processor worked and of what passed, and what one in twenty takes."""
+    """Compute the median processor time and elapsed time, and the 95th percentile."""
     worked, passed = zip(*taken, strict=True)
     return {
         name: statistics.median(worked),
@@ -251,13 +251,13 @@ def spread(name: str, taken: Times) -> Figures:
 
 
 def resident() -> float:
-    """Megabytes of this process."""
+    """Return the resident megabytes of this process."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
 
 
 def measured(path: Path, kind: str, number: int) -> Figures:
-    """Fill a store if there is none yet, and ask it in a new process."""
+    """Fill a store if there is none yet, and query it in a new process."""
     figures = {} if path.exists() else FILLED[kind](path, number)
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     command = [sys.executable, "-m", "benchmarks.scale", "--ask", kind, str(number), str(path)]

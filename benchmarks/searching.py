@@ -44,7 +44,7 @@ INGEST = 20_000
 
 
 def memories(number: int) -> Iterator[dict[str, Any]]:
-    """Conversations of eight people over a year, with tags and metadata."""
+    """Yield conversations of eight people over a year, with tags and metadata."""
     chance = random.Random(SEED)
     start, year = 1_748_736_000, 365 * 86_400
     for place, content in enumerate(itertools.islice(sentences(), number)):
@@ -60,7 +60,7 @@ def memories(number: int) -> Iterator[dict[str, Any]]:
 
 
 def questions(number: int) -> list[str]:
-    """Some words of a memory that is there, in a sentence, about somebody."""
+    """Put some words of an existing memory into a sentence about somebody."""
     chance = random.Random(SEED + 1)
     asked = []
     for content in texts(number)[:: max(1, number // QUESTIONS)][:QUESTIONS]:
@@ -71,7 +71,7 @@ def questions(number: int) -> list[str]:
 
 
 def filled(path: Path, number: int) -> float:
-    """Seconds to remember and index so many memories, from end to end."""
+    """Measure the seconds to remember and index `number` memories, from end to end."""
     started = time.perf_counter()
     with lamina.open("default", home=path) as memory:
         batch: list[dict[str, Any]] = []
@@ -85,7 +85,7 @@ def filled(path: Path, number: int) -> float:
 
 
 def asked(memory: Memory, number: int, **how: Any) -> tuple[float, float]:
-    """Milliseconds of a search: median and 95th percentile over all questions."""
+    """Measure the milliseconds of a search: median and 95th percentile over all questions."""
     taken = []
     for _ in range(ROUNDS):
         for question in questions(number):
@@ -96,7 +96,7 @@ def asked(memory: Memory, number: int, **how: Any) -> tuple[float, float]:
 
 
 def resident(path: Path) -> float:
-    """Megabytes of a process that has the store open and searches it."""
+    """Measure the megabytes of a process that has the store open and searches it."""
     code = (
         "import lamina\n"
         "with lamina.open() as m:\n"
@@ -111,7 +111,7 @@ def resident(path: Path) -> float:
 
 
 def cold(path: Path, question: str) -> float:
-    """Milliseconds of `lamina search` in a new process."""
+    """Measure the milliseconds of `lamina search` in a new process."""
     environment = {**os.environ, "LAMINA_HOME": str(path)}
     command = [sys.executable, "-m", "lamina.surfaces.cli.main", "search", question]
     taken = []

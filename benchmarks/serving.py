@@ -1,7 +1,7 @@
 """Measure how fast the HTTP surface answers, next to the bare library in the same run.
 
-`make bench-serving` prints the table. Rounds are interleaved; ratios are what counts, since
-machines are noisy.
+`make bench-serving` prints the table. Rounds are interleaved; the ratios are what counts, since the
+load of a machine varies.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ GOAL = 0.5
 
 @contextmanager
 def served(path: Path) -> Iterator[tuple[str, str]]:
-    """The address of a server in a process of its own, and a token."""
+    """Yield the address of a server in a separate process, and a token."""
     _, token = Tokens(path).create("default", None, system_clock())
     command = [sys.executable, "-m", "lamina.surfaces.cli.main", "--json", "serve", "--port", "0"]
     environment = {**os.environ, "LAMINA_HOME": str(path)}
@@ -53,7 +53,7 @@ def served(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def library(memory: Memory, asked: Sequence[str]) -> list[float]:
-    """Seconds of each search of the library, one after the other."""
+    """Measure the seconds of each search with the library, one after the other."""
     taken = []
     for question in asked:
         started = time.perf_counter()
@@ -63,7 +63,7 @@ def library(memory: Memory, asked: Sequence[str]) -> list[float]:
 
 
 def client(address: str, token: str, paths: Sequence[str]) -> list[float]:
-    """Seconds of each request of one client, on one connection."""
+    """Measure the seconds of each request of one client, on one connection."""
     connection = http.client.HTTPConnection(address)
     taken = []
     for path in paths:
@@ -80,7 +80,7 @@ def client(address: str, token: str, paths: Sequence[str]) -> list[float]:
 def clients(
     number: int, address: str, token: str, paths: Sequence[str]
 ) -> tuple[float, list[float]]:
-    """Measure requests per second of some clients who share the paths, and each one's seconds."""
+    """Measure the requests per second of clients that share the paths, and the seconds of each."""
     started = time.perf_counter()
     with ThreadPoolExecutor(number) as threads:
         parts = [

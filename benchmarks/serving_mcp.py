@@ -39,7 +39,7 @@ def started(home: Path) -> StdioServerParameters:
 
 
 async def asked(client: Client, memory: Memory) -> tuple[list[float], list[float]]:
-    """Milliseconds of each question: to the library, and over the pipe."""
+    """Measure the milliseconds of each question: with the library, and over the pipe."""
     library, pipe, asking = [], [], questions(QUESTIONS)
     for turn in range(ROUNDS + 1):
         for question in asking:
@@ -50,14 +50,14 @@ async def asked(client: Client, memory: Memory) -> tuple[list[float], list[float
             end = time.perf_counter()
             found = [hit["id"] for hit in answer.structured_content["hits"]]
             assert found == [hit.record.id for hit in hits][: len(found)]
-            if turn:  # the first round warms both
+            if turn:  # the first round warms up both
                 library.append((middle - begin) * 1000)
                 pipe.append((end - middle) * 1000)
     return library, pipe
 
 
 async def connected(home: Path) -> float:
-    """Seconds from the start of the process to its first answer."""
+    """Measure the seconds from the start of the process to its first answer."""
     begin = time.perf_counter()
     async with Client(started(home)):
         return time.perf_counter() - begin

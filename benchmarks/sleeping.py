@@ -1,6 +1,6 @@
-"""Time a night: ten thousand turns become facts, in a process of their own, with its memory.
+"""Time a night: ten thousand turns become facts, in a separate process, with its memory.
 
-`make bench-sleep` prints it. The turns are made of sentences as people write them, most of which
+`make bench-sleep` prints it. The turns consist of sentences as people write them, most of which
 claim nothing.
 """
 
@@ -49,7 +49,7 @@ TALK = (
 
 
 def turns(chance: random.Random) -> list[str]:
-    """Make what one person says in one session."""
+    """Make up what one person says in one session."""
     said = []
     for _ in range(SESSION):
         parts = [chance.choice(TALK)]
@@ -78,7 +78,7 @@ def fill(home: Path) -> None:
 
 
 def night(home: Path) -> dict[str, Any]:
-    """One night in this process: how long, how much memory, and what came of it."""
+    """Run one night in this process; return its time, its memory, and its results."""
     with lamina.operator("bench", home=home) as op:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         start = time.perf_counter()
@@ -98,7 +98,7 @@ def night(home: Path) -> dict[str, Any]:
 
 
 def measured() -> dict[str, Any]:
-    """A night over ten thousand turns, in a process of its own."""
+    """Measure a night over ten thousand turns, in a separate process."""
     with folder() as home:
         fill(home)
         program = (

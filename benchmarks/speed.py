@@ -1,7 +1,7 @@
 """Measure how fast Lamina is, next to bare SQLite doing the same work in the same run.
 
-`make bench` prints the table. Times are medians of interleaved rounds; ratios are what counts,
-since machines are noisy.
+`make bench` prints the table. Times are medians of interleaved rounds; the ratios are what counts,
+since the load of a machine varies.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ TYPES |= dict.fromkeys(("event", *records.TIMES), "INTEGER")
 
 
 def texts(number: int) -> list[str]:
-    """So many of the sentences."""
+    """Return the first `number` sentences."""
     return list(itertools.islice(sentences(), number))
 
 
 def sentences() -> Iterator[str]:
-    """Sentences of 6 to 34 words whose frequencies fall off like those of a language."""
+    """Yield sentences of 6 to 34 words with the word frequencies of a natural language."""
     chance = random.Random(SEED)
     parts = [
         f"{onset}{core}"
@@ -93,7 +93,7 @@ class Floor:
         )
 
     def rows(self, contents: Sequence[str], first: int) -> list[tuple[Any, ...]]:
-        """Make rows as Lamina would store them, beforehand: their making is not measured."""
+        """Create rows as Lamina would store them, in advance, so that this is not measured."""
         fixed = (
             ("short_term", "active", "crumb"),
             (0.5, 1.0, "agent", None, "[]", "{}", "[]", None, None, None),
@@ -140,7 +140,7 @@ def remember_each(memory: Memory, contents: Sequence[str]) -> None:
 
 def opened(path: Path, synchronous: str) -> Memory:
     memory = lamina.open("bench", home=path)
-    memory._parts.derived.patience = sys.maxsize  # noqa: SLF001 - indexing is measured by `searching`
+    memory._parts.derived.patience = sys.maxsize  # noqa: SLF001 - `searching` measures indexing
     database = memory._scope.store.database  # noqa: SLF001
     assert isinstance(database, SqliteDatabase)
     database.writer().execute(f"PRAGMA synchronous = {synchronous}")  # only a benchmark may
@@ -148,7 +148,7 @@ def opened(path: Path, synchronous: str) -> Memory:
 
 
 def single(synchronous: str) -> tuple[float, float]:
-    """Seconds for one add: bare SQLite's and Lamina's, medians of short interleaved rounds."""
+    """Measure the seconds of one add with bare SQLite and with Lamina: medians of short rounds."""
     rounds = ROUNDS * 8
     contents = texts(SINGLE * (rounds + 1))
     bare: list[float] = []
@@ -166,7 +166,7 @@ def single(synchronous: str) -> tuple[float, float]:
 
 
 def bulk() -> tuple[float, float]:
-    """Seconds for 100,000 adds in one transaction into a new store."""
+    """Measure the seconds of 100,000 adds in one transaction into a new store."""
     contents = texts(BULK)
     items = [{"content": content} for content in contents]
     bare: list[float] = []
@@ -183,7 +183,7 @@ def bulk() -> tuple[float, float]:
 
 
 def get() -> float:
-    """Seconds for one get, in a store of 10,000."""
+    """Measure the seconds of one get, in a store of 10,000."""
     with folder() as path, lamina.open("bench", home=path) as memory:
         ids = [
             record.id
@@ -197,7 +197,7 @@ def get() -> float:
 
 
 def reopened() -> float:
-    """Seconds to open a store of 10,000 that is there already."""
+    """Measure the seconds to open an existing store of 10,000."""
     with folder() as path:
         with lamina.open("bench", home=path) as memory:
             memory.remember_many({"content": text} for text in texts(10_000))
@@ -210,7 +210,7 @@ def reopened() -> float:
 
 
 def process(*arguments: str, home: Path | None = None) -> float:
-    """Seconds of a whole process of this Python."""
+    """Measure the seconds of a whole process of this Python."""
     environment = {**os.environ, "LAMINA_HOME": str(home or "")}
 
     def work() -> None:
@@ -222,7 +222,7 @@ def process(*arguments: str, home: Path | None = None) -> float:
 
 
 def imported() -> float:
-    """Seconds that `import lamina` adds to a Python that does nothing."""
+    """Measure the seconds that `import lamina` adds to an idle Python."""
     code = "import time; t = time.perf_counter(); import lamina; print(time.perf_counter() - t)"
 
     def once() -> float:
@@ -235,7 +235,7 @@ def imported() -> float:
 
 
 def listed() -> float:
-    """Seconds of `lamina list` in a new process, in a store of 10,000."""
+    """Measure the seconds of `lamina list` in a new process, in a store of 10,000."""
     with folder() as path:
         with lamina.open("default", home=path) as memory:
             memory.remember_many({"content": text} for text in texts(10_000))
@@ -243,7 +243,7 @@ def listed() -> float:
 
 
 def syncs() -> tuple[float, float] | None:
-    """Count forced writes per `remember`, and those of checkpoints; None without strace."""
+    """Count the fsyncs per `remember`, and those of checkpoints; None without strace."""
     if shutil.which("strace") is None:
         return None
     number = 200

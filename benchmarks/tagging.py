@@ -38,13 +38,13 @@ from lamina.embedders.wordllama import WordLlama
 from lamina.engines.claims import tagger
 
 DIMENSIONS = 128  # of a word's vector
-KINDS, ENDINGS = 12, 12  # of what is learned of kinds and endings
+KINDS, ENDINGS = 12, 12  # of the vectors learned for kinds and endings
 WIDTH, LAYERS = 192, len(tagger.REACH)
-NEAR = 96  # numbers of a word that those before and behind it are told of it
+NEAR = 96  # width of what a word passes on to its neighbours
 DROPPED, DROPPED_VECTORS = 0.2, 0.1
 COURSE = fitting.Course(5, 32, (("", 2e-3),), 1e-3, 0.1)
-VARIATIONS = 40_000  # texts that only teachers say something of
-OWN = 0.5  # how much the labels of a text count, beside what a teacher says of it
+VARIATIONS = 40_000  # texts that only teachers label
+OWN = 0.5  # weight of a text's labels, relative to what a teacher says
 SEED = 7
 
 
@@ -52,7 +52,7 @@ Numbers = dict[str, Any]
 
 
 class Vocabulary(NamedTuple):
-    """Words with their vectors, the first of which is nothing's."""
+    """Words with their vectors; the first one is for padding."""
 
     words: tuple[str, ...]
     vectors: NDArray[np.int8]
@@ -84,13 +84,13 @@ def _pieces() -> Iterator[str]:
     """List the tokens of the embedder that are whole words."""
     from lamina.embedders import wordllama
 
-    for piece in wordllama._vocabulary():  # noqa: SLF001 - the one list of common words there is
+    for piece in wordllama._vocabulary():  # noqa: SLF001 - the only list of common words
         if piece.startswith("▁"):
             yield piece[1:].lower()
 
 
 def _vector(embedder: WordLlama, word: str) -> NDArray[np.float32]:
-    weights = embedder._matrix  # noqa: SLF001 - vectors before their length is lost
+    weights = embedder._matrix  # noqa: SLF001 - vectors before they are normalised
     tokens = np.frombuffer(embedder.tokens(word), np.uint16)
     rows: NDArray[np.float32] = weights.take(tokens, axis=0).astype(np.float32)
     mean: NDArray[np.float32] = rows.mean(axis=0)
@@ -98,13 +98,13 @@ def _vector(embedder: WordLlama, word: str) -> NDArray[np.float32]:
 
 
 def network(torch: Any) -> Any:
-    """Build the network, with the numbers that it begins with."""
+    """Build the network with its initial weights."""
     nn: Any = torch.nn
     module: Any = nn.Module
     width = DIMENSIONS + KINDS + ENDINGS + tagger.MARKS
 
-    class Tagger(module):  # type: ignore[misc]  # PyTorch need not be here
-        """Layers of words with their neighbours, and a pointer."""
+    class Tagger(module):  # type: ignore[misc]  # PyTorch may not be installed
+        """Layers that join words with their neighbours, and a pointer."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -140,7 +140,7 @@ def network(torch: Any) -> Any:
 
 
 def learn(examples: Sequence[fitting.Example], words: Vocabulary, seed: int = SEED) -> Numbers:
-    """Train a network; return its numbers as `tagger.Network` takes them."""
+    """Train a network; return its weights in the form that `tagger.Network` takes."""
     import torch
 
     torch.manual_seed(seed)
@@ -169,7 +169,7 @@ def learn(examples: Sequence[fitting.Example], words: Vocabulary, seed: int = SE
 
 
 def numbers(made: Any, vocabulary: Vocabulary) -> Numbers:
-    """List the numbers of a network in the order of multiplication."""
+    """List the weights of a network in the order of multiplication."""
 
     def half(one: Any) -> NDArray[np.float16]:
         return one.detach().numpy().astype(np.float16)  # type: ignore[no-any-return]
@@ -191,7 +191,7 @@ def numbers(made: Any, vocabulary: Vocabulary) -> Numbers:
 
 
 class School:
-    """The teachers, and the networks that learn from them; what was trained is kept in a folder."""
+    """The teachers, and the networks that learn from them; all are saved in a folder."""
 
     def __init__(self, folder: Path, wheel: Path | None) -> None:
         self._folder, self._wheel = folder, wheel
@@ -205,7 +205,7 @@ class School:
         return vocabulary(one for listed in self.read.values() for one in listed)
 
     def folds(self) -> list[tagger.Network]:
-        """Train a network for each fold on the files of the others, or load an earlier one."""
+        """Train a network for each fold on the files of the others, or load a saved one."""
         return [tagger.Network(self._kept(number)) for number in range(FOLDS)]
 
     def _kept(self, number: int) -> Numbers:
@@ -220,7 +220,7 @@ class School:
         return dict(np.load(path))
 
     def shipped(self) -> Numbers:
-        """Train the network that is shipped: each text is told by who has not seen its labels."""
+        """Train the network that is shipped; each text's teacher has not seen its labels."""
         teachers = [self._teacher(number) for number in range(FOLDS)]
         examples = [
             one
@@ -236,7 +236,7 @@ class School:
         return [(text, labelled.blended(labelled.target(text), told, OWN)) for text, told in pairs]
 
     def _varied(self, paths: Sequence[Path], teachers: Sequence[Teacher]) -> list[fitting.Example]:
-        """Make texts that nobody has labelled, with what the teachers say of them on average."""
+        """Make up texts without labels, with the average of what the teachers say about them."""
         variations = Variations(
             [one for path in paths for one in said(path)], longmemeval_users(), SEED
         )
@@ -249,7 +249,7 @@ class School:
         return [(text, labelled.mean(several)) for text, several in zip(texts, told, strict=True)]
 
     def _teacher(self, number: int) -> Teacher:
-        """Train a teacher on all files but those of a fold, or load an earlier one."""
+        """Train a teacher on all files but those of a fold, or load a saved one."""
         import torch
 
         if self._wheel is None:
@@ -266,14 +266,14 @@ class School:
 
 
 def said(path: Path) -> Iterator[Said]:
-    """Read the bare texts of a file."""
+    """Read only the texts of a file."""
     for line in path.read_text("utf-8").splitlines():
         row = json.loads(line)
         yield Said(row["text"], "speaker" in row)
 
 
 def folds(folder: Path, wheel: Path | None = None) -> list[tagger.Network]:
-    """Load the networks of the folds; those that are missing are trained."""
+    """Load the networks of the folds, and train those that are missing."""
     return School(folder, wheel).folds()
 
 

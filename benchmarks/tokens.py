@@ -25,7 +25,7 @@ Rows = NDArray[np.float32]
 
 
 def texts() -> tuple[list[str], list[str]]:
-    """Return turns, evenly picked, and questions."""
+    """Return evenly selected turns, and questions."""
     cases = list(longmemeval())
     turns = sorted({turn.text for case in cases for turn in case.turns})
     step = -(-len(turns) // TURNS)
@@ -33,7 +33,7 @@ def texts() -> tuple[list[str], list[str]]:
 
 
 def made(encoder: Encoder) -> Rows:
-    """Compute the rows of the file: directions, and the means of tokens, passages, questions."""
+    """Compute the rows of the file: directions, and the means of tokens, passages and questions."""
     turns, questions = texts()
     kind = encoder.kind
     read = [encoder._read(kind.passage, text) for text in turns]  # noqa: SLF001 - as it reads them
@@ -48,7 +48,7 @@ def made(encoder: Encoder) -> Rows:
 
 
 def directions(tokens: Rows) -> Rows:
-    """Find the principal directions. Turning them, so that each tells as much, finds less."""
+    """Find the principal directions. Rotating them to equal variance finds less."""
     _, vectors = np.linalg.eigh(tokens.T @ tokens)
     return np.ascontiguousarray(vectors[:, ::-1][:, :DIRECTIONS].T)
 

@@ -29,12 +29,12 @@ from lamina import Operator, Record
 from lamina.engines import summary
 
 KIND = "knowledge-update"
-# These ask for what was so before; the first hit is right when it is an outdated turn.
+# These ask for the earlier state; the first hit is right if it is an outdated turn.
 BEFORE = frozenset({"e66b632c", "0ddfec37", "10e09553"})
 DAY = timedelta(days=1)
 DEEP = 50
 CUTS = (1, 5, 10)
-OTHERS = 4  # sessions beside a question's own in a small store
+OTHERS = 4  # sessions in a small store in addition to a question's own
 CHANGES = Path(__file__).parents[1] / "tests" / "golden" / "updates.jsonl"
 BESIDE = 30  # other cases in the store of each change
 SEED = "changes"
@@ -51,7 +51,7 @@ ASKED = {
     "studies": "What does {} study?",
 }
 EPISODES = ("episodic",)
-# How each question is asked: after sleep or not, and of which layers.
+# How each question is asked: after sleep or not, and in which layers.
 WAYS: Mapping[str, tuple[bool, tuple[str, ...] | None]] = {
     "before sleep": (False, None),
     "after sleep": (True, None),
@@ -60,7 +60,7 @@ WAYS: Mapping[str, tuple[bool, tuple[str, ...] | None]] = {
 
 
 class Answer(NamedTuple):
-    """The turns that each hit to a question stands for, the best hit first."""
+    """The turns that each hit to a question represents, the best hit first."""
 
     case: str
     question: Question
@@ -81,7 +81,7 @@ class Answer(NamedTuple):
 
     @property
     def first_session(self) -> str:
-        """The same of its session: other turns of the newest session may tell it too."""
+        """The same for its session: other turns of the newest session may say it too."""
         sessions = {self.turns[key].session for key in self.found[0]} if self.found else set()
         if self.turns[self.newest].session in sessions:
             return "newest"
@@ -93,7 +93,7 @@ class Answer(NamedTuple):
 
     @property
     def in_order(self) -> bool:
-        """True if the newest of all gold turns is found first; one not found comes last."""
+        """True if the newest of all gold turns is found first; a missing one counts as last."""
         return (
             next((self._named(keys) for keys in self.found if keys & self.question.gold), "")
             == "newest"
@@ -110,18 +110,18 @@ class Answer(NamedTuple):
 
 
 class GoldFacts(NamedTuple):
-    """The facts that sleep has made of the gold turns of a question."""
+    """The facts that sleep has made from the gold turns of a question."""
 
-    newest: bool  # the newest is the evidence of an active fact
-    ended: bool  # every outdated one with facts has only such as are superseded
+    newest: bool  # the newest is evidence of an active fact
+    ended: bool  # every outdated one with facts has only superseded ones
     changed: bool  # a fact of an outdated turn was superseded by one of the newest
 
 
 @contextmanager
 def store(case: Case, *, asleep: bool) -> Iterator[tuple[Operator, dict[str, str], list[datetime]]]:
-    """Make a store of the case's turns, with their keys by record, and its clock.
+    """Yield a store of the case's turns, with their keys by record, and its clock.
 
-    Sleep learns from searches, so it comes before any.
+    Sleep learns from searches, so it runs before any.
     """
     home, now = Path(tempfile.mkdtemp(prefix="lamina-updating-")), [case.questions[0].now]
     try:
@@ -153,7 +153,7 @@ def stands_for(
 def asked(
     cases: Iterable[Case], number: int, name: str
 ) -> tuple[dict[str, list[Answer]], list[GoldFacts]]:
-    """The answers to the questions of all cases in every way."""
+    """Collect the answers to the questions of all cases in every way."""
     answers: dict[str, list[Answer]] = {way: [] for way in WAYS}
     known: list[GoldFacts] = []
     for case in track(
@@ -213,12 +213,12 @@ def _known(
 
 
 def updates() -> list[Case]:
-    """The questions whose answer has changed, each in its store of 48 sessions."""
+    """Return the questions whose answer has changed, each with its store of 48 sessions."""
     return [case for case in longmemeval() if case.questions[0].category == KIND]
 
 
 def smaller(case: Case, others: int) -> Case:
-    """Make a store of the sessions that answer the question and a few others, over all times."""
+    """Build a store of the sessions that answer the question and a few others, at all times."""
     gold = {turn.session for turn in case.turns if turn.key in case.questions[0].gold}
     rest = [
         session
@@ -278,7 +278,7 @@ def _change_turns(case: Mapping[str, Any]) -> Iterator[Turn]:
 
 
 def _change_gold(case: Mapping[str, Any], turns: Sequence[Turn]) -> frozenset[str]:
-    """Find the last turn with the present value, and those before it with the old one alone."""
+    """Find the last turn with the present value, and those before it with only the old one."""
     now, before = case["now"], case.get("before", {}).get("value")
     if not (isinstance(now, str) and isinstance(before, str)):
         return frozenset()
@@ -308,7 +308,7 @@ def without_adversarial(case: Case) -> Case:
 
 
 def show_order(answers: Mapping[str, Sequence[Answer]], title: str, screen: Console) -> None:
-    """Show how often each way begins with the newest."""
+    """Show how often each way ranks the newest first."""
     columns: Mapping[str, Callable[[Answer], bool]] = {
         "first: newest": lambda answer: answer.first == "newest",
         "outdated": lambda answer: answer.first == "outdated",
@@ -335,7 +335,7 @@ def show_before(answers: Mapping[str, Sequence[Answer]], screen: Console) -> Non
 
 
 def show_recall(answers: Mapping[str, Sequence[Answer]], title: str, screen: Console) -> None:
-    """Show how well each way finds."""
+    """Show how well each way finds the answers."""
     table = _table(title, ("", *(f"R@{cut}" for cut in CUTS)))
     for way, own in answers.items():
         table.add_row(way, *(_share(one.recall(cut) for one in own) for cut in CUTS))

@@ -1,7 +1,7 @@
-"""Make many more texts out of some: other names, numbers and words, and other sentences together.
+"""Generate many more texts from some: change names, numbers and words, and mix their sentences.
 
-Nobody has labelled them; a teacher says what they hold (`benchmarks.teacher`). A word gives way to
-one with the same ending, so that most sentences stay ones that somebody might write.
+Nobody has labelled them; a teacher says what they contain (`benchmarks.teacher`). A word is
+replaced by one with the same ending, so that most sentences remain ones that somebody might write.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ SENTENCE = re.compile(r"(?<=[.!?])\s+")
 ENDS = ".!?"
 SHORT, LONG = 8, 500  # characters of a sentence that is used, and of a text
 OPENING = 3000  # characters of a real text that are used
-ALIKE = 2  # letters at the end of a word that is put in another's place
+ALIKE = 2  # letters that a word and its replacement have in common at the end
 LEAST = 4  # letters of such a word
 NAMED, COUNTED = 0.5, 0.5  # shares of names and numbers that are changed
 WORDS = (0.05, 0.15, 0.3)  # shares of other words
 # How often a text is varied, a real one is, and sentences of several messages or talks are joined.
 VARIED, REAL, MESSAGES = 0.45, 0.6, 0.9
-AS_IS = 4  # one in so many texts is a real one, as it is
+AS_IS = 4  # one in this many texts is a real one, unchanged
 
 
 class Said(NamedTuple):
@@ -34,7 +34,7 @@ class Said(NamedTuple):
 
 
 class Variations:
-    """Texts made of some others."""
+    """Texts generated from others."""
 
     def __init__(self, said: Sequence[Said], real: Iterable[str], seed: int) -> None:
         self._chance = random.Random(seed)
@@ -71,7 +71,7 @@ class Variations:
         return Said(self._varied(" ".join(several), chance.choice((0, WORDS[1]))), is_talk)
 
     def _varied(self, text: str, share: float) -> str:
-        """Put other names, numbers and words into a text."""
+        """Replace names, numbers and words in a text."""
         pieces, chance = PIECE.findall(text), self._chance
         for place, piece in enumerate(pieces):
             if piece.isdigit():
@@ -85,7 +85,7 @@ class Variations:
         return "".join(pieces)
 
     def _passages(self, texts: Iterable[str]) -> Iterator[Said]:
-        """Cut real texts into passages of a few sentences."""
+        """Split real texts into passages of a few sentences."""
         for text in texts:
             sentences, place = SENTENCE.split(text[:OPENING]), 0
             while place < len(sentences):
@@ -97,7 +97,7 @@ class Variations:
 
 
 def _words(said: Iterable[Said]) -> tuple[list[str], Mapping[str, list[str]]]:
-    """List the names in texts, and their other words by how they end."""
+    """List the names in texts, and their other words by their endings."""
     names: list[str] = []
     alike: dict[str, list[str]] = defaultdict(list)
     for one in said:
@@ -111,7 +111,7 @@ def _words(said: Iterable[Said]) -> tuple[list[str], Mapping[str, list[str]]]:
 
 
 def _is_name(pieces: Sequence[str], place: int) -> bool:
-    """Tell if a word is written as a name, and does not only begin a sentence."""
+    """Tell if a word is written as a name, and not just at the beginning of a sentence."""
     piece = pieces[place]
     return piece.isalpha() and piece[0].isupper() and place > 1 and pieces[place - 2] not in ENDS
 

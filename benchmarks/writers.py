@@ -34,7 +34,7 @@ _agents = itertools.count()
 
 
 def write(url: str, agent: str, seconds: float) -> None:
-    """Remember one thing after the other as a process of its own; print how many."""
+    """Remember one thing after the other in a separate process; print how many."""
     home = tempfile.mkdtemp(prefix="lamina-writers-")
     with lamina.open(agent, home=home, settings={"store.url": url}) as memory:
         memory.remember("the first one makes everything")
@@ -48,7 +48,7 @@ def write(url: str, agent: str, seconds: float) -> None:
 
 
 def rate(url: str, writers: int, seconds: float) -> float:
-    """Memories in a second of some writers together, each of an agent of its own."""
+    """Measure the memories per second of some writers together, each for its own agent."""
     command = [sys.executable, "-m", "benchmarks.writers", "--seconds", str(seconds)]
     pipe = subprocess.PIPE
     with ExitStack() as stack:
@@ -90,7 +90,7 @@ def main() -> None:
         for name in ("direct", "PgBouncer"):
             database = server.database()
             url = server.url(database) if name == "direct" else proxy.url(database)
-            rate(url, 1, 0.1)  # makes the tables
+            rate(url, 1, 0.1)  # creates the tables
             if chosen.commit_ms:
                 server.execute(SLOW.format(seconds=chosen.commit_ms / 1000), database)
             for _ in range(chosen.rounds):

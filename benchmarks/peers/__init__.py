@@ -1,1 +1,1 @@
-"""Lamina beside what one could use instead: the same work, in one interleaved run."""
+"""Lamina beside its alternatives: the same work, in one interleaved run."""

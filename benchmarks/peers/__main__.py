@@ -27,7 +27,7 @@ PARTS = ("sizes", "safety", "quality")
 
 
 def chosen(names: list[str], results: dict[str, Any]) -> list[Peer]:
-    """The peers whose environment is there or can be made; why the others are not is kept."""
+    """Return the peers whose environment exists or can be made; note why the others are missing."""
     present: list[Peer] = []
     for peer in PEERS:
         if peer.name not in names:
@@ -46,7 +46,7 @@ def chosen(names: list[str], results: dict[str, Any]) -> list[Peer]:
 
 
 def processor() -> str:
-    """The machine as far as it matters."""
+    """Describe the machine as far as it matters."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     name = next(
         (line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
@@ -62,7 +62,7 @@ def known(path: Path) -> dict[str, Any]:
 
 
 def kept(path: Path, results: dict[str, Any]) -> None:
-    """Whole or as it was."""
+    """Write the whole file, or leave it unchanged."""
     partial = path.with_name(f"{path.name}.partial")
     partial.write_text(json.dumps(results, indent=1, ensure_ascii=False), "utf-8")
     os.replace(partial, path)

@@ -1,4 +1,4 @@
-"""A peer's process as its parent sees it: asked one thing at a time, and ended for certain."""
+"""A peer's process as its parent sees it: one request at a time, and always ended."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PeerError(Exception):
 
 
 class Process:
-    """One worker, and whatever it starts; all of it is gone when the block ends."""
+    """One worker and its child processes, all of which are gone when the block ends."""
 
     def __init__(
         self, peer: Peer, embedder: str, scratch: Path, *, prefix: Sequence[str] = ()
@@ -79,7 +79,7 @@ class Process:
         self.end()
 
     def ask(self, verb: str, *, within: float = LONG, **arguments: Any) -> dict[str, Any]:
-        """Ask, and wait for the answer; `PeerError` when there is none or it is an error."""
+        """Send a request and wait for the answer; `PeerError` if there is none or an error."""
         self.tell(verb, **arguments)
         return self.hear(within)
 
@@ -92,7 +92,7 @@ class Process:
             raise PeerError(f"its process is gone: {self.last_words()}") from error
 
     def hear(self, within: float = LONG) -> dict[str, Any]:
-        """The next line that the worker says."""
+        """Return the next line that the worker prints."""
         try:
             line = self._lines.get(timeout=within)
         except queue.Empty:
@@ -106,19 +106,19 @@ class Process:
         return told
 
     def kill(self) -> list[dict[str, Any]]:
-        """Kill the worker and all that it started with SIGKILL; return what it had still said."""
+        """Kill the worker and its children with SIGKILL; return what it had still printed."""
         self._signal()
         self._process.wait()
         rest: list[dict[str, Any]] = []
         while (line := self._lines.get(timeout=LONG)) is not None:
-            if line.endswith(b"\n"):  # half a line was never an acknowledgement
+            if line.endswith(b"\n"):  # an incomplete line was never an acknowledgement
                 rest.append(json.loads(line))
         return rest
 
     def end(self) -> None:
-        """Let it go quietly, or end it."""
+        """Let the worker exit, or end it."""
         if self._process.stdin is not None and not self._process.stdin.closed:
-            with suppress(BrokenPipeError):  # it is gone already, which is what is wanted
+            with suppress(BrokenPipeError):  # it has already exited, which is what we want
                 self._process.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(10)
@@ -130,7 +130,7 @@ class Process:
         return said[-1][:160] if said else "it said nothing"
 
     def _signal(self) -> None:
-        with suppress(ProcessLookupError):  # nobody of them is left
+        with suppress(ProcessLookupError):  # none of them is left
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def _read(self) -> None:
@@ -141,7 +141,7 @@ class Process:
 
 
 def environment(peer: Peer, scratch: Path) -> Mapping[str, str]:
-    """No telemetry, no settings of this user, and a home that is thrown away."""
+    """Return an environment without telemetry or this user's settings, with a temporary home."""
     kept = {
         name: value
         for name, value in os.environ.items()

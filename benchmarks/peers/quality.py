@@ -18,7 +18,7 @@ from benchmarks.peers.work import saved
 CUTS = (5, 10)
 ADVERSARIAL = "5"
 EVERY = 5
-# `named` has the speaker's name in front of the text, for peers that have no place for a speaker.
+# `named` puts the speaker's name before the text, for peers that have no field for a speaker.
 LOCOMO, NAMED, LME = "LoCoMo", "LoCoMo, named", "LME48"
 SETS = (LOCOMO, NAMED, LME)
 
@@ -36,7 +36,7 @@ class QualityCase(NamedTuple):
 def measured(
     peers: Sequence[Peer], every: int, minutes: float, folder: Path, say: Say
 ) -> dict[str, Any]:
-    """Recall and nDCG of each peer on each set, by its name."""
+    """Compute recall and nDCG of each peer on each set, by its name."""
     if not (FOLDER / "locomo_dev.json").exists():
         say(f"no conversations in {FOLDER}: LAMINA_BENCH names their folder")
         return {}
@@ -94,7 +94,7 @@ def _running(
 
 
 def _answered(process: Process, case: QualityCase, store: Path, seconds: float) -> dict[str, Any]:
-    """Fill a store with the case, ask everything, throw it away."""
+    """Fill a store with the case, ask all questions, and delete it."""
     process.ask("use", folder=str(case.folder), part="memories")
     process.ask("open", folder=str(store))
     filled = process.ask("fill", start=0, stop=case.turns, seconds=seconds, within=seconds + 60)
@@ -151,7 +151,7 @@ def _written(data: str, case: Case, questions: Sequence[Question], folder: Path)
 
 
 def _marks(question: Question, found: Sequence[str]) -> tuple[float, ...]:
-    """Recall among the first five and ten as in `benchmarks.retrieval`, and nDCG among ten."""
+    """Compute recall at five and ten as in `benchmarks.retrieval`, and nDCG at ten."""
     recalls = [len(set(found[:cut]) & question.gold) / len(question.gold) for cut in CUTS]
     gained = sum(
         1 / math.log2(place + 2)

@@ -1,4 +1,4 @@
-"""One size: peers are filled, opened, asked and added to in turns, so that noise hits all alike."""
+"""One size: peers are filled, opened, searched and extended in turn, so that noise affects all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPENINGS = 3
 ROUNDS = 5
 SINGLES = 100
 PATIENCE = 20.0  # seconds that a peer may take for its part of a round
-SHARES = 20  # a fill is interleaved in so many parts
+SHARES = 20  # a fill is interleaved in this many parts
 Say = Callable[[str], None]
 
 
@@ -36,11 +36,11 @@ class PeerRun:
         self.batch = 0
         self.spent = 0.0
         self.done = 0
-        self.out = False  # did not reach the size, so that nothing more can be compared
+        self.out = False  # did not reach the size, so nothing more can be compared
 
     @contextmanager
     def tried(self, what: str) -> Iterator[None]:
-        """Note a failure with its reason, and go on with the others."""
+        """Note a failure with its reason, and continue with the others."""
         try:
             yield
         except PeerError as trouble:
@@ -68,7 +68,7 @@ def measured(
 
 
 def _beside(told: Mapping[str, Any]) -> dict[str, Any]:
-    """The base of comparison of a run; kept with each peer, for others may run at another time."""
+    """Return the baseline of a run; stored with each peer, as others may run later."""
     medians = {kind: statistics.median(times) for kind, times in told["search"].items()}
     add = {"add": statistics.median(told["add"])} if told.get("add") else {}
     return {**medians, **add, "bulk_seconds": told.get("bulk_seconds")}
@@ -94,7 +94,7 @@ def _filled(
     stack: ExitStack,
     say: Say,
 ) -> None:
-    """Fill part by part in turns, until all are full or out of time, with indexes and saving."""
+    """Fill part by part in turn, with indexes and saving, until all are full or out of time."""
     filling = [one for one in all_of_them if _started(one, work, embedder, "memories", stack)]
     limit, share = 60 * minutes, max(1000, size // SHARES)
     while filling := [

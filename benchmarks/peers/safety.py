@@ -1,4 +1,4 @@
-"""Check what is still there after forced writes, four writers at once, and kill -9 in between."""
+"""Check what is stored after forced writes, four writers at once, and kill -9 in between."""
 
 from __future__ import annotations
 
@@ -92,12 +92,12 @@ def _forced(peer: Peer, embedder: str, work: Path, place: Path) -> dict[str, Any
 
 
 def _writers(peer: Peer, embedder: str, work: Path, place: Path) -> dict[str, Any]:
-    """Four processes that add at once: what was acknowledged, what is there, what was said."""
+    """Add with four processes at once; compare what was acknowledged with what is stored."""
     acknowledged: set[int] = set()
     errors: dict[str, int] = {}
     with Process(
         peer, embedder, place / "scratch"
-    ) as process:  # the store is made by one, used by four
+    ) as process:  # the store is created by one, used by four
         _ready(process, work, place / "store")
         process.ask("close")
     with ExitStack() as stack:
@@ -134,7 +134,7 @@ def _heard(process: Process, acknowledged: set[int], errors: dict[str, int]) -> 
 def _killed(
     peer: Peer, embedder: str, work: Path, place: Path, after: int, pause: float
 ) -> dict[str, Any]:
-    """Write, and end by kill -9 some time after so many acknowledgements."""
+    """Write, and kill -9 some time after a number of acknowledgements."""
     acknowledged: set[int] = set()
     with Process(peer, embedder, place / "scratch") as process:
         _ready(process, work, place / "store")
@@ -145,7 +145,7 @@ def _killed(
             if "acknowledged" not in told:
                 raise PeerError(f"no add was acknowledged: {told['errors']}")
             acknowledged.add(told["acknowledged"])
-        time.sleep(pause)  # so that it does not always fall right behind an acknowledgement
+        time.sleep(pause)  # so that it does not always happen right after an acknowledgement
         acknowledged.update(
             told["acknowledged"] for told in process.kill() if "acknowledged" in told
         )

@@ -1,4 +1,4 @@
-"""The numbers as tables: on the terminal, and as Markdown between two markers of a page."""
+"""The numbers as tables: in the terminal, and as Markdown between two markers of a page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Sheet(NamedTuple):
 
 
 class Cells:
-    """Makes the cells of one sheet; a dash has a number, and the number a reason."""
+    """Builds the cells of one sheet; a dash has a number, and the number a reason."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -40,7 +40,7 @@ class Cells:
         return f"–{self.note(reason)}"
 
     def note(self, reason: str) -> str:
-        reason = PLACE.sub("…", reason)  # a folder that is gone says nothing
+        reason = PLACE.sub("…", reason)  # the name of a deleted folder means nothing
         if reason not in self.notes:
             self.notes.append(reason)
         return str(self.notes.index(reason) + 1).translate(RAISED)
@@ -232,7 +232,7 @@ def _peers(results: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _absent(results: Mapping[str, Any], own: Mapping[str, Any], name: str, size: int) -> str | None:
-    """Why there is nothing at this size, or None."""
+    """Say why there is nothing at this size; None if there is something."""
     if results["peers"][name]["missing"]:
         return str(results["peers"][name]["missing"])
     if not own:
@@ -275,7 +275,7 @@ def show(results: Mapping[str, Any], console: Console) -> None:
 
 
 def markdown(results: Mapping[str, Any]) -> str:
-    """The same for a page."""
+    """Write the same as Markdown for a page."""
     runs = results["runs"]
     parts = [
         f"- {run['what']}: {run['at']}, {run['machine']},"
@@ -297,7 +297,7 @@ def markdown(results: Mapping[str, Any]) -> str:
 
 
 def _together(run: Mapping[str, Any]) -> str:
-    """Whom a run measured beside each other."""
+    """Name the peers that a run measured together."""
     labels = [peer.label for peer in PEERS if peer.name in run["peers"]]
     return "all in one run" if len(labels) == len(PEERS) else f"in one run: {'; '.join(labels)}"
 

@@ -1,4 +1,4 @@
-"""The peers, their versions, and an environment for each, made once from the package index."""
+"""The peers, their versions, and an environment for each, created once from the package index."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ NAMES = tuple(peer.name for peer in PEERS)
 
 
 def cache() -> Path:
-    """The folder of the environments and of the work; LAMINA_PEERS names another."""
+    """Return the folder of the environments and the work; LAMINA_PEERS names another."""
     own = os.environ.get("LAMINA_PEERS")
     shared = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return Path(own) if own else shared / "lamina-peers"
@@ -70,12 +70,12 @@ def home(peer: Peer) -> Path:
 
 
 def python(peer: Peer) -> str:
-    """The interpreter that runs the peer's door."""
+    """Return the interpreter that runs the peer's door."""
     return str(home(peer) / "bin" / "python") if peer.packages and not peer.npm else sys.executable
 
 
 def version(peer: Peer) -> str:
-    """The version of the peer's own package."""
+    """Return the version of the peer's own package."""
     if peer.packages:
         return peer.packages[0].replace("==", "@").rpartition("@")[2]
     import lamina
@@ -84,7 +84,7 @@ def version(peer: Peer) -> str:
 
 
 def made(peer: Peer) -> str | None:
-    """Have the peer's environment; why that was not possible, or None."""
+    """Create the peer's environment if missing; return why that was not possible, or None."""
     ready = home(peer) / ".ready"
     if not peer.packages or (ready.exists() and ready.read_text() == "\n".join(peer.packages)):
         return None
@@ -94,7 +94,7 @@ def made(peer: Peer) -> str | None:
     )
     reason = _npm(peer) if peer.npm else _pip(peer)
     if reason is None:
-        # Written last: an environment that was cut off must not be taken for a whole one.
+        # Written last: an interrupted environment must not be mistaken for a complete one.
         ready.write_text("\n".join(peer.packages))
     return reason
 
@@ -139,7 +139,7 @@ def _npm(peer: Peer) -> str | None:
 
 
 def _newer() -> str | None:
-    """A Python that is new enough, and starts."""
+    """Find a Python that is new enough, and starts."""
     if sys.version_info >= NEWER:
         return sys.executable
     named = [shutil.which(f"python3.{minor}") for minor in range(NEWER[1], NEWER[1] + 4)]

@@ -1,4 +1,4 @@
-"""The work for every peer: texts, questions and vectors, made once by Lamina's embedder."""
+"""The work for every peer: texts, questions and vectors, computed once by Lamina's embedder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.peers.venvs import cache
 from benchmarks.searching import questions
 from benchmarks.speed import texts
 
-FORM = 1  # of the files below; another number makes them anew
+FORM = 1  # version of the files below; another number recreates them
 DIMENSIONS = 256
 EXTRA = 1000
 QUESTIONS = 50
@@ -27,7 +27,7 @@ EMBEDDERS = ("default", "fake")
 
 
 def prepared(size: int, embedder: str) -> Path:
-    """The folder of the work of this size, made if it is not there."""
+    """Return the folder of the work of this size, creating it if it is missing."""
     folder = cache() / "work" / f"{embedder}-{size}-{FORM}"
     if folder.exists():
         return folder
@@ -55,7 +55,7 @@ def prepared(size: int, embedder: str) -> Path:
 
 
 def saved(folder: Path, part: str, items: Sequence[Mapping[str, Any]], embedder: str) -> Any:
-    """Write items and the vectors of their texts; the vectors come back."""
+    """Write items and the vectors of their texts; return the vectors."""
     rows = embedded([item["text"] for item in items], embedder)
     (folder / f"{part}.json").write_text(json.dumps(items, ensure_ascii=False), "utf-8")
     np.save(folder / f"{part}.npy", rows)
@@ -63,19 +63,19 @@ def saved(folder: Path, part: str, items: Sequence[Mapping[str, Any]], embedder:
 
 
 def embedded(contents: Sequence[str], embedder: str) -> Any:
-    """One row of length 1 for each text."""
+    """Compute one row of length 1 for each text."""
     if embedder == "fake":
         return np.stack([fake(content) for content in contents])
     from lamina.embedders.wordllama import shared
 
     rows = shared().embed(contents)
-    # Not every peer takes a text without a direction, such as one of signs alone.
+    # Not every peer accepts a text without a direction, such as one of signs only.
     rows[~rows.any(axis=1), 0] = 1
     return rows
 
 
 def fake(content: str) -> Any:
-    """A direction that depends on the text alone, and says nothing about it."""
+    """Compute a direction that depends only on the text, and says nothing about it."""
     seed = int.from_bytes(hashlib.sha256(content.encode()).digest()[:8])
     row = np.random.default_rng(seed).standard_normal(DIMENSIONS).astype(np.float32)
     return row / np.linalg.norm(row)

@@ -1,6 +1,6 @@
-"""One peer in a process of its own, driven by JSON lines: requests come in, times go out.
+"""One peer in a separate process, driven by JSON lines: it reads requests and prints times.
 
-It runs in the peer's environment: the standard library, numpy and the peer are all there is.
+It runs in the peer's environment, which has only the standard library, numpy and the peer.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any, TextIO
 
 from benchmarks.peers.doors.base import Door, Item, Vectors
 
-# On a busy machine, the time of the processor says more; all threads of the process are in it.
+# On a busy machine, processor time is more reliable; it includes all threads of the process.
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 clock = CLOCKS[os.environ.get("PEERS_CLOCK", "wall")]
 KINDS = ("keyword", "vector", "hybrid", "filtered", "best")
 
 
 class Worker:
-    """The verbs that the parent may ask for; each answers with plain JSON values."""
+    """The verbs that the parent may call; each answers with plain JSON values."""
 
     def __init__(self, module: str, name: str, embedder: str, dimensions: int, out: TextIO) -> None:
         self.out = out
@@ -33,7 +33,7 @@ class Worker:
         self.rows: Any = None
 
     def load(self) -> dict[str, Any]:
-        """Import the peer. numpy is there already: every peer has it, and the work needs it."""
+        """Import the peer. numpy is imported already: every peer has it, and the work needs it."""
         importlib.import_module("numpy")
         started = clock()
         self.door.load()
@@ -44,7 +44,7 @@ class Worker:
         }
 
     def use(self, folder: str, part: str | None = None) -> dict[str, Any]:
-        """Read the questions of this work, and the memories of a part of it where one is named."""
+        """Read the questions of this work, and the memories of a part of it if one is named."""
         numpy = importlib.import_module("numpy")
         path = Path(folder)
         self.questions = json.loads((path / "questions.json").read_text("utf-8"))
@@ -60,7 +60,7 @@ class Worker:
         return {}
 
     def open(self, folder: str) -> dict[str, Any]:
-        """Open, and have a first answer: only then it is open."""
+        """Open the store and get a first answer: only then it is open."""
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         started = clock()
@@ -69,7 +69,7 @@ class Worker:
         return {"seconds": clock() - started}
 
     def fill(self, start: int, stop: int, seconds: float) -> dict[str, Any]:
-        """Add many, in the peer's own batches, until all are there or the time is over."""
+        """Add many, in the peer's own batches, until all are added or the time is over."""
         taken, done = 0.0, start
         while done < stop and taken < seconds:
             items = self._items(done, min(stop, done + self.door.batch))
@@ -85,7 +85,7 @@ class Worker:
         return {"seconds": clock() - started}
 
     def add(self, start: int, stop: int, seconds: float) -> dict[str, Any]:
-        """Add one after the other; how long each took."""
+        """Add one after the other; return how long each took."""
         times: list[float] = []
         for item in self._items(start, stop):
             started = clock()
@@ -96,13 +96,13 @@ class Worker:
         return {"times": times}
 
     def mark(self, file: str) -> dict[str, Any]:
-        """A forced write that a trace can tell from those of the peer."""
+        """Force a write that a trace can tell from those of the peer."""
         with Path(file).open("wb") as marked:
             os.fsync(marked.fileno())
         return {}
 
     def write(self, start: int, stop: int) -> dict[str, Any]:
-        """Add one after the other, and say after each that it was acknowledged, or the problem."""
+        """Add one after the other; after each, print that it was acknowledged, or the problem."""
         failed: dict[str, int] = {}
         for item in self._items(start, stop):
             try:
@@ -115,7 +115,7 @@ class Worker:
         return {"errors": failed}
 
     def search(self, kind: str, start: int, stop: int, seconds: float) -> dict[str, Any]:
-        """Ask some of the questions; how long each took, and what was found."""
+        """Ask some of the questions; return how long each took, and what was found."""
         assert kind in KINDS
         ask = getattr(self.door, kind)
         times: list[float] = []
@@ -139,7 +139,7 @@ class Worker:
         return {"numbers": sorted(self.door.numbers())}
 
     def peak(self) -> dict[str, Any]:
-        """The most memory that this process and its children had at a time, in bytes."""
+        """Return the peak memory of this process and its children, in bytes."""
         return {"bytes": sum(_peak(process) for process in [os.getpid(), *_children(os.getpid())])}
 
     def close(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class Worker:
 
     def _items(self, start: int, stop: int) -> list[Item]:
         items = self.items[start:stop]
-        # A plain copy: a peer need not know that rows can lie in a file.
+        # A plain copy, since a peer may not support rows that are mapped from a file.
         self.door.vectors.learn(
             [item.text for item in items],
             importlib.import_module("numpy").array(self.rows[start:stop]),
@@ -188,7 +188,7 @@ def _peak(process: int) -> int:
 
 def main() -> None:
     module, name, embedder, dimensions = sys.argv[1:]
-    # What a peer prints must not be taken for an answer.
+    # What a peer prints must not be mistaken for an answer.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     worker = Worker(module, name, embedder, int(dimensions), out)

@@ -19,7 +19,7 @@ class Item(NamedTuple):
 
 
 class Vectors:
-    """The vectors of texts, made beforehand and the same for every peer. Some trim a text first."""
+    """The vectors of texts, precomputed and the same for every peer. Some strip a text first."""
 
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions
@@ -49,23 +49,23 @@ class Door:
         self.embedder = embedder
 
     def load(self) -> None:
-        """Import what the peer is made of."""
+        """Import the peer's libraries."""
         raise NotImplementedError
 
     def open(self, folder: Path) -> None:
-        """Open the store in this folder, or make it."""
+        """Open the store in this folder, or create it."""
         raise NotImplementedError
 
     def add(self, item: Item) -> None:
-        """Add one memory so that it is kept when this returns, as far as the peer can."""
+        """Add one memory so that it is durable when this returns, as far as the peer can."""
         raise NotImplementedError
 
     def add_many(self, items: Sequence[Item]) -> None:
-        """Add many by the fastest way that the peer documents."""
+        """Add many memories in the fastest way that the peer documents."""
         raise NotImplementedError
 
     def settle(self) -> None:
-        """Build what searches need, where the peer does not do so by itself."""
+        """Build what searches need, if the peer does not do so by itself."""
 
     def keyword(self, question: str) -> list[int]:
         raise NotImplementedError
@@ -77,25 +77,25 @@ class Door:
         raise NotImplementedError
 
     def filtered(self, question: str, user: str) -> list[int]:
-        """The peer's best search among one user's memories."""
+        """Run the peer's best search among one user's memories."""
         raise NotImplementedError
 
     def best(self, question: str) -> list[int]:
-        """The search that the peer would be asked for quality."""
+        """Run the search that would be used for the best quality."""
         return self.vector(question) if "hybrid" in self.cannot else self.hybrid(question)
 
     def at(self, now: str | None) -> None:
-        """Set the time for the next question; most peers do not ask for it."""
+        """Set the time for the next question; most peers do not need it."""
 
     def ready(self) -> None:
-        """Have the cheapest answer that shows that the store is open."""
+        """Request the cheapest answer that shows that the store is open."""
         self.count()
 
     def count(self) -> int:
         raise NotImplementedError
 
     def numbers(self) -> set[int]:
-        """List the memories that are there."""
+        """List the numbers of the stored memories."""
         raise NotImplementedError
 
     def close(self) -> None:

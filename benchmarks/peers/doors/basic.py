@@ -1,7 +1,7 @@
 """basic-memory: a Markdown note for each memory, over MCP; many at once by files and `reindex`.
 
-Its vectors come from an endpoint on the loopback. Its SQLite is the one of
-`pysqlite3-binary`: not every Python's can load sqlite-vec.
+Its vectors come from an endpoint on the loopback. Its SQLite is that of `pysqlite3-binary`, since
+not every Python's can load sqlite-vec.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PAGE = 100
 
 
 class Basic(Door):
-    """A user is a tag. The server starts when it is first asked, and makes way for `reindex`."""
+    """A user is a tag. The server starts at the first request, and is stopped for `reindex`."""
 
     batch = 1000
     cannot = {"import": "a server: its start is in the time to open"}  # noqa: RUF012 - a constant of the class
@@ -55,11 +55,11 @@ class Basic(Door):
             "BASIC_MEMORY_SEMANTIC_EMBEDDING_PROVIDER": "openai",
             "BASIC_MEMORY_SEMANTIC_EMBEDDING_MODEL": "looked-up",
             "BASIC_MEMORY_SEMANTIC_EMBEDDING_DIMENSIONS": str(self.vectors.dimensions),
-            # Its own default is made for a model on this machine; an endpoint is asked for more at
-            # a time.
+            # Its own default is for a model on this machine; an endpoint can be sent more at a
+            # time.
             "BASIC_MEMORY_SEMANTIC_EMBEDDING_BATCH_SIZE": "64",
             "BASIC_MEMORY_SEMANTIC_EMBEDDING_SYNC_BATCH_SIZE": "64",
-            # The floor below which nothing is similar is made for its own model too.
+            # The threshold below which nothing is similar is also chosen for its own model.
             "BASIC_MEMORY_SEMANTIC_MIN_SIMILARITY": "0",
             "BASIC_MEMORY_AUTO_UPDATE": "false",
             "BASIC_MEMORY_NO_PROMOS": "1",

@@ -1,4 +1,4 @@
-"""Lamina as it comes, durable and with its own embedder; many vectors are looked up."""
+"""Lamina with its defaults, durable and with its own embedder; many vectors are looked up."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ LATE = ("lamina.memory.agent", "lamina.memory.opening", "lamina.search.engine")
 
 
 class Fake(VectorsOnly):
-    """The made-up vectors of the other peers, in the shape of an embedder.
+    """The made-up vectors of the other peers, as an embedder.
 
-    Those of questions are made here: Lamina embeds what it asks for in a question, and not the
-    question as it is.
+    Those of questions are computed here, because Lamina embeds what a question asks for, not its
+    exact text.
     """
 
     name = "fake-256"
@@ -34,7 +34,7 @@ class Fake(VectorsOnly):
 
 
 class LookupEmbedder(VectorsOnly):
-    """An embedder that looks up what every peer is given, and passes on what is not among it."""
+    """An embedder that looks up the vectors given to every peer, and computes all others."""
 
     def __init__(self, embedder: Any, vectors: Vectors) -> None:
         self.name, self.dimensions = embedder.name, embedder.dimensions
@@ -57,7 +57,7 @@ class Lamina(Door):
 
     def load(self) -> None:
         self.lamina = importlib.import_module("lamina")
-        for module in LATE:  # what would be imported when the store is opened and first indexed
+        for module in LATE:  # which would be imported when the store is opened and first indexed
             importlib.import_module(module)
 
     def open(self, folder: Path) -> None:
@@ -75,7 +75,7 @@ class Lamina(Door):
         if "indexer" not in self.recall.__dict__:
             own = self.recall.embedders
             self.recall.__dict__["embedders"] = (LookupEmbedder(own[0], self.vectors),)
-            _ = self.recall.indexer  # it alone looks up; questions are read as always
+            _ = self.recall.indexer  # only this one looks up; questions are read as usual
             self.recall.__dict__["embedders"] = own
         self.memory.remember_many(
             {
@@ -86,7 +86,7 @@ class Lamina(Door):
             }
             for item in items
         )
-        # Vectors are made behind the writes; what is measured is until they are there.
+        # Vectors are computed behind the writes; the time until they are stored is measured.
         self.memory.index()
 
     def settle(self) -> None:

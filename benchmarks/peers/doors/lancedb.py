@@ -9,15 +9,15 @@ from typing import Any
 
 from benchmarks.peers.doors.base import LIMIT, Door, Item
 
-# Its documentation scans smaller tables without an index, and PQ has to be trained on something.
+# Its documentation scans smaller tables without an index, and PQ needs data to be trained on.
 INDEXED_FROM = 50_000
-# So many times the hits are looked at again by their whole vectors, as it advises where PQ is too
+# This many times the hits are compared again by their full vectors, as it advises if PQ is too
 # coarse.
 REFINED = 10
 
 
 class Lancedb(Door):
-    """One table; hybrid search by its default, reciprocal rank fusion."""
+    """One table; hybrid search with its default, reciprocal rank fusion."""
 
     batch = 20_000
     table: Any

@@ -1,6 +1,6 @@
 """LangGraph's SqliteStore with its vector index, opened as its documentation does.
 
-Its SQLite is the one of `pysqlite3-binary`: not every Python's can load sqlite-vec.
+Its SQLite is that of `pysqlite3-binary`, since not every Python's can load sqlite-vec.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Langgraph(Door):
         self.base = importlib.import_module("langgraph.store.base")
 
     def open(self, folder: Path) -> None:
-        # `fields` is what is documented, `text_fields` is what this version reads.
+        # `fields` is documented, but this version reads `text_fields`.
         index = {
             "dims": self.vectors.dimensions,
             "embed": self.vectors.lists,

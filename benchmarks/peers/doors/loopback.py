@@ -1,4 +1,4 @@
-"""Serve looked-up vectors on the loopback, for a peer that takes other vectors by an endpoint."""
+"""Serve looked-up vectors on the loopback, for a peer that gets its vectors from an endpoint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMED = re.compile(r"^memory-(\d+)\n")
 
 
 class Endpoint:
-    """The part of OpenAI's API that embeds; a chunk of a note has the vector of its memory."""
+    """The embedding part of OpenAI's API; a chunk of a note has the vector of its memory."""
 
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = vectors
@@ -70,6 +70,6 @@ class Endpoint:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Nothing: what goes wrong is in the answer."""
+                """Log nothing: errors are in the answer."""
 
         return Handler

@@ -1,7 +1,7 @@
 """mem0 without a language model (`infer=False`), over Qdrant in this process or over Chroma.
 
-Its embedder is replaced by one that looks vectors up, after it was made with a key that is never
-used.
+Its embedder is created with a key that is never used, and then replaced by one that looks vectors
+up.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EVERYTHING = 1_000_000
 
 
 class Looked:
-    """An embedder in mem0's shape that looks vectors up."""
+    """An embedder with mem0's interface that looks vectors up."""
 
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = vectors
@@ -34,7 +34,7 @@ class Looked:
 
 
 class Mem0(Door):
-    """Every memory belongs to one agent, since mem0 needs one to search for; a user is its user."""
+    """Every memory belongs to one agent, which mem0 needs for a search; users are mem0's users."""
 
     batch = 100
     provider = ""

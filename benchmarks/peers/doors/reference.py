@@ -1,4 +1,4 @@
-"""The reference MCP memory server: a graph in one JSONL file, asked over pipes."""
+"""The reference MCP memory server: a graph in one JSONL file, queried over pipes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROGRAM = "node_modules/@modelcontextprotocol/server-memory/dist/index.js"
 class Reference(Door):
     """A memory is an entity with one observation.
 
-    It finds what contains the whole query, so it is asked for one word.
+    The server finds what contains the whole query, so it is queried for one word.
     """
 
     batch = 1000

@@ -1,4 +1,4 @@
-"""The little of MCP over pipes that a benchmark needs: start a server, call its tools."""
+"""The small part of MCP over pipes that a benchmark needs: start a server, call its tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ServerError(Exception):
 
 
 class Server:
-    """A server in a process of its own, asked one thing after the other."""
+    """A server in a separate process, which gets one request after the other."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""txtai: a database of embeddings and content with a hybrid index, kept by `save`."""
+"""txtai: a database of embeddings and content with a hybrid index, stored by `save`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.peers.doors.base import LIMIT, Door, Item, Vectors
 
-# A filter is applied to the candidates: with one memory in a hundred, so many leave about twenty.
+# A filter is applied to the candidates: with one memory in a hundred, these leave about twenty.
 CANDIDATES = 2000
 FILTERED = (
     f"select id, text, score from txtai where similar(:question, {CANDIDATES}) and owner = :owner"
@@ -19,14 +19,14 @@ KNOWN: list[Vectors] = []
 
 
 def transform(texts: Sequence[str]) -> Any:
-    """Look vectors up; txtai calls this by its name, all that its saved index knows of it."""
+    """Look vectors up; the saved index of txtai refers to this function by name."""
     return importlib.import_module("numpy").stack([KNOWN[-1].of(text) for text in texts])
 
 
 class Txtai(Door):
-    """txtai in memory until `save`, which writes all of it; an add is only kept with one."""
+    """txtai in memory until `save` writes all of it, without which an add is not durable."""
 
-    batch = 1_000_000  # an index is made for as many as it is first given
+    batch = 1_000_000  # an index is built for as many as it is first given
     embeddings: Any
 
     def load(self) -> None:

@@ -1,5 +1,5 @@
-"""Export and import: the files that memories travel in, one file for each format.
+"""Export and import: the file formats in which memories travel, one module for each.
 
 A format turns lines into entries and records into lines; `importing` and `exporting` do the rest.
-It knows the store, and no verb.
+This room knows the store, but no verbs.
 """

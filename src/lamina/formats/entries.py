@@ -1,4 +1,4 @@
-"""Read the fields of a line of any format: times, importance, tier, evidence, metadata. Pure."""
+"""Read the fields of a line in any format: times, importance, tier, evidence, metadata. Pure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lamina.model.record import Layer, Record, State, Trust, score_of
 from lamina.text.words import shown
 
 Fields = Mapping[str, Any]
-# Two spellings of one time may be rounded differently, by up to this much.
+# Two representations of one time may be rounded differently, by up to this much.
 ROUNDING = timedelta(seconds=1)
 
-# The fields of a record as Lamina writes it: those that are converted, those that are taken as
-# they are, and those that mean something in its own store alone.
+# The fields of a record as Lamina writes it: those that are converted, those that are copied, and
+# those that have a meaning only in its own store.
 OWN = tuple("id user layer state promoted_at importance score occurred_at evidence ts type".split())
 OWN_TAKEN = tuple("content kind confidence tags metadata source speaker session trust".split())
 OWN_LEFT = tuple(
@@ -37,12 +37,12 @@ class Action(StrEnum):
 
 
 class Entry(NamedTuple):
-    """A memory as a line of a file states it: `item` for the rules to check, and what they ignore.
+    """A memory as a line of a file states it: `item` for the rules to check, and the rest.
 
-    A format that gives a state knows our layers: the memory is kept in the layer that is given,
-    if need be for a person to look at. `key` tells this entry from others of the same line.
-    `succeeds` and `succeeded_by` are ids of the file. Ids mean the same thing within one `realm`.
-    `lost` names the fields that have no place here.
+    A format that gives a state knows our layers: the memory keeps the layer that is given, if need
+    be as a proposal. `key` distinguishes this entry from others of the same line. `succeeds` and
+    `succeeded_by` are ids of the file. Ids have the same meaning within one `realm`. `lost` names
+    the fields that have no place here.
     """
 
     item: dict[str, Any]
@@ -62,7 +62,7 @@ class Entry(NamedTuple):
 
 
 def record_entry(line: Fields) -> Entry:
-    """Read a line with the fields of a record, such as an archive has."""
+    """Read a line with the fields of a record, such as one of an archive."""
     fields = checked(line, (*OWN, *OWN_TAKEN, *OWN_LEFT), "a record")
     layer = rules.one_of(Layer, fields.get("layer", Layer.SHORT_TERM), "layer")
     if layer is Layer.WORKING:
@@ -85,7 +85,7 @@ def record_entry(line: Fields) -> Entry:
 def checked(line: Fields, names: Collection[str], what: str) -> dict[str, Any]:
     """Return the fields that are not null; raise for a name that the format does not have.
 
-    To drop such a field would lose it in silence.
+    To drop such a field would lose it silently.
     """
     for name in line:
         if name not in names:
@@ -99,7 +99,7 @@ def pick(fields: Fields, *names: str) -> dict[str, Any]:
 
 
 def importance(fields: Fields) -> dict[str, float]:
-    """Read the importance by either of its spellings; by both when they agree."""
+    """Read the importance by either of its names, or by both if they agree."""
     by_score = rules.importance_of_score(fields["score"]) if "score" in fields else None
     if "importance" not in fields:
         return {} if by_score is None else {"importance": by_score}
@@ -114,7 +114,7 @@ def importance(fields: Fields) -> dict[str, float]:
 
 
 def times(fields: Fields, *names: str) -> dict[str, datetime]:
-    """Read the time by the first of these names that is there; the others must agree."""
+    """Read the time by the first of these names that is present; the others must agree."""
     moments = {name: moment(fields[name], name) for name in names if name in fields}
     if not moments:
         return {}
@@ -127,7 +127,7 @@ def times(fields: Fields, *names: str) -> dict[str, datetime]:
 
 
 def moment(value: object, name: str) -> datetime:
-    """Read a time. One without a zone is in UTC, as the documents of the formats say."""
+    """Read a time. Without a zone it is in UTC, as the documents of the formats say."""
     if isinstance(value, str):
         try:
             when = datetime.fromisoformat(value)
@@ -138,7 +138,7 @@ def moment(value: object, name: str) -> datetime:
 
 
 def promoted_at(fields: Fields) -> datetime | None:
-    """Read the time of the promotion, if a line gives it."""
+    """Read the time of the promotion, if a line has it."""
     return moment(fields["promoted_at"], "promoted_at") if "promoted_at" in fields else None
 
 
@@ -165,7 +165,7 @@ def is_long(fields: Fields) -> bool:
 
 
 def id_of(fields: Fields) -> str | None:
-    """Read the id that a line brings along."""
+    """Read the id given in a line."""
     return rules.label(fields["id"], "id") if "id" in fields else None
 
 
@@ -187,7 +187,7 @@ def _reference(value: object) -> object:
 
 
 def texts(value: object, name: str) -> list[str]:
-    """Read a list of texts, or the JSON of one, as a column of a table holds it."""
+    """Read a list of texts, or its JSON, as in a column of a table."""
     if isinstance(value, str):
         value = unpacked(value)
     if value is None:
@@ -198,7 +198,7 @@ def texts(value: object, name: str) -> list[str]:
 
 
 def mapping(value: object, name: str) -> dict[str, Any]:
-    """Read an object, or the JSON of one."""
+    """Read an object, or its JSON."""
     if isinstance(value, str):
         value = unpacked(value)
     if not isinstance(value, Mapping):
@@ -207,7 +207,7 @@ def mapping(value: object, name: str) -> dict[str, Any]:
 
 
 def unpacked(text: str) -> object:
-    """Read the JSON that a column of a table holds; None for an empty one."""
+    """Parse the JSON in a column of a table; None for an empty one."""
     try:
         return lines.value_of(text.encode(errors="surrogatepass")) if text.strip() else None
     except InvalidInput as error:
@@ -215,12 +215,12 @@ def unpacked(text: str) -> object:
 
 
 def unplaced(fields: Fields, names: Collection[str]) -> dict[str, Any]:
-    """Return the fields with other names than these, for the metadata."""
+    """Return the fields with other names than these, to put them in the metadata."""
     return {name: value for name, value in fields.items() if name not in names}
 
 
 def join_metadata(metadata: Mapping[str, Any], more: Fields, mark: str) -> dict[str, Any]:
-    """Add fields to metadata; one whose name is taken by another value gets a mark before it."""
+    """Add fields to metadata; put a mark before a name that is taken by another value."""
     joined = dict(metadata)
     for name, value in more.items():
         if joined.setdefault(name, value) != value:
@@ -229,18 +229,18 @@ def join_metadata(metadata: Mapping[str, Any], more: Fields, mark: str) -> dict[
 
 
 def fields_in(metadata: Fields) -> dict[str, Any]:
-    """Read the kind, the tags and the importance that metadata may hold."""
+    """Read the kind, the tags and the importance that metadata may contain."""
     fields: dict[str, Any] = {}
     if metadata.get("type") in rules.KINDS:
         fields["kind"] = metadata["type"]
     for name, check in (("tags", rules.tags), ("importance", rules.importance)):
-        with suppress(InvalidInput):  # another program's word for something else
+        with suppress(InvalidInput):  # another program's field with a different meaning
             fields |= {name: check(metadata[name])} if name in metadata else {}
     return fields
 
 
 def metadata_of(record: Record) -> dict[str, Any]:
-    """Return metadata with the fields that a format does not have, where their names are free."""
+    """Return metadata with the fields that a format lacks, where their names are free."""
     fields: dict[str, Any] = {"type": record.kind, "importance": record.importance}
     if record.tags:
         fields["tags"] = list(record.tags)
@@ -248,13 +248,13 @@ def metadata_of(record: Record) -> dict[str, Any]:
 
 
 def readable_again(record: Record) -> set[str]:
-    """Name the fields that can be read again from such metadata."""
+    """Name the fields that can be read back from such metadata."""
     read = fields_in(metadata_of(record))
     fields = {"kind": record.kind, "importance": record.importance, "tags": record.tags}
     return {name for name, value in fields.items() if read.get(name, ()) == value}
 
 
-# The fields of a record that may be lost, and their values when there is nothing to lose.
+# The fields of a record that may be lost, and their values if there is nothing to lose.
 LOSABLE: Mapping[str, object] = {
     **dict.fromkeys("id user layer kind importance trust source speaker session run_id".split()),
     "state": State.ACTIVE,
@@ -269,7 +269,7 @@ LOSABLE: Mapping[str, object] = {
 def lost(record: Record, kept: Collection[str], metadata: Collection[str] = ()) -> list[str]:
     """Name the fields of a record that have a value and are not kept.
 
-    Metadata is not lost where a format has fields for all of its names.
+    Metadata is not lost if a format has fields for all of its names.
     """
     names = [
         name for name, none in LOSABLE.items() if name not in kept and getattr(record, name) != none
@@ -280,7 +280,7 @@ def lost(record: Record, kept: Collection[str], metadata: Collection[str] = ()) 
 
 
 def implied_layer(record: Record) -> set[str]:
-    """Return {"layer"} for a record whose layer follows from its tier and its kind alone."""
+    """Return {"layer"} for a record whose layer follows from its tier and kind alone."""
     if record.layer is Layer.SHORT_TERM:
         return {"layer"}
     is_implied = record.layer is rules.long_term_layer(record.kind, Trust.OPERATOR)
@@ -288,7 +288,7 @@ def implied_layer(record: Record) -> set[str]:
 
 
 def strings(value: object) -> list[str]:
-    """Return the texts of a list, and nothing of any other value."""
+    """Return the texts in a list, and nothing for any other value."""
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
@@ -298,5 +298,5 @@ def epoch(when: datetime) -> float:
 
 
 def user_field(record: Record) -> dict[str, str]:
-    """Return the user of a record, if any: a reader must not take it for everybody's."""
+    """Return the user of a record, if any: a reader must not think that it belongs to everybody."""
     return {} if record.user is None else {"user": record.user}

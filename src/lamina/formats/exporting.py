@@ -1,4 +1,4 @@
-"""Export for other programs and for people; count what a format cannot hold."""
+"""Export for other programs and for people; count what a format cannot represent."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NAMES = ("lamina", *FORMS)
 
 
 def check(name: object) -> str:
-    """Return the name of a format; raise an error that lists the names."""
+    """Return the name of a format; raise an error that lists the names if it is unknown."""
     if name not in NAMES:
         raise InvalidInput(
             f"unknown format {shown(name)}; known are {', '.join(NAMES)}", known=list(NAMES)
@@ -64,9 +64,9 @@ def write(
     now: datetime,
     wanted: Filter | None = None,
 ) -> dict[str, Any]:
-    """Write what a format can hold of a store at one moment; report what it left out and lost.
+    """Write what a format can represent of a store at one moment; report what was left out.
 
-    `summaries` are lines of Milton's that are no memories: the profile and the projects.
+    `summaries` are Milton's lines that are not memories: the profile and the projects.
     """
     with store.database.moment() as db:
         selection = Selection(FORMS[name], records.count(db, wanted), progress)
@@ -92,7 +92,7 @@ def write(
 
 
 class Selection:
-    """Chooses the records that a format can hold, and counts what stays behind."""
+    """Chooses the records that a format can represent, and counts the others."""
 
     def __init__(self, form: ModuleType, total: int, progress: Progress | None) -> None:
         self.written = 0
@@ -103,7 +103,7 @@ class Selection:
         self._progress = progress
 
     def chosen(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Yield the records to write, in their order."""
+        """Yield the records to write, in order."""
         for record in counted(records, self._total, self._progress):
             why = self._refusal(record)
             if why is None:
@@ -151,7 +151,7 @@ def _write_lines(work: Path, lines: Iterable[Fields]) -> None:
 
 
 def _write_tables(work: Path, records: Iterable[Record]) -> None:
-    """Write the episodes of Sentinel as they come, and its facts after them."""
+    """Write Sentinel's episodes as they are read, and its facts after them."""
     facts: list[tuple[Any, ...]] = []
 
     def episodes() -> Iterator[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""Make records of the entries of a file: checked like any other, external unless trusted, once."""
+"""Turn the entries of a file into records once: checked like any other, external unless trusted."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from lamina.store.tables import records
 from lamina.store.tables.records import Row
 from lamina.text.words import shown
 
-# Errors of one entry. Any other is an error of the whole import.
+# Errors of one entry. Any other error ends the whole import.
 ENTRY_ERRORS = (InvalidInput, Refused, Conflict)
 SLOT_TAKEN = "something else is known there already; `lamina correct` changes what it says"
 
 
 class Policy(StrEnum):
-    """The fate of a record that is here already.
+    """What to do with a record that is here already.
 
-    It stays as it is; or it grows by the evidence and metadata that the file adds; or it is
-    superseded by what the file says, where that is another text.
+    It is left unchanged, or extended by the evidence and metadata that the file adds, or superseded
+    if the file has a different text.
     """
 
     SKIP = "skip"
@@ -42,7 +42,7 @@ class Policy(StrEnum):
 
 
 def policy(value: object) -> Policy:
-    """Return the policy of this name; raise an error that lists the names."""
+    """Return the policy of this name; raise an error that lists the names if it is unknown."""
     try:
         return Policy(value if isinstance(value, str) else "")
     except ValueError:
@@ -53,7 +53,7 @@ def policy(value: object) -> Policy:
 
 
 class DryRunOver(Exception):  # noqa: N818 - it ends a transaction, and is no error
-    """Take back all that a dry run has done."""
+    """Undo everything that a dry run has done."""
 
 
 class Arrivals:
@@ -79,13 +79,13 @@ class Arrivals:
         self._name = name
         self._policy = policy
         self._waiting: list[tuple[Draft, Entry, int]] = []
-        # The keys of the drafts that wait, with their lines, and the slots that they will hold.
+        # The keys of drafts not stored yet, with their lines, and the slots that they will hold.
         self._keys: dict[str, int] = {}
         self._slots: set[Slot] = set()
-        # The number of the first record that came from this file, and the lines of all, in order.
+        # The number of the first record created from this file, and the lines of all, in order.
         self._first = 0
         self._lines = array("Q")
-        # The new ids of the file's ids, and pairs of the file's ids: the second succeeds the first.
+        # New ids by the file's ids, and pairs of the file's ids: the second succeeds the first.
         self._ids: dict[str, str] = {}
         self._lineage: list[tuple[str, str]] = []
 
@@ -112,7 +112,7 @@ class Arrivals:
         return errors
 
     def flush(self) -> None:
-        """Store the drafts that wait."""
+        """Store the drafts that are not stored yet."""
         records = self._transaction.insert([draft for draft, _, _ in self._waiting])
         for record, (_, entry, number) in zip(records, self._waiting, strict=True):
             self._note(record, entry, number)
@@ -130,8 +130,8 @@ class Arrivals:
 
     def _link(self, old_row: Row, new_row: Row) -> None:
         old, new = self._store.record(old_row), self._store.record(new_row)
-        # A file that is not trusted replaces nothing: taking back such a record would bring back
-        # what was never confirmed.
+        # An untrusted file replaces nothing: undoing such a record would restore something that was
+        # never confirmed.
         if self._trusted and old.id not in new.supersedes:
             self._transaction.update(new_row, supersedes=(*new.supersedes, old.id))
         if old.state is State.SUPERSEDED and old.superseded_by is None:
@@ -139,7 +139,7 @@ class Arrivals:
             self._transaction.update(old_row, superseded_by=new.id, valid_to=until)
 
     def _key(self, entry: Entry, line: Fields) -> str:
-        """Return the key by which an entry is known again: a digest of all that it says."""
+        """Return the key that identifies an entry in later imports: a digest of its content."""
         if entry.key is not None:
             return f"{self._name}:{_digest(hashing.encode(entry.key))}"
         return f"jsonl:{_digest(hashing.encode(line))}"
@@ -147,7 +147,7 @@ class Arrivals:
     def _add(self, entry: Entry, number: int, key: str) -> None:
         """Import one entry, or raise what is wrong with it.
 
-        `key` knows it again by all that it says, `id_key` by its id, where it has one.
+        `key` identifies it by its content, `id_key` by its id, if it has one.
         """
         id_key = key
         if entry.id is not None:
@@ -190,7 +190,7 @@ class Arrivals:
         self._keys[key] = number
 
     def _saying_the_same(self, draft: Draft) -> Record | None:
-        """Find the active record that gives the slot of a profile or a project this very text."""
+        """Find the active record with the same text in the slot of a profile or a project."""
         if draft.state not in (State.ACTIVE, State.CONSTRAINED) or slots.slot(draft) is None:
             return None
         holders = map(self._store.record, self._transaction.guard.slot_holders(draft))
@@ -199,9 +199,9 @@ class Arrivals:
     def _propose_instead(
         self, here: Record, draft: Draft, entry: Entry, number: int, key: str
     ) -> None:
-        """Let a newer statement wait for a person in the place of an older one.
+        """Propose a newer statement in place of an older one.
 
-        What nobody has confirmed was never believed, so the older one is not superseded.
+        What nobody has confirmed was never active, so the older one is not superseded.
         """
         row = self._row(here.id)
         if row is not None and here.state is State.CONSTRAINED:
@@ -216,7 +216,7 @@ class Arrivals:
 
     def _draft_of(self, entry: Entry, key: str) -> Draft:
         item = {**entry.item, "key": key}
-        if entry.id is not None:  # its origin, under the id that other entries refer to
+        if entry.id is not None:  # its origin, under the id by which other entries refer to it
             item["evidence"] = [*item.get("evidence", ()), f"record:{entry.id}"]
         if not self._trusted:
             item["trust"] = Trust.EXTERNAL
@@ -243,9 +243,9 @@ class Arrivals:
     def _find(
         self, key: str, id_key: str, draft: Draft, entry: Entry
     ) -> tuple[Record | None, bool]:
-        """Find the record that an entry is about, and tell whether it surely says the same.
+        """Find the record that an entry is about, and tell whether its content is surely the same.
 
-        Raise when the file has the entry twice.
+        Raise if the file has the entry twice.
         """
         is_told = entry.action is Action.TELL
         for known in dict.fromkeys((key, id_key)):
@@ -270,7 +270,7 @@ class Arrivals:
         )
 
     def _find_id(self, entry: Entry, user: str | None) -> Record | None:
-        """Find the record of this user that has this very id, here or in a store merged into it."""
+        """Find the record of this user with this very id, here or in a store merged into it."""
         record_id = entry.id
         if (
             record_id is None
@@ -294,7 +294,7 @@ class Arrivals:
         return record
 
     def _meet(self, here: Record, draft: Draft, entry: Entry) -> None:
-        """Leave a record that is here already as it is, or let it grow where it may."""
+        """Leave an existing record unchanged, or extend it if the policy allows."""
         self._note_lineage(entry, here)
         row = self._row(here.id)
         fresh = self._resolved(draft)
@@ -311,7 +311,7 @@ class Arrivals:
         self.grown += 1
 
     def _replace(self, gone: list[Record], draft: Draft, entry: Entry, number: int) -> None:
-        """Supersede records that are here by what the file says."""
+        """Replace existing records by what the file says."""
         for record in gone:
             _check_replaceable(record, draft)
         if draft.state is not State.ACTIVE:
@@ -324,13 +324,13 @@ class Arrivals:
         }
         successor = self._transaction.replace(list(rows.values()), self._resolved(draft))
         if entry.action is Action.REPLACE and draft.occurred_at is not None:
-            for row in filter(None, map(self._row, rows)):  # the file says until when they held
+            for row in filter(None, map(self._row, rows)):  # the file says how long they were valid
                 self._transaction.update(row, valid_to=draft.occurred_at)
         self._note(successor, entry, number)
         self.replaced += 1
 
     def _remove(self, here: Record | None) -> None:
-        """Hide the record of a memory that the file says is gone."""
+        """Hide the record of a memory that the file says was removed."""
         latest = None if here is None else self._latest(here)
         row = None if latest is None or latest.state is not State.ACTIVE else self._row(latest.id)
         if latest is None or row is None:
@@ -357,7 +357,7 @@ class Arrivals:
         return record
 
     def _note(self, record: Record, entry: Entry, number: int) -> None:
-        """Note the line and the lineage of a record that was just made."""
+        """Note the line and the lineage of a record that was just created."""
         self._first = self._first or record.seq
         self._lines.append(number)
         self.pending += record.state is State.CONSTRAINED
@@ -365,7 +365,7 @@ class Arrivals:
         self._note_lineage(entry, record)
 
     def _note_lineage(self, entry: Entry, record: Record) -> None:
-        if entry.state is None or entry.id is None:  # the format knows no lineage
+        if entry.state is None or entry.id is None:  # the format has no lineage
             return
         self._ids[entry.id] = record.id
         self._lineage += [(before, entry.id) for before in entry.succeeds]
@@ -376,7 +376,7 @@ class Arrivals:
         return None if record_id is None else records.by_id(self._transaction.db, record_id)
 
     def _resolved(self, draft: Draft) -> Draft:
-        """Turn references to records that are not here into words."""
+        """Turn references to records that are not here into plain text."""
         if not draft.evidence:
             return draft
         unknown = set(self._transaction.unresolved(draft))
@@ -403,7 +403,7 @@ def _check_replaceable(record: Record, draft: Draft) -> None:
 
 
 def _layer(entry: Entry, draft: Draft) -> Layer:
-    """Choose the layer that an entry gives, if it may be there, or that of its tier and kind."""
+    """Choose the layer that an entry gives, if it is allowed, or that of its tier and kind."""
     if not entry.long:
         return Layer.SHORT_TERM
     if entry.layer is not None and (draft.trust is not Trust.EXTERNAL or entry.state is not None):
@@ -418,14 +418,14 @@ def _state(entry: Entry, layer: Layer, trust: Trust) -> State:
 
 
 def state_of_untrusted(layer: Layer, state: State) -> State:
-    """Keep an untrusted record from being believed, now or in the past: a person sees it first."""
+    """Keep an untrusted record from becoming active, now or in the past, before it is reviewed."""
     if layer not in BELIEVED:
         return state
     return {State.ACTIVE: State.CONSTRAINED, State.SUPERSEDED: State.TOMBSTONED}.get(state, state)
 
 
 def external(number: int) -> dict[str, int]:
-    """Report the records that came in as external because their file was not trusted."""
+    """Report the records that were imported as external because their file was not trusted."""
     return {"external": number} if number else {}
 
 

@@ -1,6 +1,6 @@
 """Read the elements of a JSON document one at a time, however large the document is.
 
-docs/decisions/0034 says why no library does this: one bad element must spoil no other.
+docs/decisions/0034 explains why no library does this: a bad element must not affect the others.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from lamina.text.words import shown
 
 SPACE = b" \t\r\n"
 GAP = re.compile(rb"[ \t\r\n]*")
-# Up to the next bracket, over whole strings. Possessive, so that no file can make it slow.
+# Up to the next bracket, skipping strings. Possessive, so that no file can make it slow.
 OUTSIDE_STRING = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.S)
 INSIDE_STRING = re.compile(rb'[\\"]')
 SCALAR = re.compile(rb"[^\s,\]}]*")
-# Far more than any name of a list that a format knows.
+# Far longer than any name of a list that a format has.
 MAX_NAME = 1024
 
 
 class RawValue(NamedTuple):
-    """The bytes of one value, with its line and range in the file; a long value is cut."""
+    """The bytes of one value, with its line and range in the file; a long value is truncated."""
 
     line: int
     start: int
@@ -39,10 +39,10 @@ class RawValue(NamedTuple):
 
 
 def read(source: Path, lists: Collection[str]) -> Iterator[Line]:
-    """Yield the elements of the list that a document is, or of its lists with the given names.
+    """Yield the elements of a document that is a list, or of those of its lists with these names.
 
-    An object without such a list is one element itself. A list with another name is an element
-    that says so. A document that ends too early, or is not JSON, is an error of the whole file.
+    An object without such a list is itself one element. A list with another name becomes an element
+    that says so. If a document ends too early or is not JSON, this is an error of the whole file.
     """
     with lines.opened(source) as file:
         try:
@@ -54,7 +54,7 @@ def read(source: Path, lists: Collection[str]) -> Iterator[Line]:
 class Shape(NamedTuple):
     """The first byte of a file, the names in its first object, and whether that is all of it.
 
-    An object without an end (`is_cut`) has the names up to there.
+    For an object that does not end (`is_cut`), these are the names found so far.
     """
 
     first: bytes
@@ -63,12 +63,12 @@ class Shape(NamedTuple):
     is_cut: bool = False
 
     def is_document(self, lists: Collection[str]) -> bool:
-        """Tell one document with such lists, perhaps cut off, from a file of lines."""
+        """Tell one document with such lists, even if truncated, from a file of lines."""
         return self.is_alone or (self.is_cut and not set(self.names).isdisjoint(lists))
 
 
 def shape(source: Path) -> Shape:
-    """Read a file to the end of its first object, or as far as that is JSON."""
+    """Read a file to the end of its first object, or as far as it is JSON."""
     names: list[str] = []
     with lines.opened(source) as file:
         scanner = Scanner(file, source)
@@ -83,7 +83,7 @@ def shape(source: Path) -> Shape:
                 if scanner.peek() != b"}":
                     scanner.take(b",")
             scanner.take(b"}")
-        except InvalidInput:  # reading it for good says what is wrong with it
+        except InvalidInput:  # the actual reading will say what is wrong with it
             return Shape(first, names, is_alone=False, is_cut=True)
         return Shape(first, names, is_alone=not scanner.peek())
 
@@ -139,7 +139,7 @@ def _members(scanner: Scanner, lists: Collection[str]) -> Iterator[Line]:
 
 
 def _element(value: RawValue) -> Line:
-    """Put an element on one line: between JSON tokens, the end of a line is only a space."""
+    """Put an element on one line: between JSON tokens, a line break is just white space."""
     raw = value.raw.replace(b"\r", b" ").replace(b"\n", b" ")
     line = Line(value.line, value.start, value.end, raw, None, None)
     if not value.is_whole:
@@ -164,7 +164,7 @@ class Scanner:
         self.line = 1
 
     def peek(self) -> bytes:
-        """Skip space and return the next byte without going past it; empty at the end."""
+        """Skip white space and return the next byte without consuming it; empty at the end."""
         while True:
             gap = GAP.match(self._window, self._offset)
             assert gap is not None, "it matches nothing too"
@@ -173,7 +173,7 @@ class Scanner:
                 return self._window[self._offset : self._offset + 1]
 
     def take(self, wanted: bytes) -> None:
-        """Go past a byte, which must come next."""
+        """Consume a byte, which must come next."""
         actual = self.peek()
         if actual != wanted:
             instead = f" instead of {shown(actual.decode('latin-1'))}" if actual else ""
@@ -191,21 +191,21 @@ class Scanner:
         return str(lines.value_of(value.raw))
 
     def value(self) -> RawValue:
-        """Read the next value. Of a long one, only the beginning is kept."""
+        """Read the next value, of which only the beginning is kept if it is long."""
         first = self.peek()
         start, line = self.position, self.line
         raw = self._nested() if first in (b"{", b"[", b'"') else self._scalar()
         return RawValue(line, start, self.position, raw)
 
     def reread(self, line: int, start: int) -> RawValue:
-        """Return what was passed since a position of the file, as one value."""
+        """Return everything read since a position of the file, as one value."""
         with lines.opened(self._source) as file:
             file.seek(start)
             raw = file.read(min(self.position - start, MAX_LINE + 1))
         return RawValue(line, start, self.position, raw)
 
     def error(self, problem: str) -> InvalidInput:
-        """Make an error of the whole file, for its current line."""
+        """Return an error of the whole file, with its current line."""
         ends = "" if self._window[self._offset :] else ", but the file ends: was it cut off?"
         return InvalidInput(
             f"{self._source} is not JSON: in line {self.line} {problem}{ends}; nothing was imported"
@@ -239,7 +239,7 @@ class Scanner:
                 raise self.error("a value has no end")
 
     def _closing(self, depth: int, quoted: bool) -> tuple[int, int, bool]:
-        """Find the end of a value in this window; the depth there, and whether in a string."""
+        """Find the end of a value in this window; return also the depth and whether in a string."""
         window, offset = self._window, self._offset
         if not depth and not quoted and window.startswith(b'"', offset):
             quoted, offset = True, offset + 1
@@ -267,14 +267,14 @@ class Scanner:
         self._offset = offset
 
     def _fill(self) -> bool:
-        """Read on, and forget what was passed; false at the end of the file."""
+        """Read on, and drop what was consumed; false at the end of the file."""
         more = self._file.read(CHUNK)
         self._window, self._offset = self._window[self._offset :] + more, 0
         return bool(more)
 
 
 def _next_bracket(window: bytes, offset: int, depth: int) -> tuple[int, int, bool]:
-    """Go past the next bracket, or into a string that does not end in this window."""
+    """Move past the next bracket, or into a string that does not end in this window."""
     passed = OUTSIDE_STRING.match(window, offset)
     assert passed is not None, "it matches nothing too"
     end = passed.end()

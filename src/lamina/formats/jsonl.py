@@ -29,12 +29,12 @@ SUFFIXES = frozenset({".jsonl", ".ndjson", ".rejected"})
 def detect(path: Path) -> Literal["ours", "lines"]:
     """Tell an export of Lamina from a file of lines.
 
-    A file that is neither counts as ours: reading it says what is wrong with it.
+    A file that is neither counts as ours, so that reading it reports what is wrong.
     """
     with lines.opened(path) as file:
         if EXPORT.match(file.read(4096).removeprefix(lines.BOM)):
             return "ours"
-    # A damaged export has lines that are objects too, but not its first.
+    # A damaged export also has lines that are objects, but its first line is not.
     for line in islice(lines.read(path), 1 if path.suffix.lower() == ".json" else FIRST_LINES):
         if line.value is not None:
             return "ours" if str(line.value.get("format", "")).startswith("lamina-") else "lines"
@@ -42,7 +42,7 @@ def detect(path: Path) -> Literal["ours", "lines"]:
 
 
 def entries_of(line: Fields) -> list[Entry]:
-    """Read a line of Lamina, Milton or Sky, told apart by its fields."""
+    """Read a line of Lamina, Milton or Sky, which are told apart by their fields."""
     if not line.keys().isdisjoint(("layer", "kind", "occurred_at")):
         return [entries.record_entry(line)]
     if not line.keys().isdisjoint(("record_type", *milton.WRAPPERS, "agent", "request_id")):
@@ -76,8 +76,8 @@ def read(
 ) -> dict[str, Any]:
     """Import every line that is a memory and is not here yet; return a report.
 
-    The other lines are listed, and kept beside the file. A dry run does all of it and takes it
-    back, so that its report is the one of the import.
+    The other lines are listed, and kept beside the file. A dry run does everything and then undoes
+    it, so that its report is that of the import.
     """
     lines.opened(source).close()
     total = source.stat().st_size
@@ -105,14 +105,14 @@ def read(
 
 
 def _with_place(line: Line, number: int, message: str) -> str:
-    """Say which memory a message is about where a line holds several, as a document may."""
+    """Say which memory a message is about if a line can hold several, as in a document."""
     return message if number <= line.number else f"memory {number} of the file: {message}"
 
 
 def _report(
     form: Form, arrivals: Arrivals, rejects: Rejects, trusted: bool, dry_run: bool
 ) -> dict[str, Any]:
-    """Report on a file. Rare outcomes are in the report only when they have happened."""
+    """Report on a file. Rare outcomes are listed only if they have occurred."""
     rare = {
         "grown": arrivals.grown,
         "replaced": arrivals.replaced,

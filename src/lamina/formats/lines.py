@@ -1,4 +1,4 @@
-"""Read the lines of a JSONL file one at a time; a bad line says its problem and stops no other."""
+"""Read the lines of a JSONL file one at a time; a bad line does not stop the others."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ NAMES = {
 class Line(NamedTuple):
     """One line: its number, range and bytes in the file, and its object or its problem.
 
-    Of a line that is too long, `raw` is only the beginning. `lost` names what the object lacks of
-    the source, such as columns of bytes.
+    If a line is too long, `raw` is only its beginning. `lost` names what the object lacks of the
+    source, such as columns with bytes.
     """
 
     number: int
@@ -51,7 +51,7 @@ def opened(source: Path) -> BinaryIO:
             raise InvalidInput(f"{source} is not a file")
         with ExitStack() as stack:
             file = stack.enter_context(raw_file.opened(source))
-            file.peek(1)  # some files, as in /proc, can be opened and not read
+            file.peek(1)  # some files, for example in /proc, can be opened but not read
             stack.pop_all()
             return file
     except FileNotFoundError:
@@ -61,7 +61,7 @@ def opened(source: Path) -> BinaryIO:
 
 
 def read(source: Path) -> Iterator[Line]:
-    """Yield every line that is not blank, in its order. No more than one is in memory."""
+    """Yield every line that is not blank, in order. Only one at a time is in memory."""
     with opened(source) as file:
         try:
             yield from _lines(file)
@@ -85,7 +85,7 @@ def _lines(file: BinaryIO) -> Iterator[Line]:
 
 
 def _skip_rest(file: BinaryIO, raw: bytes) -> int:
-    """Go to the end of a line that is too long; return the number of bytes."""
+    """Skip to the end of a line that is too long; return the number of bytes."""
     skipped = 0
     while not raw.endswith(b"\n") and (raw := file.readline(CHUNK)):
         skipped += len(raw)
@@ -102,7 +102,7 @@ def _parsed(line: Line, *, is_torn: bool) -> Line:
 
 
 def parse(raw: bytes) -> dict[str, Any]:
-    """Parse the object of a line, whose values the store must be able to hold."""
+    """Parse the object in a line, whose values the store must be able to hold."""
     value = _decoded(_text(raw))
     if not isinstance(value, dict):
         raise InvalidInput(
@@ -120,7 +120,7 @@ def checked(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def value_of(raw: bytes) -> Any:
-    """Parse any JSON value, with unique names and values that the store can hold."""
+    """Parse any JSON value with unique names and values that the store can hold."""
     value = _decoded(_text(raw))
     hashing.check_json(value, "this")
     return value
@@ -149,14 +149,14 @@ def _decoded(text: str) -> Any:
         ) from None
     except RecursionError:
         raise InvalidInput("the values are nested too deeply") from None
-    except ValueError as error:  # a whole number with more digits than Python reads
+    except ValueError as error:  # an integer with more digits than Python reads
         raise InvalidInput(
             f"this is not JSON that can be stored: {one_line(str(error), 200)}"
         ) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object; raise for a name that stands twice, as its value would be a guess."""
+    """Build an object; raise for a duplicate name, since its value would be a guess."""
     value = dict(pairs)
     if len(value) < len(pairs):
         names = [name for name, _ in pairs]
@@ -169,5 +169,5 @@ def _refuse_constant(name: str) -> Any:
     raise InvalidInput(f"{name} is not a number that JSON can hold")
 
 
-# Python's own decoder, because it alone shows names that stand twice.
+# Python's own decoder, because it alone reports duplicate names.
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)

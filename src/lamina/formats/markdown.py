@@ -1,6 +1,6 @@
 """Write one document for people: who, what is known, what was done and when.
 
-Markup in a memory is escaped, so that nothing of it leaves its place. Pure.
+Markup in a memory is escaped, so that it cannot affect the rest of the document. Pure.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lamina.model import slots
 from lamina.model.record import Layer, Record, State
 from lamina.text import words
 
-# Signs that mean something anywhere in a line, and those that do at its start.
+# Characters with a meaning anywhere in a line, and those with one at its start.
 SIGNS = re.compile(r"[\\`*_\[\]<>&|~$^#!@{}]|:(?=//)|(?<=\bwww)\.", re.I)
 START = re.compile(r"[-+=:]|\d+[.)]")
 INDENT = re.compile(r"[ \t]+")
@@ -62,7 +62,7 @@ def _with(records: Sequence[Record], state: State) -> list[Record]:
 
 
 def _section(title: str, body: Iterable[str], level: int = 2) -> Iterator[str]:
-    """Yield a heading and the lines under it; nothing when there are none."""
+    """Yield a heading and the lines under it; nothing if there are none."""
     lines = list(body)
     if lines:
         yield from ("", f"{'#' * level} {title}", *([""] if lines[0] else []), *lines)
@@ -74,7 +74,7 @@ def _items(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _profile(records: Sequence[Record]) -> Iterator[str]:
-    """Yield the profile of each user by key, after that without a user."""
+    """Yield the profile of each user by key, after the profile without a user."""
 
     def key(record: Record) -> str:
         return str(record.metadata.get("profile_key"))
@@ -112,7 +112,7 @@ def _timed_item(record: Record) -> str:
 
 
 def _item(text: str, record: Record) -> str:
-    """Write one memory as an item of a list, with its user, its tags and its id."""
+    """Write one memory as a list item, with its user, its tags and its id."""
     labels = [*([f"for {record.user}"] if record.user else []), *record.tags]
     suffix = f" ({inline(', '.join(labels))})" if labels else ""
     return f"- {text}{suffix} `{record.id}`"
@@ -124,7 +124,7 @@ def inline(value: str) -> str:
 
 
 def block(value: str) -> str:
-    """Write a text of any number of lines as it may stand in an item of a list."""
+    """Write a text of any number of lines so that it fits into a list item."""
     lines = words.reveal(value).split("\n")
     paragraphs = [
         [_line(line.rstrip()) for line in paragraph]
@@ -145,7 +145,7 @@ def _line(value: str) -> str:
 
 
 def _spaces(indent: re.Match[str]) -> str:
-    """Make an indentation that is seen, and is no sign of code."""
+    """Write an indentation that is visible, but does not mean code."""
     return "\u00a0" * len(indent.group().expandtabs(4))
 
 

@@ -14,7 +14,7 @@ from lamina.text.words import is_visible, shown
 LISTS = ("entities", "relations")
 ENTITY = ("type", "name", "entityType", "observations")
 RELATION = ("type", "from", "to", "relationType")
-# Metadata that says where a record is in the graph.
+# Metadata that gives the place of a record in the graph.
 NAME, TYPE, PART, FROM, TO, RELATED = "entity", "entity_type", "graph", "from", "to", "relation"
 WHOLE, EDGE, OBSERVED = "entity", "relation", "observation"
 OTHERS = "memory"
@@ -27,7 +27,7 @@ def is_ours(line: Fields) -> bool:
 
 
 def entries_of(line: Fields) -> list[Entry]:
-    """Read a memory for each observation, for a relation, and for an entity without any."""
+    """Read one memory for each observation, relation, and entity without observations."""
     if line.get("type") == "relation" or "relationType" in line:
         return [_relation(line)]
     fields = entries.checked(line, ENTITY, "an entity")
@@ -41,7 +41,7 @@ def entries_of(line: Fields) -> list[Entry]:
 def _observation(name: str, kind: str, observed: str) -> Entry:
     """Put the name of the entity before an observation that does not begin with it.
 
-    Metadata says that it was put there, so that an export can take it away again.
+    Metadata records this, so that an export can remove the name again.
     """
     metadata, key = {NAME: name, TYPE: kind}, (name, kind, observed)
     if not is_visible(observed) or observed.casefold().startswith(f"{name} ".casefold()):
@@ -81,7 +81,7 @@ def refusal(record: Record) -> str | None:
 
 
 def lines_of(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
-    """Make a graph of records: entities in the order of their first record, then relations."""
+    """Build a graph of records: entities in the order of their first record, then relations."""
     entities: dict[tuple[str, str], dict[str, None]] = {}
     relations: dict[tuple[str, str, str], None] = {}
     for record in records:
@@ -105,7 +105,7 @@ def _observed(record: Record) -> str:
 
 
 def _entity(record: Record) -> tuple[str, str]:
-    """Name the entity of a record: the one that it names itself, its speaker, or its agent."""
+    """Name the entity of a record: the one in its metadata, its speaker, or its agent."""
     name, kind = record.metadata.get(NAME), record.metadata.get(TYPE)
     if isinstance(name, str) and name and isinstance(kind, str) and kind:
         return name, kind

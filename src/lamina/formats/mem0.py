@@ -1,4 +1,4 @@
-"""mem0's memories, as its `get_all` gives them, and the events of its history. Pure."""
+"""mem0's memories, as its `get_all` returns them, and the events of its history. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ACTIONS: Mapping[str, Action | None] = {
     "NONE": None,
     "NOOP": None,
 }
-# Fields of a memory that have a field here; the others are kept in the metadata.
+# Fields of a memory that have a field here; the others are put in the metadata.
 PLACED = frozenset(
     "id memory hash metadata created_at updated_at user_id run_id actor_id categories".split()
 )
@@ -72,7 +72,7 @@ def _memory(line: Fields) -> Entry:
 
 
 def _entry(fields: Fields, item: dict[str, Any]) -> Entry:
-    """Add to an item who said it, in which run, for which user, and when that was looked at."""
+    """Add to an item its speaker, run and user, and when it was last verified."""
     for name, ours in (("actor_id", "speaker"), ("run_id", "session")):
         if name in fields:
             item[ours] = fields[name]
@@ -100,7 +100,7 @@ def _relation(line: Fields) -> Entry:
 
 
 def _event(line: Fields) -> list[Entry]:
-    """Read a line of the history; there is nothing to store of one that changed nothing."""
+    """Read a line of the history; if it changed nothing, there is nothing to store."""
     fields = {name: value for name, value in line.items() if value is not None}
     event = str(fields.get("event")).upper()
     if event not in ACTIONS:
@@ -119,7 +119,7 @@ def _event(line: Fields) -> list[Entry]:
 
 
 def _event_metadata(fields: Fields) -> dict[str, Any]:
-    """Return the metadata of an event, with those of its fields that have no other place."""
+    """Return the metadata of an event, including its fields that have no other place."""
     placed = {*EVENT, "user_id", "run_id", "metadata"}
     more = {name: value for name, value in fields.items() if name not in placed}
     for name, ours in (("id", "history_id"), ("role", "role")):
@@ -130,7 +130,7 @@ def _event_metadata(fields: Fields) -> dict[str, Any]:
 
 
 def _hash(text: object) -> str:
-    """Return the hash by which mem0 knows a text again; it guards nothing."""
+    """Return the hash by which mem0 recognises a text; it is not for security."""
     return hashlib.md5(str(text).encode(errors="replace"), usedforsecurity=False).hexdigest()
 
 
@@ -140,7 +140,7 @@ def refusal(record: Record) -> str | None:
 
 
 def line_of(record: Record) -> dict[str, Any]:
-    """Write a record as `get_all` does; metadata takes what has no field, under free names."""
+    """Write a record as `get_all` does; metadata holds what has no field, under free names."""
     line = {
         "id": record.id,
         "memory": record.content,

@@ -29,14 +29,14 @@ T = TypeVar("T")
 Progress = Callable[[int, int], None]
 Known = Callable[[str], bool]
 BATCH = 1000
-# The fields that are checked like those of a new memory.
+# The fields that are checked as for a new memory.
 CHECKED = tuple("content kind tags importance metadata source speaker session confidence".split())
 # The fields in which two records with one id may differ, so that one could replace the other.
 TELLING = ("content", "kind", "tags", "importance", "confidence", "metadata")
 
 
 class Merger:
-    """Takes records in: checked like any other, trusted only if the operator says so."""
+    """Merges records: checked like any other, trusted only if the operator says so."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Merger:
         *,
         dry_run: bool = False,
     ) -> dict[str, Any]:
-        """Take in all records that are not here yet, or none of them; return a report."""
+        """Merge all records that are not here yet, or none of them; return a report."""
         incoming = {record.id: record for record in everything}
         with (
             suppress(DryRunOver),
@@ -99,7 +99,7 @@ class Merger:
         return self._report(len(everything), arrived)
 
     def _report(self, total: int, arrived: Sequence[Record]) -> dict[str, Any]:
-        """Report on a file. Rare outcomes are in the report only when they have happened."""
+        """Report on a file. Rare outcomes are listed only if they have occurred."""
         changed = self._grown + self._replaced
         rare = {
             "grown": self._grown,
@@ -139,7 +139,7 @@ class Merger:
                 self._refuse(written.id, error.message)
 
     def _meet(self, transaction: Transaction, theirs: Record) -> None:
-        """Let our record of the same id grow, or replace it by theirs."""
+        """Extend our record with the same id, or replace it by theirs."""
         row = records.by_id(transaction.db, theirs.id)
         if row is None:  # archived or erased
             return
@@ -167,7 +167,7 @@ class Merger:
             self._replace(transaction, row, ours, theirs)
 
     def _replace(self, transaction: Transaction, row: Row, ours: Record, theirs: Record) -> None:
-        """Supersede ours by theirs, under a new id; once, however often the file comes."""
+        """Supersede ours by theirs, under a new id; once, however often the file is imported."""
         telling = {name: getattr(theirs, name) for name in TELLING}
         digest = hashlib.sha256(hashing.encode([ours.id, *telling.values()]))
         key = f"lamina:{digest.hexdigest()}"
@@ -216,7 +216,7 @@ class Merger:
     def _record(
         self, written: Written, known: Known, now: datetime, user: Callable[[object], str | None]
     ) -> Record:
-        """Check a record as it may enter. References to records that are not here become words."""
+        """Check a record before it is merged. References to records not here become plain text."""
         if not is_id(written.id) or (written.run_id is None) == (written.layer is Layer.WORKING):
             raise InvalidInput(f"the record {shown(written.id)} is not one that Lamina makes")
         fields = {name: getattr(written, name) for name in CHECKED}
@@ -227,8 +227,8 @@ class Merger:
         ]
         checked = self._draft(fields)
         rules.check_contract(written.layer, checked.metadata)
-        # A file that is not trusted replaces nothing: taking back such a record would bring back
-        # what was never confirmed.
+        # An untrusted file replaces nothing: undoing such a record would restore something that was
+        # never confirmed.
         replaced = filter(known, written.supersedes) if self._trusted else ()
         return Record(
             id=written.id,
@@ -287,7 +287,7 @@ def _known_id(value: str | None) -> str | None:
 
 
 def counted(items: Iterable[T], total: int, progress: Progress | None) -> Iterator[T]:
-    """Yield items, and report progress now and then and at the end."""
+    """Yield items, and report progress from time to time and at the end."""
     for number, item in enumerate(items, 1):
         yield item
         if progress is not None and (number % BATCH == 0 or number == total):

@@ -1,6 +1,6 @@
-"""Milton's lines: a `record_type`, and the payload that it promises. Pure.
+"""Milton's lines: a `record_type`, and the payload that it calls for. Pure.
 
-Its document says `payload`, its program reads `data`: both are read, and both are written.
+Its document says `payload`, but its program reads `data`: both are read, and both are written.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lamina.formats.entries import Entry, Fields
 from lamina.model.record import Layer, Record, iso
 from lamina.text.words import shown
 
-ADDED = ("instructions", "conflicts")  # what a profile has beyond the document
+ADDED = ("instructions", "conflicts")  # fields of a profile that are not in the document
 ITEM, PROFILE, PROJECT = "memory_item", "user_profile", "project_memory"
 PAYLOADS: Mapping[str, tuple[str, ...]] = {
     ITEM: tuple("id ts agent type content tags importance source request_id evidence".split()),
@@ -25,7 +25,7 @@ PAYLOADS: Mapping[str, tuple[str, ...]] = {
     ),
     PROJECT: ("project_name", "goals", "blockers", "next_steps", "evidence_ids"),
 }
-# Other names for the same, without case and signs between the words.
+# Other names for the same type, in lower case and without separators between words.
 SPELLINGS: Mapping[str, str] = {
     **dict.fromkeys(("memoryitem", "memory", "item", "shortterm", "longterm"), ITEM),
     **dict.fromkeys(("userprofile", "profile"), PROFILE),
@@ -33,7 +33,7 @@ SPELLINGS: Mapping[str, str] = {
 }
 WRAPPERS = ("payload", "data")
 SIGNS = re.compile(r"[^a-z]")
-# Fields that may stand beside those of an item.
+# Fields that may be beside those of an item.
 BESIDE = ("timestamp", "score", "metadata", "committed", "promoted_at", "user", "seq")
 
 CARRIED = frozenset(
@@ -42,7 +42,7 @@ CARRIED = frozenset(
 
 
 def line_of(record: Record) -> dict[str, Any]:
-    """Write a record as a line; `seq` beside the payload keeps the order."""
+    """Write a record as a line; `seq` beside the payload preserves the order."""
     payload = {
         "id": record.id,
         "ts": iso(record.occurred_at),
@@ -66,9 +66,9 @@ def long_line_of(record: Record) -> dict[str, Any]:
 
 
 def profile_line(profile: Fields) -> dict[str, Any]:
-    """Write a UserProfile as a line, with every field that it promises.
+    """Write a UserProfile as a line, with all fields of its document.
 
-    The document has no instructions: they are preferences, under their whole keys.
+    The document has no instructions: they are written as preferences, with their full keys.
     """
     fields = {name: value for name, value in profile.items() if name not in ADDED}
     told = profile.get("instructions") or {}
@@ -78,7 +78,7 @@ def profile_line(profile: Fields) -> dict[str, Any]:
 
 
 def project_line(project: Fields) -> dict[str, Any]:
-    """Write a ProjectMemory as a line, with every field that it promises."""
+    """Write a ProjectMemory as a line, with all fields of its document."""
     return _summary(PROJECT, project)
 
 
@@ -110,7 +110,7 @@ def _letters(record_type: str) -> str:
 
 
 def _payload(line: Fields) -> Mapping[str, Any]:
-    """Unwrap the fields of a line; those under two names must be the same."""
+    """Unwrap the fields of a line; if they have two names, both must be the same."""
     given = entries.pick(line, *WRAPPERS)
     for name, payload in given.items():
         if not isinstance(payload, Mapping):
@@ -122,7 +122,7 @@ def _payload(line: Fields) -> Mapping[str, Any]:
 
 
 def entries_of(line: Fields) -> list[Entry]:
-    """Read a line as memories to store: an item is one, a profile is one for each of its keys."""
+    """Read a line as memories to store: one for an item, and one for each key of a profile."""
     record_type, fields = payload_of(line)
     if record_type == ITEM:
         return [_item(line, fields)]

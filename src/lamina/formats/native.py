@@ -33,9 +33,9 @@ Progress = Callable[[int, int], None]
 FORMAT, PUBLIC_FORMAT, VERSION = "lamina-export", "lamina-public", 2
 SELECTION = "lamina-selection"  # some records without history, to be merged and never restored
 LISTS = ("archived", "archives", "certificates", "events", "grants", "notes", "records")
-# A file may be this part of the machine's memory: once read, it is some times as large.
+# A file may be this fraction of the machine's memory: once read, it takes several times its size.
 MEMORY_SHARE = 4
-# What an export for others may say about a memory: nothing about people, and no payload of a tool.
+# What a public export may say about a memory: nothing about people, and no payload of a tool.
 PUBLIC_FIELDS = frozenset(
     "id layer kind content importance score confidence trust tags occurred_at".split()
 )
@@ -46,14 +46,14 @@ PUBLIC_METADATA = frozenset(
 
 
 class ExportedEvent(msgspec.Struct, frozen=True):
-    """An event in a file; the hash is over the exact bytes of the body."""
+    """An event in a file; the hash covers the exact bytes of the body."""
 
     body: str
     hash: str
 
 
 class ExportedNote(msgspec.Struct, frozen=True):
-    """The words that belong to an event."""
+    """The text that belongs to an event."""
 
     event: int
     position: int
@@ -94,7 +94,7 @@ class ExportedGrant(msgspec.Struct, frozen=True):
 
 
 class ExportedCertificate(msgspec.Struct, frozen=True):
-    """The certificate of an erasure; its hash in the chain is over the exact bytes of the body."""
+    """The certificate of an erasure; its hash in the chain covers the exact bytes of the body."""
 
     number: int
     body: str
@@ -108,7 +108,7 @@ class ExportedHead(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The lengths of all lists, and the head of the chain, which fixes their items."""
+    """The lengths of all lists, and the head of the chain, which covers their items."""
 
     archived: int
     archives: int
@@ -143,7 +143,7 @@ class Export(msgspec.Struct, frozen=True):
 def write(
     store: Store, target: Path, progress: Progress | None = None, *, force: bool = False
 ) -> int:
-    """Write everything that the store holds at one moment. The same store gives the same bytes."""
+    """Write everything in the store at one moment. The same store gives the same bytes."""
     with store.database.moment() as db:
         total = records.count(db)
         shared, archives = list(grants.written(store)), _archive_files(db)
@@ -234,7 +234,7 @@ def write_public(
     *,
     force: bool = False,
 ) -> int:
-    """Write active memories that are not about a person, without raw payloads, for others."""
+    """Write active memories that are not about a person, without raw payloads, to share."""
     with store.database.moment() as db:
         found = map(store.record, records.every(db, chosen))
         public = [record for record in found if _is_public(record)]
@@ -261,7 +261,7 @@ def _public(record: Record) -> dict[str, Any]:
 
 
 def write_json(work: Path, opening: Mapping[str, Any], lists: Mapping[str, Iterable[Any]]) -> None:
-    """Write one JSON object with an item a line, so that line tools and diffs can read it too."""
+    """Write one JSON object, one item per line, so that line tools and diffs can read it too."""
     with work.open("wb") as file:
         file.write(hashing.encode(opening)[:-1])
         for place, (name, items) in enumerate(lists.items()):
@@ -274,8 +274,8 @@ def write_json(work: Path, opening: Mapping[str, Any], lists: Mapping[str, Itera
 
 
 def refuse_work_tree(target: Path) -> None:
-    """Raise for a target in a repository, where private memories do not belong."""
-    # Unlike `resolve`, `realpath` does not raise for links that lead in a circle.
+    """Raise if a target is in a repository, where private memories do not belong."""
+    # Unlike `resolve`, `realpath` does not raise for circular links.
     for folder in Path(os.path.realpath(target)).parents:
         if (folder / ".git").exists():
             raise Refused(
@@ -323,7 +323,7 @@ def read(
 
 
 def _shared(export: Export, now: datetime) -> dict[str, int]:
-    """Count the grants of a file that would let other agents read now."""
+    """Count the grants in a file that would let other agents read now."""
     number = sum(
         grant.ended_at is None and (grant.expires_at is None or grant.expires_at > now)
         for grant in export.grants
@@ -332,7 +332,7 @@ def _shared(export: Export, now: datetime) -> dict[str, int]:
 
 
 def load(source: Path) -> Export:
-    """Read the whole file, which must fit into memory: only all of it shows whether it is whole."""
+    """Read the whole file, which must fit into memory: its completeness is checked as a whole."""
     most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MEMORY_SHARE
     try:
         status = source.stat()
@@ -365,7 +365,7 @@ def load(source: Path) -> Export:
 def _restore(
     store: Store, export: Export, source: Path, progress: Progress | None
 ) -> dict[str, Any]:
-    """Restore everything as it was, checked against its own chain before it is kept."""
+    """Restore everything as it was, after checking it against its own chain."""
     _check_manifest(export, source)
     try:
         trail = [(event.body, bytes.fromhex(event.hash)) for event in export.events]
@@ -390,7 +390,7 @@ def _restore(
 
 
 def _rehearsed(store: Store, export: Export, source: Path, now: datetime) -> dict[str, Any]:
-    """Restore into a store that is gone afterwards, for the report of a dry run."""
+    """Restore into a temporary store, for the report of a dry run."""
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         scratch = opening.in_file(Path(folder), store.agent, store.settings, now)
         try:
@@ -401,7 +401,7 @@ def _rehearsed(store: Store, export: Export, source: Path, now: datetime) -> dic
 
 
 def _check_manifest(export: Export, source: Path) -> None:
-    """Raise when the file does not hold what it says; files of earlier versions say nothing."""
+    """Raise if the file differs from its manifest; files of earlier versions have none."""
     manifest = export.manifest
     if manifest is None:
         return

@@ -1,6 +1,6 @@
-"""Profiles and projects in files of other programs: each entry is a memory for a person to see.
+"""Profiles and projects in files of other programs: each entry becomes a memory to review.
 
-Pure. A later statement about the same entry takes the place of an earlier one from such a file.
+Pure. A later statement about the same entry replaces an earlier one from such a file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def of_profile(fields: Fields, origin: str) -> list[Entry]:
 
 
 def of_key(key: object, value: object, origin: str, more: Fields) -> list[Entry]:
-    """Read one key of a profile; the JSON of a whole profile counts as that profile."""
+    """Read one key of a profile; the JSON of a whole profile is read as that profile."""
     name, value = rules.label(key, "key"), _plain(value)
     if isinstance(value, Mapping) and profile.same_key(name, "user_profile"):
         return _of_keys(entries.unplaced(value, ABOUT), origin, {**more, **_shared(value)})
@@ -35,7 +35,7 @@ def of_key(key: object, value: object, origin: str, more: Fields) -> list[Entry]
 
 
 def _shared(fields: Fields) -> dict[str, Any]:
-    """Read what a summary says about itself, which holds for all that it says."""
+    """Read what a summary says about itself, which applies to all its entries."""
     sources = entries.texts(fields.get("evidence_ids"), "evidence_ids")
     told = {name: value for name, value in fields.items() if value is not None}
     return entries.times(told, "last_updated") | entries.evidence({"evidence": sources})
@@ -69,7 +69,7 @@ def of_project(fields: Fields, origin: str) -> Entry:
 
 
 def _plain(value: object) -> object:
-    """Unpack the JSON of an object or a list, as a column holds it; any other text is itself."""
+    """Unpack the JSON of an object or a list from a column; return any other text unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return entries.unpacked(value)

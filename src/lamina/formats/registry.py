@@ -1,4 +1,4 @@
-"""The formats of files: tell them apart by what they hold, and read each in its way."""
+"""The file formats: recognise them by their content, and read each accordingly."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from lamina.text.words import shown
 
 OURS = "lamina"
 LINES = "lines"
-# Formats that may also be one document, or a database, by the names of their lists and tables.
+# Formats that may also be one document or a database, with the names of their lists and tables.
 OTHERS: Mapping[str, ModuleType] = {
     "skylattice": skylattice,
     "sentinel": sentinel,
@@ -49,11 +49,11 @@ SIMPLE: Mapping[str, Callable[[Fields], list[Entry]]] = {
     "sky": lambda line: [sky.entry_of(line)],
     "milton": milton.entries_of,
 }
-LOOK = 64  # so many names or lines say what a file is
+LOOK = 64  # how many names or lines are examined to recognise a file
 
 
 def form_for(source: Path, name: str | None) -> Form | None:
-    """Choose the way to read a file; None for an export of ours."""
+    """Choose how to read a file; None for an export of ours."""
     if name is not None and name not in NAMES:
         raise InvalidInput(
             f"unknown format {shown(name)}; known are {', '.join(NAMES)}", known=list(NAMES)
@@ -72,7 +72,7 @@ def form_for(source: Path, name: str | None) -> Form | None:
 
 
 def _refuse_zeros(source: Path) -> None:
-    """Raise for a file that begins with a NUL byte: no form does, and the rest may be endless."""
+    """Raise for a file that begins with a NUL byte: no format does, and the file may be endless."""
     with lines.opened(source) as file:
         if file.read(1) == b"\0":
             raise InvalidInput(
@@ -82,7 +82,7 @@ def _refuse_zeros(source: Path) -> None:
 
 
 def detect(source: Path) -> str:
-    """Name the format of a file by what it holds."""
+    """Name the format of a file by its content."""
     if foreign.is_database(source):
         return _of_database(source)
     return _of_document(source) or (OURS if jsonl.detect(source) == "ours" else _of_lines(source))
@@ -119,7 +119,7 @@ def _of_document(source: Path) -> str | None:
         return None
     try:
         return _of_first_object(islice(json_stream.read(source, ()), LOOK))
-    except InvalidInput:  # reading it for good says what is wrong with it
+    except InvalidInput:  # the actual reading will say what is wrong with it
         return None
 
 
@@ -128,7 +128,7 @@ def _of_lines(source: Path) -> str:
 
 
 def _of_first_object(candidates: Iterator[Line]) -> str | None:
-    """Name the format of the first line that holds an object; None when no format claims it."""
+    """Name the format of the first line that holds an object; None if no format matches it."""
     value = next((line.value for line in candidates if line.value is not None), None)
     if value is None:
         return None
@@ -147,7 +147,7 @@ def _lines(source: Path, name: str) -> Iterator[Line]:
 
 
 def _rows(source: Path, name: str) -> Iterator[Line]:
-    """Yield the rows of the tables that a format has, as lines with the names of columns."""
+    """Yield the rows of the tables of a format, as lines with the names of the columns."""
     number = 0
     for table in foreign.tables(source):
         if TABLES.get(table) != name:
@@ -158,7 +158,7 @@ def _rows(source: Path, name: str) -> Iterator[Line]:
 
 
 def _row(number: int, columns: dict[str, Any], known: Collection[str]) -> Line:
-    """Make a line of a row. Bytes in a column that the format does not know have no place here."""
+    """Turn a row into a line. Bytes in a column that the format does not have are left out."""
     lost = tuple(
         name for name, value in columns.items() if isinstance(value, bytes) and name not in known
     )

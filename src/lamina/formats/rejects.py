@@ -1,6 +1,6 @@
 """Keep the lines that could not be imported in a private file beside their source.
 
-They are kept as they are, so that nothing is ever dropped.
+They are kept unchanged, so that nothing is ever dropped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LISTED = 1000
 
 
 class Rejects:
-    """The rejected lines of one source; one that is there from an earlier try is not added again.
+    """The rejected lines of one source; those kept by an earlier try are not added again.
 
     With `keep=False` the problems are listed, and no file is written.
     """
@@ -51,7 +51,7 @@ class Rejects:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the file; after a failure undo it, for nothing was imported or rejected."""
+        """Close the file; after a failure, undo it, since nothing was imported or rejected."""
         if self._original is not None:
             self._original.close()
         if self._file is None:
@@ -59,7 +59,7 @@ class Rejects:
         if error is None:
             self._file.close()
             return
-        with suppress(OSError):  # what could not be written is not wanted any more
+        with suppress(OSError):  # what could not be written is no longer needed
             self._file.close()
         if self._is_new:
             self.path.unlink(missing_ok=True)
@@ -68,11 +68,11 @@ class Rejects:
 
     @property
     def file(self) -> str | None:
-        """The path of the rejected lines, if there are any."""
+        """The path of the file of rejected lines, if there are any."""
         return str(self.path) if self.count and self._keeps else None
 
     def add(self, line: Line, message: str) -> None:
-        """List what is wrong with a line, and keep the line."""
+        """Record what is wrong with a line, and keep the line."""
         self.count += 1
         if len(self.listed) < LISTED:
             self.listed.append({"file": str(self._source), "line": line.number, "message": message})
@@ -84,7 +84,7 @@ class Rejects:
             raise self._unwritable(error) from error
 
     def make_durable(self) -> None:
-        """Make sure that what was kept survives a power cut."""
+        """Make sure that the kept lines survive a power cut."""
         if self._file is None:
             return
         try:
@@ -106,7 +106,7 @@ class Rejects:
             file.write(b"\n")
 
     def _pieces(self, line: Line) -> Iterator[bytes]:
-        """Yield the bytes of a line without its end, from the source when the line is cut."""
+        """Yield the bytes of a line without its end, from the source if the line is truncated."""
         if line.end - line.start <= len(line.raw) + 2:
             yield line.raw.rstrip(b"\r\n")
             return
@@ -118,14 +118,14 @@ class Rejects:
             yield piece if left else piece.rstrip(b"\r\n")
 
     def _opened(self) -> BinaryIO:
-        """Open the file for more lines; end a line that an interrupted try has left without end."""
+        """Open the file for more lines; end a line that an interrupted try has left incomplete."""
         refuse_link(self.path)
         self._is_new = not self.path.exists()
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         descriptor = os.open(self.path, flags, 0o600)
         try:
             _check_own(os.fstat(descriptor))
-        except OSError:  # the file is not ours, and stays as it is
+        except OSError:  # the file is not ours, and is left alone
             os.close(descriptor)
             raise
         file = self._file = os.fdopen(descriptor, "r+b")
@@ -136,7 +136,7 @@ class Rejects:
         return file
 
     def _read_kept(self, file: BinaryIO) -> bool:
-        """Learn the lines that are there; return whether the last one has its end."""
+        """Read the lines that are kept already; return whether the last one is complete."""
         digest, ended = hashlib.sha256(), True
         while piece := file.readline(CHUNK):
             ended = piece.endswith(b"\n")
@@ -155,7 +155,7 @@ class Rejects:
 
 
 def _check_own(status: os.stat_result) -> None:
-    """Raise unless it is a plain file with one name: readers of another would see our lines."""
+    """Raise unless it is a plain file with one name: another could be read by others."""
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "it is not a file")
     if status.st_nlink > 1:

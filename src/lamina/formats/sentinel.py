@@ -1,4 +1,4 @@
-"""Sentinel's tables: episodes that were, facts that hold until contradicted, and the profile. Pure.
+"""Sentinel's tables: past episodes, facts that hold until contradicted, and the profile. Pure.
 
 Its document and its program name some columns differently; both are read.
 """
@@ -18,7 +18,7 @@ CORE_TABLE = "core_memory"
 LISTS = ("episodes", "facts", CORE_TABLE)
 EPISODE = ("id", "timestamp", "summary", "participants", "tags", "raw_hash", "importance")
 FACT = tuple("id content source_episode confidence created last_verified superseded_by".split())
-# Columns of the program that the document does not have.
+# Columns of the program that are not in the document.
 MORE = ("created_at", "metadata")
 CORE = ("key", "value", "updated_at")
 COLUMNS = frozenset({*EPISODE, *FACT, *MORE, *CORE})
@@ -35,7 +35,7 @@ STATES: Mapping[Layer, tuple[State, ...]] = {
     Layer.EPISODIC: (State.ACTIVE,),
     Layer.SEMANTIC: (State.ACTIVE, State.SUPERSEDED),
 }
-# Metadata that has a column of its own, and what semantic memory has from every import.
+# Metadata that has a column of its own, and the metadata that imports add to semantic memory.
 PLACED: Mapping[Layer, frozenset[str]] = {
     Layer.EPISODIC: frozenset({"participants", "raw_hash"}),
     Layer.SEMANTIC: frozenset({"source_episode"}),
@@ -109,14 +109,14 @@ def _fact(fields: Fields) -> Entry:
 
 
 class _When(NamedTuple):
-    """The time of a row, and a `created_at` beside it that is another one."""
+    """The time of a row, and its `created_at` if that differs."""
 
     item: dict[str, Any]
     unlike: dict[str, Any]
 
 
 def _when(fields: Fields, name: str) -> _When:
-    """Read the time by the document's column or, without it, by the program's."""
+    """Read the time from the document's column or, without it, from the program's."""
     if name not in fields:
         return _When(entries.times(fields, "created_at"), {})
     item, created = entries.times(fields, name), entries.pick(fields, "created_at")
@@ -131,7 +131,7 @@ def _metadata(fields: Fields, names: Collection[str]) -> dict[str, Any]:
 
 
 def _id(fields: Fields, name: str, table: str) -> str | None:
-    """Read an id. Numbers are counted in each table for itself, so that they need its name."""
+    """Read an id. Each table counts its own numbers, so they need the name of the table."""
     value = fields.get(name)
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{table}.{value}"
@@ -166,7 +166,7 @@ def row_of(record: Record) -> tuple[Any, ...]:
 
 
 def _text(value: object) -> str | None:
-    """Write what a column of text can hold; of numbers, only ids."""
+    """Convert a value for a text column; of numbers, only ids are written."""
     return str(value) if type(value) in (str, int) else None
 
 

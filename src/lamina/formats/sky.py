@@ -1,4 +1,4 @@
-"""Sky's lines: one form that readers of both of its documents understand. Pure."""
+"""Sky's lines, in a form that readers of both of its documents understand. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CARRIED = frozenset(
 
 
 def line_of(record: Record) -> dict[str, Any]:
-    """Write a record as a line, in both spellings of time and importance."""
+    """Write a record as a line, with both names for time and importance."""
     is_long = record.layer is not Layer.SHORT_TERM
     line: dict[str, Any] = {
         "timestamp": iso(record.occurred_at),
@@ -42,7 +42,7 @@ def line_of(record: Record) -> dict[str, Any]:
 
 
 def entry_of(line: Fields) -> Entry:
-    """Read a line as a memory to store. Metadata stays as it is, with its kind and tags."""
+    """Read a line as a memory to store. Metadata is unchanged, including its kind and tags."""
     fields = entries.checked(line, FIELDS, "a line of Sky")
     metadata = fields.get("metadata", {})
     if not isinstance(metadata, Mapping):
@@ -58,7 +58,7 @@ def entry_of(line: Fields) -> Entry:
 
 
 def _tags(fields: Fields, metadata: Fields) -> object:
-    """Join the tags of the line and of its metadata, if there they are a list of texts."""
+    """Join the tags of the line and of its metadata, if the latter are a list of texts."""
     tags, more = fields.get("tags", []), metadata.get("tags")
     if not isinstance(tags, list) or not isinstance(more, list):
         return tags
@@ -72,7 +72,7 @@ def refusal(record: Record) -> str | None:
 
 def lost(record: Record) -> list[str]:
     """Name the fields of a record that its line does not hold."""
-    # On a line the kind stands in the place of a type that is none of ours.
+    # In a line, the kind takes the place of a type that is not one of ours.
     is_other = record.metadata.get("type") not in (None, record.kind)
     missing = entries.lost(record, CARRIED | entries.implied_layer(record))
     return [*missing, "metadata.type"] if is_other else missing

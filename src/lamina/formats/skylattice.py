@@ -16,13 +16,13 @@ from lamina.text.words import shown
 LISTS = ("records",)
 TABLE = "memory_records"
 VERSION = 1
-# What stands before the records of an export that chooses none of them by layer or status.
+# The header of an export that does not filter its records by layer or status.
 FILTERS: Mapping[str, list[str]] = {"layers": [], "statuses": []}
 FIELDS = tuple(
     "record_id run_id layer summary source_refs metadata confidence status supersedes"
     " created_at updated_at".split()
 )
-# Names of evidence in some versions; a column of a table has `_json` at its end.
+# Names of evidence in different versions; in a table, the column ends in `_json`.
 SOURCES = ("source_refs", "evidence", "evidence_refs")
 PACKED = "_json"
 PLACED = frozenset({*FIELDS, *SOURCES, "kind", "user"})
@@ -40,7 +40,7 @@ def is_ours(line: Fields) -> bool:
 
 
 def entries_of(line: Fields) -> list[Entry]:
-    """Read a record as a memory to store. Its layer and its state are ours too."""
+    """Read a record as a memory to store. Its layer and its state are also ours."""
     fields = _named(line)
     layer = rules.one_of(Layer, fields.get("layer", fields.get("kind")), "layer")
     if layer is Layer.WORKING:
@@ -67,7 +67,7 @@ def entries_of(line: Fields) -> list[Entry]:
 
 
 def _named(line: Fields) -> dict[str, Any]:
-    """Give the columns of a row the names of an export, and unpack their JSON."""
+    """Give the columns of a row their names in an export, and unpack their JSON."""
     fields: dict[str, Any] = {}
     for name, value in line.items():
         if value is not None:
@@ -84,7 +84,7 @@ def _metadata(fields: Fields, layer: Layer) -> dict[str, Any]:
     if "layer" in fields:
         more |= entries.pick(fields, "kind")
     if layer is Layer.PROFILE and metadata.keys() >= {"profile_key", "value"}:
-        metadata.setdefault("reason", "imported")  # its contract asks for one, its program does not
+        metadata.setdefault("reason", "imported")  # its contract needs one, its program does not
     return entries.join_metadata(metadata, more, "skylattice")
 
 
@@ -99,7 +99,7 @@ def _id(value: object, name: str) -> str:
 
 
 def _verified(fields: Fields) -> datetime | None:
-    """Read when it was last looked at, if that was not when it was made."""
+    """Read when it was last verified, if that differs from its creation."""
     if "updated_at" not in fields or fields["updated_at"] == fields.get("created_at"):
         return None
     return entries.moment(fields["updated_at"], "updated_at")
@@ -116,7 +116,7 @@ def _superseded(value: object) -> tuple[str, ...]:
 
 
 def envelope(count: int, now: datetime, statuses: Iterable[str] = ()) -> dict[str, Any]:
-    """Write what stands around the records of an export."""
+    """Write what surrounds the records of an export."""
     return {
         "export_version": VERSION,
         "generated_at": iso(now),
@@ -131,7 +131,7 @@ def refusal(record: Record) -> str | None:
 
 
 def line_of(record: Record) -> dict[str, Any]:
-    """Write a record as theirs; metadata takes what has no field, under free names."""
+    """Write a record as theirs; metadata holds what has no field, under free names."""
     return {
         "record_id": record.id,
         "run_id": record.session,

@@ -1,4 +1,4 @@
-"""Write a file whole or not at all."""
+"""Write a file completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lamina.store.engine import file_header
 
 @contextmanager
 def write_whole(target: Path, force: bool) -> Iterator[Path]:
-    """Yield a private file beside the target to write to, then put it in place, durably.
+    """Yield a private file beside the target to write to, then move it into place, durably.
 
-    A crash leaves no half file.
+    A crash leaves no partial file.
     """
     try:
         if target.exists() and not (force and target.is_file()):

@@ -1,4 +1,4 @@
-"""Tools and integrations: check them, describe them in words, keep them in files people edit."""
+"""Tools and integrations: check them, describe them in words, and keep them in editable files."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from lamina.text.secrets import detection
 from lamina.text.words import one_line, shown
 
 TOOLS, INTEGRATIONS = "tools.json", "integrations"
-# The hashes of what we wrote last: they tell an edit from a file that is merely older.
+# The hashes of what we wrote last: they tell an edit from a file that is merely outdated.
 WRITTEN = ".written.json"
 TOOL, INTEGRATION = "tool", "integration"
-# While files are written, their notes also have the hashes of what was there before.
+# While files are written, their notes also have the hashes of their earlier content.
 FORMER = {TOOL: "former tool", INTEGRATION: "former integration"}
 NOTHING = "-"
 HELD = {TOOL: "definition", INTEGRATION: "config"}
@@ -43,7 +43,7 @@ Given = Mapping[str, Any]
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """A problem of a file, or of one entry of it. Such a file is left as it is."""
+    """A problem of a file, or of one of its entries. Such a file is left unchanged."""
 
     file: str
     message: str
@@ -56,7 +56,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class World(NamedTuple):
-    """The definitions and configs in the files, by name, and what could not be read."""
+    """The definitions and configs in the files, by name, and the problems of reading them."""
 
     tools: dict[str, Given]
     integrations: dict[str, Given]
@@ -64,7 +64,7 @@ class World(NamedTuple):
 
 
 class telling:  # noqa: N801 - it is used like a function
-    """Turn errors about a file inside the block into problems of it."""
+    """Turn errors about a file inside the block into problems with it."""
 
     def __init__(self, problems: list[Problem], file: str) -> None:
         self._problems = problems
@@ -85,7 +85,7 @@ class telling:  # noqa: N801 - it is used like a function
 
 
 def tool(definition: object) -> dict[str, Any]:
-    """Make a memory of a tool, as MCP, OpenAI or Anthropic describe it."""
+    """Turn a tool, as MCP, OpenAI or Anthropic describe it, into a memory."""
     checked = _checked(definition, TOOL, "a tool definition")
     inner = _unwrapped(checked)
     if not isinstance(inner, Mapping) or "name" not in inner:
@@ -104,7 +104,7 @@ def tool(definition: object) -> dict[str, Any]:
 
 
 def integration(name: object, config: object) -> dict[str, Any]:
-    """Make a memory of the config of an integration."""
+    """Turn the config of an integration into a memory."""
     name = entry_name(name, INTEGRATION)
     checked = _checked(config, f"{INTEGRATION} {name}", "a config")
     description = checked.get("description")
@@ -114,7 +114,7 @@ def integration(name: object, config: object) -> dict[str, Any]:
 
 
 def entry_name(value: object, kind: str) -> str:
-    """Return a name that can be a file's on every system; raise for any other."""
+    """Return a name that is a valid file name on every system; raise for any other."""
     if isinstance(value, str) and detection.in_text(value):
         raise InvalidInput(
             f"the name of this {kind} looks like a secret; choose another", field="name"
@@ -147,13 +147,13 @@ def parsed(data: bytes, place: str) -> Any:
         raise InvalidInput(
             f"{place}, line {error.lineno}: this is not JSON: {error.msg}", line=error.lineno
         ) from None
-    # Nested too deeply; or a key that stands twice, or a number of thousands of digits.
+    # Nested too deeply; or a duplicate key, or a number with thousands of digits.
     except (RecursionError, ValueError) as error:
         raise InvalidInput(f"{place} cannot be read: {error}") from None
 
 
 def read_files(folder: Path) -> World:
-    """Read the files. A bad file or entry becomes a problem, and stops no other."""
+    """Read the files. A bad file or entry becomes a problem, and does not stop the others."""
     world = World({}, {}, [])
     refuse_link(folder)
     for number, definition in enumerate(_definitions(folder / TOOLS, world.problems), 1):
@@ -181,11 +181,11 @@ def write_files(
     keep: Collection[str] = (),
     taken: Collection[tuple[str, str]] = (),
 ) -> list[str]:
-    """Bring the files into line, except those to keep; return those written or removed.
+    """Update the files, except those to keep; return those written or removed.
 
-    Note what is to be written first, beside what was there before: then nothing that a crash
-    leaves behind looks like an edit. Do not note what was taken from a person: until it is stored,
-    the file is all that has it. `note_taken` is for then.
+    First note what will be written, beside what was there before: then nothing that a crash leaves
+    behind looks like an edit. Do not note edits that were taken from a person: until they are
+    stored, only the file has them. `note_taken` does so afterwards.
     """
     named = {entry_name(_tool_name(definition), TOOL): definition for definition in tools}
     contents = {
@@ -222,7 +222,7 @@ def _note(folder: Path, notes: Given) -> None:
 
 
 def _former(notes: Given, before: Given) -> Given:
-    """Collect the hashes that files may still have for each entry that is about to change."""
+    """Collect the hashes that files may still have for each entry about to change."""
     former: dict[str, dict[str, str]] = {}
     for kind, key in FORMER.items():
         old, new, still = before.get(kind, {}), notes[kind], before.get(key, {})
@@ -237,7 +237,7 @@ def _former(notes: Given, before: Given) -> Given:
 def written(folder: Path) -> dict[str, dict[str, str]]:
     """Read the hashes of what we wrote last, by kind and name.
 
-    Without them all counts as edited, which loses nothing.
+    Without them everything counts as edited, which loses nothing.
     """
     data = _read(folder / WRITTEN, WRITTEN) or b"{}"
     try:
@@ -247,7 +247,7 @@ def written(folder: Path) -> dict[str, dict[str, str]]:
 
 
 def note_taken(folder: Path, taken: Mapping[tuple[str, str], Given | None]) -> None:
-    """Note what was taken from the files as ours, or as gone: once stored, it is no edit."""
+    """Note what was taken from the files as ours, or as gone: once stored, it is not an edit."""
     known = written(folder)
     for (kind, name), value in taken.items():
         entries = known.setdefault(kind, {})
@@ -264,17 +264,17 @@ def digest(value: Given) -> str:
 
 
 def file_of(kind: str, name: str) -> str:
-    """Return the path of an entry's file, seen from the folder."""
+    """Return the path of an entry's file, relative to the folder."""
     return TOOLS if kind == TOOL else f"{INTEGRATIONS}/{name}.json"
 
 
 def pretty(value: Any) -> bytes:
-    """Write JSON for people, the same bytes for the same value."""
+    """Write JSON for people, with the same bytes for the same value."""
     return msgspec.json.format(hashing.encode(value), indent=2) + b"\n"
 
 
 def _checked(value: object, owner: str, what: str) -> Given:
-    """Return a mapping that JSON can hold and that holds no secret; raise for any other value.
+    """Return a mapping that JSON can represent and that holds no secret; raise for any other value.
 
     Secrets are looked for first, so that no message shows them.
     """
@@ -294,7 +294,7 @@ def _checked(value: object, owner: str, what: str) -> Given:
 
 
 def _unwrapped(definition: Given) -> Any:
-    """Take a tool out of the wrapping that OpenAI gives it."""
+    """Remove the wrapping that OpenAI puts around a tool."""
     wrapped = definition.get("type") == "function" and "function" in definition
     return definition["function"] if wrapped else definition
 
@@ -343,7 +343,7 @@ def _parameter(name: str, about: object, is_required: bool) -> str:
 
 
 def _facts(definition: Given, without: Collection[str]) -> Iterator[str]:
-    """Yield a line for every plain value; where a secret belongs, the name of its variable."""
+    """Yield a line for every plain value; for a secret, the name of its variable."""
     kept = {key: value for key, value in definition.items() if key not in without}
     for leaf in detection.leaves(kept):
         if leaf.is_key or leaf.value in (None, ""):
@@ -357,7 +357,7 @@ def _facts(definition: Given, without: Collection[str]) -> Iterator[str]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of JSON, in which no key may hide another."""
+    """Build a JSON object in which no key hides another."""
     value = dict(pairs)
     if len(value) < len(pairs):
         raise ValueError("an object has the same key twice")
@@ -398,7 +398,7 @@ def _integration_files(folder: Path) -> list[Path]:
 
 
 def _read(file: Path, place: str) -> bytes | None:
-    """Read a file of ours; None when there is no such file."""
+    """Read a file of ours; None if there is no such file."""
     refuse_link(file)
     try:
         if not file.exists():
@@ -406,15 +406,15 @@ def _read(file: Path, place: str) -> bytes | None:
         if not file.is_file() or file.stat().st_size > MAX_FILE:
             raise InvalidInput(f"{place} is not a file of at most {MAX_FILE:,} bytes")
         return file.read_bytes()
-    except PermissionError as error:  # a person has made it so, and can mend it
+    except PermissionError as error:  # a person has set this, and can change it
         raise InvalidInput(f"{place} cannot be read: {error.strerror}") from None
-    # The disk: nothing is wrong with what the file says, and there is nothing to repair in it.
+    # A disk error: nothing is wrong with the content of the file, and nothing in it needs repair.
     except OSError as error:
         raise StoreUnavailable(f"{file} cannot be read: {error.strerror}") from error
 
 
 def _holds(file: Path, content: bytes) -> bool:
-    """Tell whether a file needs no writing; one that cannot be read is written anew."""
+    """Tell whether a file has this content; one that cannot be read is rewritten."""
     refuse_link(file)
     try:
         return file.is_file() and file.read_bytes() == content
@@ -433,7 +433,7 @@ def _remove(files: list[Path]) -> None:
 
 
 def _without_taken(notes: Given, before: Given, taken: Collection[tuple[str, str]]) -> Given:
-    """Return notes in which the taken entries are as they were before, or not there."""
+    """Return notes in which the taken entries are as before, or missing."""
     return {
         kind: {
             **{name: own for name, own in entries.items() if (kind, name) not in taken},

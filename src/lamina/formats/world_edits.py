@@ -1,4 +1,4 @@
-"""Find what was changed in the files of the world model since Lamina wrote them."""
+"""Find changes in the files of the world model since Lamina wrote them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Stamp = tuple[Key, str | None]
 
 
 class FileEdit(msgspec.Struct, frozen=True):
-    """An entry that a file has in another form than Lamina wrote it, or has no longer."""
+    """An entry whose file differs from what Lamina wrote, or no longer has it."""
 
     kind: str
     name: str
@@ -55,7 +55,7 @@ class FileEdit(msgspec.Struct, frozen=True):
 
     @property
     def is_deleted_file(self) -> bool:
-        """True when a whole file is gone. That may be a loss: it comes back, a person is asked."""
+        """True if a whole file is gone. That may be a loss: restore it, and ask a person."""
         return self.after is None and self.kind == INTEGRATION
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,14 +70,14 @@ class FileEdit(msgspec.Struct, frozen=True):
 
 
 class Edited(NamedTuple):
-    """The edits that the files hold, and the problems of those that could not be read."""
+    """The edits found in the files, and the problems of those that could not be read."""
 
     edits: list[FileEdit]
     problems: list[Problem]
 
 
 def edited(folder: Path, current: Mapping[Key, Given]) -> Edited:
-    """Compare the files with what was written last, and with the records as they are."""
+    """Compare the files with what was written last, and with the current records."""
     world = read_files(folder)
     edits = [*_differing(folder, world, current), *_gone(folder, world, current)]
     return Edited(edits, world.problems)
@@ -103,7 +103,7 @@ def _differing(folder: Path, world: World, current: Mapping[Key, Given]) -> list
 
 
 def _gone(folder: Path, world: World, current: Mapping[Key, Given]) -> list[FileEdit]:
-    """Find entries that are no longer in files that can be read. A list that is gone comes back."""
+    """Find entries missing from files that can be read. A missing list is restored."""
     notes, former = _noted(folder)
     bad = {problem.file for problem in world.problems}
     present = {(kind, name.casefold()) for kind, name in _entries(world)}

@@ -10,15 +10,15 @@ from lamina.errors import LaminaError
 from lamina.home.folder import Home, agent_name, make_private_folder, refuse_link
 
 HOOK, TOOLS = "hook", "tools"
-OFTEN = timedelta(seconds=10)  # a note so recent is not renewed
+OFTEN = timedelta(seconds=10)  # a more recent note is not renewed
 
 
 def note(home: Home, agent: str, surface: str, now: datetime) -> str | None:
-    """Note a call; return what prevents that, if anything. The caller goes on all the same."""
+    """Note a call; return what prevented this, if anything. The caller continues in any case."""
     try:
         before = last(home, agent, surface)
         is_recent = before is not None and timedelta(0) <= now - before < OFTEN
-        if home.path.is_dir() and not is_recent:  # a home that is not there stays so
+        if home.path.is_dir() and not is_recent:  # a missing home is not created
             _touch(_path(home, agent, surface), now)
     except LaminaError as error:
         return error.message
@@ -28,7 +28,7 @@ def note(home: Home, agent: str, surface: str, now: datetime) -> str | None:
 
 
 def _touch(path: Path, now: datetime) -> None:
-    """Give an empty file the time of a call."""
+    """Set the time of an empty file to the time of a call."""
     refuse_link(path.parent)
     make_private_folder(path.parent)
     flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
@@ -40,7 +40,7 @@ def _touch(path: Path, now: datetime) -> None:
 
 
 def last(home: Home, agent: str, surface: str) -> datetime | None:
-    """Say when the last call was; None if there was none."""
+    """Return the time of the last call; None if there was none."""
     try:
         seconds = _path(home, agent, surface).lstat().st_mtime
     except OSError:

@@ -24,20 +24,20 @@ from lamina.model.record import Actor, iso
 from lamina.text.words import is_invisible, one_line, shown
 
 AGENT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
-# Names that Windows resolves to devices, wherever they stand.
+# Names that Windows resolves to devices in any folder.
 DEVICES = frozenset(
     ["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))]
 )
 MAX_USER = 128
 QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|/\S+")
 UNREADABLE = "unreadable line"
-LATELY = timedelta(days=30)  # what is older stays in the log, without a warning
+LATELY = timedelta(days=30)  # older entries stay in the log, without a warning
 # Neither follow a link nor wait for a process at the other end of a pipe.
 NOT_ELSEWHERE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def agent_name(value: object) -> str:
-    """Check an agent's name: the same on every file system, in every case and to every eye."""
+    """Check an agent's name: it must be unambiguous on any file system, in any case, to any eye."""
     if not isinstance(value, str) or not AGENT_NAME.fullmatch(value):
         raise InvalidInput(
             f"agent name {shown(value)} is not allowed: use a-z, 0-9, - and _, at most 64"
@@ -50,7 +50,7 @@ def agent_name(value: object) -> str:
 
 
 def user_name(value: object) -> str | None:
-    """Check the user that a handle is limited to, in one normal form (NFKC); None is no limit."""
+    """Check the user that a handle is limited to, normalised with NFKC; None means no limit."""
     if value is None:
         return None
     name = unicodedata.normalize("NFKC", value) if isinstance(value, str) else ""
@@ -67,15 +67,15 @@ def stored_user(
     is_known: Callable[[str], bool],
     has_likeness: Callable[[str], bool],
 ) -> str | None:
-    """Check the name of a user of a store: keep a stored one, refuse a new one that looks alike.
+    """Check the name of a user of a store: accept a stored one, refuse a new one that looks alike.
 
-    `has_likeness` tells whether a user's name has this skeleton. Nearly all names need no question
-    to the store.
+    `has_likeness` tells whether a user's name has this skeleton. For nearly all names, the store
+    need not be asked.
     """
     name = user_name(value)
     if name is None or not isinstance(value, str) or (name.isascii() and name == value):
         return name
-    from lamina.text import lookalikes  # few names get here, and every command starts without it
+    from lamina.text import lookalikes  # needed for few names, and not when commands start
 
     letter, likeness = lookalikes.foreign_letter(name), lookalikes.skeleton(name)
     if (name == value and letter is None and not likeness.isascii()) or is_known(value):
@@ -91,7 +91,7 @@ def stored_user(
 
 
 def given_path(value: object) -> Path:
-    """Check a path that a caller gave, and make it absolute."""
+    """Check a path given by a caller, and make it absolute."""
     if not isinstance(value, (str, Path)):
         raise InvalidInput(f"the path {shown(value)} is a {type(value).__name__}, not a text")
     if "\0" in str(value):
@@ -107,7 +107,7 @@ def given_path(value: object) -> Path:
         raise InvalidInput(
             f"the path {shown(str(value))} has characters that no path can have"
         ) from None
-    except OSError as error:  # most paths need not lead to anything yet
+    except OSError as error:  # most paths need not exist yet
         if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
             problem = f"leads nowhere: {error.strerror}"
             raise InvalidInput(f"the path {shown(str(value))} {problem}") from None
@@ -125,19 +125,19 @@ class Violation(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """The sort of attempt: its words without the values in them."""
+        """The kind of attempt: its description without the values in it."""
         return QUOTED.sub("…", self.attempt).partition(": ")[0]
 
 
 class Violations(msgspec.Struct, frozen=True):
-    """The newest attempts first, and how many lines of the log could not be read."""
+    """The newest attempts first, and the number of unreadable lines in the log."""
 
     entries: tuple[Violation, ...]
     unreadable: int
 
 
 class Home:
-    """A folder that holds every agent's memory, each in a folder of its own."""
+    """A folder that holds the memories of all agents, each in a folder of its own."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(os.path.realpath(given_path(path)))
@@ -148,7 +148,7 @@ class Home:
 
     @property
     def status(self) -> Path:
-        """The folder in which every agent reports what was done last, and what is pending."""
+        """The folder in which every agent reports what was last done, and what is pending."""
         return self.path / "status"
 
     def agent_folder(self, agent: str) -> Path:
@@ -162,7 +162,7 @@ class Home:
             yield from sorted(filter(AGENT_NAME.fullmatch, names))
 
     def prepare(self, agent: str) -> Path:
-        """Make the agent's folder private if new. Refuse a link or another account's folder."""
+        """Create the agent's folder, private, if new. Refuse a link or another account's folder."""
         folder = self.agent_folder(agent)
         make_private_folder(self.path)
         refuse_untrusted(self.path)
@@ -235,7 +235,7 @@ def make_private_folder(path: Path) -> None:
         for folder in [*reversed(path.parents), path]:
             if not folder.is_dir():
                 folder.mkdir(mode=0o700, exist_ok=True)
-                # Else a power cut could take it with all that is synced in it.
+                # Otherwise a power cut could lose it with everything synced in it.
                 fsync_folder(folder.parent)
     except (FileExistsError, NotADirectoryError):
         problem = "is a file, or lies below one, where a folder is needed"
@@ -245,7 +245,7 @@ def make_private_folder(path: Path) -> None:
 
 
 def make_private_file(path: Path) -> None:
-    """Make an empty file that only its owner can read, if there is none. Never through a link."""
+    """Create an empty file that only its owner can read, if there is none. Never follow a link."""
     refuse_link(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     try:
@@ -259,9 +259,10 @@ def make_private_file(path: Path) -> None:
 
 @contextmanager
 def hold_lock(path: Path, patience: float | None = None) -> Iterator[None]:
-    """Hold the lock that is a file of ours within this block, alone.
+    """Hold an exclusive lock on a file of ours within this block.
 
-    Wait for it without end, or for some seconds: then the file names the process that holds it.
+    Wait for it without a limit, or for some seconds and then raise. The file names the process that
+    holds the lock.
     """
     make_private_file(path)
     with ExitStack() as stack:
@@ -284,7 +285,7 @@ def _holder(path: Path) -> str:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a whole file that only its owner can read, or nothing. It then survives a power cut."""
+    """Write a whole file, durably, that only its owner can read; or write nothing."""
     work = path.with_name(path.name + ".tmp")
     refuse_link(work)
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
@@ -297,7 +298,7 @@ def write_private(path: Path, content: bytes) -> None:
         os.replace(work, path)
         fsync_folder(path.parent)
     except OSError as error:
-        with suppress(OSError):  # what keeps it from being written may keep it from being removed
+        with suppress(OSError):  # what prevented the write may prevent the removal
             work.unlink(missing_ok=True)
         raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error
 
@@ -320,7 +321,7 @@ def append_private(path: Path, body: bytes) -> None:
 
 
 def cut_private(path: Path, size: int) -> None:
-    """Take the end off such a file."""
+    """Truncate such a file to a size."""
     descriptor = os.open(path, os.O_WRONLY | NOT_ELSEWHERE)
     try:
         os.ftruncate(descriptor, size)
@@ -329,12 +330,12 @@ def cut_private(path: Path, size: int) -> None:
 
 
 def open_private(path: Path) -> BinaryIO | None:
-    """Open a file to read, if there is one: no link, and nothing that would keep us waiting."""
+    """Open a file for reading, if there is one: no link, and nothing that would make us wait."""
     return os.fdopen(os.open(path, os.O_RDONLY | NOT_ELSEWHERE), "rb") if is_file(path) else None
 
 
 def read_private(path: Path) -> bytes:
-    """Read all that such a file holds, if there is one."""
+    """Read the whole content of such a file; empty if there is none."""
     file = open_private(path)
     if file is None:
         return b""
@@ -343,7 +344,7 @@ def read_private(path: Path) -> bytes:
 
 
 def is_file(path: Path) -> bool:
-    """Tell if there is a file, and not a link to one."""
+    """Tell if there is a file that is not a link."""
     with suppress(OSError):
         return stat.S_ISREG(path.lstat().st_mode)
     return False
@@ -355,7 +356,7 @@ def has_bytes(path: Path) -> bool:
 
 
 def size_of(path: Path) -> int:
-    """Count the bytes of a file; 0 for a folder or what another process has just removed."""
+    """Return the size of a file in bytes; 0 for a folder, or if it has just been removed."""
     try:
         return path.lstat().st_size if not path.is_dir() else 0
     except FileNotFoundError:
@@ -363,7 +364,7 @@ def size_of(path: Path) -> int:
 
 
 def refuse_link(path: Path) -> os.stat_result | None:
-    """Raise when something that should be ours is a link to elsewhere; else return its status."""
+    """Raise if a file that should be ours is a link to elsewhere; otherwise return its status."""
     try:
         status = path.lstat()
     except FileNotFoundError:
@@ -377,7 +378,7 @@ def refuse_link(path: Path) -> os.stat_result | None:
 
 
 def refuse_untrusted(path: Path) -> None:
-    """Raise when something that should be ours is a link, another's, or writable for others."""
+    """Raise if a file that should be ours is a link, another account's, or writable by others."""
     status = refuse_link(path)
     if status is not None:
         ownership.check_status(path, status)
@@ -385,7 +386,7 @@ def refuse_untrusted(path: Path) -> None:
 
 def fsync_folder(path: Path) -> None:
     """Make a rename in this folder survive a power cut."""
-    if os.name == "nt":  # folders cannot be opened there, and renames are durable on their own
+    if os.name == "nt":  # folders cannot be opened there, and renames are already durable
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:

@@ -1,4 +1,4 @@
-"""Ask a server that speaks JSON over HTTP, within a deadline for all and a limit on the answer."""
+"""Query a server with JSON over HTTP, with a deadline for everything and a limit on the answer."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from lamina.text.words import one_line, shown
 EXCERPT = 200
 KEY = re.compile("[!-~]+")
 SECONDS = re.compile("[0-9]{1,6}")
-REFUSALS = (400, 413, 422)  # it is the question that is wrong
+REFUSALS = (400, 413, 422)  # the request itself is wrong
 EXAMPLE = "such as http://localhost:11434/v1"
 
 
 class Service:
-    """A server behind an address, and the key that it wants.
+    """A server at an address, and the key that it requires.
 
-    Each request has `timeout` seconds from beginning to end. Whatever goes wrong is a `failure`
-    that says what came. Neither the key nor what a server says about an error is in it.
+    Each request has `timeout` seconds from beginning to end. Any error is raised as a `failure`
+    that describes the response. It contains neither the key nor what a server says about an error.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Service:
         self._key, self._failure = key, failure
 
     def post(self, path: str, question: bytes) -> bytes:
-        """Post a question in JSON, and return the answer."""
+        """Post a request in JSON, and return the answer."""
         return self.ask("POST", path, question)
 
     def ask(
@@ -52,8 +52,8 @@ class Service:
     ) -> bytes:
         """Return the answer to a request.
 
-        Whatever is not 200 or 201 is a failure, which has the status among its details, and the
-        seconds after which the server wants to be asked again.
+        Any status but 200 or 201 is a failure, which has the status among its details, and the
+        number of seconds after which the server wants to be asked again.
         """
         limit = self.limit if limit is None else limit
         exchange = Exchange(self.url, path, self.timeout, limit, method)
@@ -72,7 +72,7 @@ class Service:
             target = self._excerpt(exchange.location)
             raise self.failed(f"redirects to {target}; set the endpoint to where it is")
         if exchange.status not in (200, 201):
-            # Its words are not repeated: a server may quote a text, perhaps of another user.
+            # The answer is not repeated: a server may quote a text, perhaps of another user.
             answer = f"HTTP {exchange.status}"
             meaning = http.client.responses.get(exchange.status, "unknown")
             details: dict[str, object] = {"status": exchange.status}
@@ -89,16 +89,17 @@ class Service:
         return self._failure(f"the endpoint {self.url.geturl()} {what}", **details)
 
     def _excerpt(self, text: str) -> str:
-        """Cut an address or an error short, without the key, which belongs in no message."""
+        """Truncate an address or an error, and remove the key, which belongs in no message."""
         text = text[: 100 * EXCERPT]
         return one_line(text.replace(self._key, "***") if self._key else text, EXCERPT) or "nothing"
 
 
 class Exchange:
-    """One question and its answer, in a thread of its own.
+    """One request and its answer, in a thread of its own.
 
-    No other way limits looking up the name, connecting, the handshake and an answer that drips byte
-    by byte, all together. Redirects are not followed: texts go where the user said.
+    There is no other way to limit the total time of looking up the name, connecting, the handshake
+    and an answer that arrives byte by byte. Redirects are not followed: texts go only where the
+    user said.
     """
 
     def __init__(
@@ -107,14 +108,14 @@ class Exchange:
         kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
         self.connection = kind(url.hostname or "", url.port, timeout=timeout)
         self.method, self.path, self.limit = method, f"{url.path}/{path}", limit
-        # Our own reference, because the connection lets go of it early.
+        # A reference of our own, because the connection drops its own early.
         self.socket: socket.socket | None = None
         self.given_up = False
         self.error: Exception | None = None
         self.status, self.location, self.retry_after, self.body = 0, "", "", b""
 
     def within(self, seconds: float, question: bytes | None, headers: dict[str, str]) -> bool:
-        """Ask the question, and tell if it came to an end in time, good or bad."""
+        """Send the request; return whether it ended in time, with success or not."""
         thread = threading.Thread(
             target=self._run, args=(question, headers), name="lamina-endpoint", daemon=True
         )
@@ -146,8 +147,8 @@ class Exchange:
 
 
 def address(given: str, name: str, example: str) -> SplitResult:
-    """Read the address of a server, which names nothing but the server."""
-    if "@" in given:  # and not shown, because it is a secret
+    """Parse the address of a server, which must name nothing else."""
+    if "@" in given:  # and do not show it, because it contains a secret
         advice = "a key belongs in its own setting"
         raise InvalidInput(f"the address of the {name} holds a user or password; {advice}")
     try:
@@ -163,7 +164,7 @@ def address(given: str, name: str, example: str) -> SplitResult:
 
 
 def strict_json(data: bytes | str) -> Any:
-    """Read JSON in which nothing can be read in two ways: no name twice, no NaN, no infinity.
+    """Parse JSON that has only one reading: no duplicate names, no NaN, no infinity.
 
     Anything else is a ValueError, or a RecursionError if it is nested too deeply.
     """

@@ -19,10 +19,10 @@ def locked(
 ) -> Iterator[None]:
     """Hold a lock within this block; readers may share it. Raise BlockingIOError if it is held.
 
-    Without an end to the patience (None), wait for it. A reader that may not make the lock file
-    goes on without: nobody can be writing there.
+    If the patience is None, wait without a limit. A reader that may not create the lock file
+    continues without it, since nobody can be writing there.
     """
-    # With O_NONBLOCK, a pipe in place of the file keeps nobody waiting.
+    # With O_NONBLOCK, a pipe in place of the file does not make anybody wait.
     flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     flags |= os.O_RDONLY if reading else os.O_RDWR | os.O_CREAT
     try:
@@ -71,5 +71,5 @@ else:
         fcntl.flock(descriptor, how | fcntl.LOCK_NB if at_once else how)
 
     def _release(descriptor: int) -> None:
-        """Release it at once: a child forked meanwhile has this file open, and may live long."""
+        """Release it explicitly: a forked child may still have this file open, for a long time."""
         fcntl.flock(descriptor, fcntl.LOCK_UN)

@@ -1,4 +1,4 @@
-"""The operator key of a home: an optional secret, without which nobody acts as its operator."""
+"""The operator key of a home: an optional secret that its operators must then give."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COST, BLOCK, PARALLEL = 1 << 14, 8, 1
 
 
 class Lock(msgspec.Struct, frozen=True):
-    """The stored part of a key, which opens nothing."""
+    """The stored form of a key, which cannot be used in its place."""
 
     salt: bytes
     hash: bytes
@@ -33,7 +33,7 @@ def is_set(home: Path) -> bool:
 
 
 def check(home: Path, given: str | None = None) -> None:
-    """Raise unless this is the home's key, or it has none. By default, ask the environment."""
+    """Raise unless this is the home's key, or it has none. By default, use the environment's."""
     if not is_set(home):
         return
     given = given if given is not None else os.environ.get(VARIABLE)
@@ -48,7 +48,7 @@ def check(home: Path, given: str | None = None) -> None:
 
 
 def change(home: Path, new: str) -> None:
-    """Let operators need this key from now on. The caller has checked the old one."""
+    """Require this key of operators from now on. The caller has checked the old one."""
     if not SHORTEST <= len(new) <= LONGEST or not is_visible(new):
         raise InvalidInput(f"an operator key has {SHORTEST} to {LONGEST:,} characters")
     refuse_link(home / FILE_NAME)
@@ -59,12 +59,12 @@ def change(home: Path, new: str) -> None:
 
 
 def remove(home: Path) -> bool:
-    """Let operators need no key any more; tell if they needed one."""
+    """Stop requiring a key of operators; tell if one was required."""
     if not is_set(home):
         return False
     try:
         (home / FILE_NAME).unlink(missing_ok=True)
-        # Else a power cut could bring the key back, which nobody may know any more.
+        # Otherwise a power cut could bring the key back, which perhaps nobody knows any more.
         fsync_folder(home)
     except OSError as error:
         raise StoreUnavailable(f"{home / FILE_NAME} cannot be removed: {error.strerror}") from error

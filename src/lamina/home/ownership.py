@@ -1,7 +1,7 @@
 """Trust only files of this account and of root that nobody else may write.
 
-OpenSSH asks the same of its own files. A home that others may write could hold anybody's settings,
-and one of these names the server that every memory is sent to.
+OpenSSH requires the same of its files. A home that others may write to could contain anybody's
+settings, one of which names the server that every memory is sent to.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from lamina.errors import InvalidInput, Refused
 
-# Only the environment may name the group that shares a home: its files are what is in doubt.
+# Only the environment may name the group that shares a home: the files themselves are in doubt.
 VARIABLE = "LAMINA_SHARED_GROUP"
 ROOT = 0
 
@@ -43,7 +43,7 @@ def fault(mode: int, uid: int, gid: int, me: int, group: int | None) -> Fault | 
 
 
 def check(path: Path) -> None:
-    """Refuse a file or folder that is not trusted. Opening it will report a missing one."""
+    """Refuse a file or folder that is not trusted. A missing one is reported when it is opened."""
     try:
         status = path.stat()
     except OSError:
@@ -52,13 +52,13 @@ def check(path: Path) -> None:
 
 
 def check_status(path: Path, status: os.stat_result) -> None:
-    """Refuse what lies at a path unless its status is trusted."""
+    """Refuse the file at a path unless its status is trusted."""
     if (message := problem(path, status)) is not None:
         raise Refused(message, path=str(path))
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a file to read. Refuse it unless the opened file itself and its folder are trusted."""
+    """Open a file for reading. Refuse it unless the opened file and its folder are trusted."""
     check(path.parent)
     file = path.open("rb")
     try:
@@ -70,21 +70,21 @@ def opened(path: Path) -> BinaryIO:
 
 
 def problem(path: Path, status: os.stat_result) -> str | None:
-    """Say why something is not trusted and how to mend it; None when it is trusted."""
+    """Say why a file is not trusted and how to repair that; None if it is trusted."""
     wrong = _fault(status)
     return None if wrong is None else _message(path, status, wrong)
 
 
 def problem_above(folder: Path, status: os.stat_result) -> str | None:
-    """Say why another account could replace what lies in this folder; None if none could."""
+    """Say why another account could replace files in this folder; None if none could."""
     wrong = _fault(status)
     if wrong is None or (wrong is not Fault.FOREIGN and status.st_mode & stat.S_ISVTX):
-        return None  # in a sticky folder nobody may rename what is not theirs
+        return None  # in a sticky folder, nobody may rename the files of others
     return _message(folder, status, wrong)
 
 
 def shared_group() -> int | None:
-    """Look up the group that the environment names as sharing the home, if it names one."""
+    """Look up the group that shares the home, if the environment names one."""
     name = os.environ.get(VARIABLE)
     if not name or os.name == "nt":
         return None
@@ -105,7 +105,7 @@ def _fault(status: os.stat_result) -> Fault | None:
     if os.name == "nt":  # files there have no such modes and owners
         return None
     rights, me = (status.st_mode, status.st_uid, status.st_gid), os.geteuid()
-    # Look up the group only when it matters: that may go over a network.
+    # Look up the group only if it matters, since that may go over a network.
     return None if fault(*rights, me, None) is None else fault(*rights, me, shared_group())
 
 

@@ -1,4 +1,4 @@
-"""Rules by which short-term memories are promoted, archived or expire; their presets and file."""
+"""The rules by which short-term memories are promoted, archived or expire; presets and file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "expire_below": (0, 1),
 }
 SHARES = ("promote_threshold", "time_decay_floor", "expire_below")
-LEAST_COSINE = 0.5  # below, texts that merely share a subject would become one
+LEAST_COSINE = 0.5  # below this, texts that merely share a subject would be merged
 
 
 class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,7 +43,7 @@ class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         for name, (least, most) in BOUNDS.items():
-            if not least <= getattr(self, name) <= most:  # also false for what is not a number
+            if not least <= getattr(self, name) <= most:  # also false for NaN
                 raise InvalidField(_bounds_problem(name, getattr(self, name)), key=name)
         if 0 < self.deduplicate < LEAST_COSINE:
             number = f"deduplicate = {self.deduplicate:g}"
@@ -57,9 +57,9 @@ class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         msgspec.structs.force_setattr(self, "promote_tags", rules.tags(self.promote_tags))
 
     def threshold(self, age_days: float) -> float:
-        """Find the importance that promotes a memory of this age; it falls daily to a floor."""
+        """Return the importance that promotes a memory of this age; it falls daily to a floor."""
         fallen = self.promote_threshold - self.time_decay_per_day * age_days
-        # Neither a floor above it nor an age below zero lifts it. Rounded, so that 0.7 less ten
+        # Neither a higher floor nor a negative age raises it. It is rounded, so that 0.7 less ten
         # hundredths is 0.6.
         return round(min(self.promote_threshold, max(self.time_decay_floor, fallen)), 9)
 
@@ -93,7 +93,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 
 
 class RetentionFile(Watched[Retention]):
-    """The rules of a home: its preset, and over it, key by key, `retention_rules.yaml`."""
+    """The rules of a home: those of its preset, overridden key by key in `retention_rules.yaml`."""
 
     def __init__(self, home: Path, preset: str = "default") -> None:
         base = PRESETS[preset].retention

@@ -15,14 +15,14 @@ from lamina.text.words import meant, one_line, shown
 
 FILE_NAME = "schedule.yaml"
 YEAR = 366 * 24 * 60  # minutes
-# Two processes read the clock a moment apart, and a clock is corrected by seconds: so far ahead is
-# still now.
+# Two processes read the clock a moment apart, and clocks are corrected by seconds: a time this
+# little in the future counts as now.
 WOBBLE = timedelta(minutes=1)
-# A job that ended its process so often in a row waits for its next tick.
+# A job that ended its process this often in a row waits for its next tick.
 DEATHS = 3
-# How many entries of another program are named, and how much of each name.
+# How many entries of other programs are named, and how much of each name.
 NAMED, WIDTH = 20, 60
-MISSPELT = 0.8  # how alike a name must be to be one of ours that was misspelt
+MISSPELT = 0.8  # how similar a name must be to ours to count as misspelt
 
 
 class JobKind(NamedTuple):
@@ -75,14 +75,14 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Schedule(msgspec.Struct, frozen=True):
-    """Jobs in the order in which they run when several are due; and the names of foreign ones."""
+    """Jobs in the order in which they run if several are due, and the names of foreign ones."""
 
     every: tuple[Job, ...] = ()
-    others: tuple[str, ...] = ()  # what other programs run by the same file
+    others: tuple[str, ...] = ()  # what other programs run from the same file
 
     @property
     def note(self) -> str | None:
-        """Say what the file holds that is not ours."""
+        """Say what the file contains that is not ours."""
         if not self.others:
             return None
         return (
@@ -94,7 +94,7 @@ DEFAULT = Schedule(tuple(Job(name, known.minutes) for name, known in KNOWN.items
 
 
 class Timetable(Watched[Schedule]):
-    """The schedule of a home: the defaults, and over them, job by job, `schedule.yaml`."""
+    """The schedule of a home: the defaults, overridden job by job in `schedule.yaml`."""
 
     def __init__(self, home: Path) -> None:
         super().__init__(home / FILE_NAME, read)
@@ -111,7 +111,7 @@ def read(path: Path) -> Schedule:
 
 
 def _is_ours(place: Place) -> bool:
-    """Tell if a place is ours: a job that we have, in a section that is `every` or meant to be."""
+    """Tell if a place is ours: a job of ours, in a section that is `every` or meant to be."""
     if place.name:
         return place.name in KNOWN
     return place.key in File.__struct_fields__ or bool(
@@ -120,7 +120,7 @@ def _is_ours(place: Place) -> bool:
 
 
 def _written(place: Place) -> str:
-    """Name a foreign entry; one of `every` may be a job of ours that is misspelt."""
+    """Name a foreign entry; one in `every` may be a misspelt job of ours."""
     name, section = one_line(place.name, WIDTH), one_line(place.key, WIDTH)
     if place.key not in File.__struct_fields__:
         return f"{section}: {name}" if name else section
@@ -129,7 +129,7 @@ def _written(place: Place) -> str:
 
 
 class LastRun(msgspec.Struct, frozen=True):
-    """The last run of a job: its tick, its holder, its end, and how many failed in a row before."""
+    """The last run of a job: its tick, holder and end, and how many failed in a row before it."""
 
     tick: datetime
     started_at: datetime
@@ -140,16 +140,16 @@ class LastRun(msgspec.Struct, frozen=True):
 
 
 def tick(job: Job, now: datetime) -> datetime:
-    """Find the beginning of the current tick. Ticks count from 1970, so all processes agree."""
+    """Return the beginning of the current tick. Ticks count from 1970, so all processes agree."""
     return now - (now - EPOCH) % job.interval
 
 
 def may_begin(last: LastRun | None, tick: datetime, now: datetime) -> bool:
     """Tell if a job with this last run may begin in this tick.
 
-    It may when the tick is new, however many were missed. It may when the last run lies in the
-    future: the clock was set back. And it may when the last run never finished; the lease tells if
-    that one is still at work.
+    It may if the tick is new, however many were missed; if the last run lies in the future, because
+    the clock was set back; and if the last run never finished, where the lease tells if it is still
+    running.
     """
     if last is None or last.tick < tick or last.started_at > now + WOBBLE:
         return True
@@ -163,7 +163,7 @@ def due(schedule: Schedule, states: Mapping[str, LastRun], now: datetime) -> lis
 
 
 def next_run(job: Job, last: LastRun | None, now: datetime) -> datetime | None:
-    """Find when a job may begin next: now, at its next tick, or never when it is off."""
+    """Return when a job may begin next: now, at its next tick, or never if it is off."""
     if not job.minutes:
         return None
     if last is None or may_begin(last, tick(job, now), now):
@@ -174,6 +174,6 @@ def next_run(job: Job, last: LastRun | None, now: datetime) -> datetime | None:
 def is_overdue(
     job: Job, last: LastRun | None, now: datetime, since: datetime | None = None
 ) -> bool:
-    """Tell if a job has not run for two of its intervals; `since` is when it could have first."""
+    """Tell if a job has not run for two intervals; `since` is when it could first have run."""
     seen = last.started_at if last is not None else since
     return bool(job.minutes) and seen is not None and now - seen > 2 * job.interval

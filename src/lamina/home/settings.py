@@ -1,4 +1,4 @@
-"""The settings as one table. An argument goes over the environment, and that over `config.toml`."""
+"""All settings in one table. Arguments override the environment, which overrides `config.toml`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Setting(msgspec.Struct, frozen=True):
     bounds: tuple[int, int] | None = None
     pattern: str = ""
     otherwise: str = ""  # says what a text is that does not match the pattern
-    file_only: bool = False  # an operator's word: whoever starts a process sets its environment
+    file_only: bool = False  # for operators: anybody can set the environment of a process
 
     @property
     def variable(self) -> str:
@@ -349,9 +349,9 @@ class Settings:
         return self.values[name].value
 
     def placed(self, agent: str) -> Settings:
-        """Return the settings of one agent: the first placement that fits says where it is.
+        """Return the settings of one agent: the first placement that matches says where it is.
 
-        An argument of the caller says more than a placement.
+        An argument of the caller overrides a placement.
         """
         url = self.values["store.url"]
         if url.origin == ARGUMENT:
@@ -378,7 +378,7 @@ def load(
 ) -> Settings:
     """Load the settings of a home. A wrong one is an error that names its origin, never ignored.
 
-    Whatever uses a home asks for its settings first: this is where an untrusted home is refused.
+    Whatever uses a home loads its settings first, so this is where an untrusted home is refused.
     """
     ownership.check(home)
     if arguments is not None and not isinstance(arguments, Mapping):
@@ -399,10 +399,10 @@ def load(
 
 
 def stated(home: Path, name: str) -> Any:
-    """Return what `config.toml` says about a setting; None without a word.
+    """Return what `config.toml` says about a setting; None if it says nothing.
 
-    It serves those who choose what to open. Whoever opens it loads all settings, and reports what
-    is wrong with the file.
+    It is for those who choose what to open. Whoever then opens it loads all settings, and reports
+    any problem with the file.
     """
     try:
         values = _flat(_file(home / FILE_NAME))
@@ -412,7 +412,7 @@ def stated(home: Path, name: str) -> Any:
 
 
 def _implied(values: Mapping[str, Value]) -> dict[str, Value]:
-    """Let the preset `milton` require a Weaviate that is on, unless a setting says otherwise."""
+    """Let the preset `milton` turn Weaviate on as required, unless a setting says otherwise."""
     required, preset = values["mirrors.weaviate_required"], values["preset"].value
     has_weaviate = values["mirrors.weaviate"].value != "off"
     if preset == "milton" and has_weaviate and required.origin == "default":
@@ -421,7 +421,7 @@ def _implied(values: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def typed(name: str, text: str) -> Any:
-    """Read the value of a setting as a person types it, or as a variable has it, and check it."""
+    """Parse and check the value of a setting, as typed by a person or set in a variable."""
     if (setting := TABLE.get(name)) is None:
         hint = meant(name, TABLE) or "; `lamina config` lists them"
         raise InvalidInput(f"there is no setting {shown(name)}{hint}")
@@ -429,14 +429,14 @@ def typed(name: str, text: str) -> Any:
 
 
 def by_name(text: str) -> dict[str, Any]:
-    """Read TOML as values by the names of settings, unchecked."""
+    """Parse TOML into values by the names of settings, unchecked."""
     import tomllib
 
     return _flat(tomllib.loads(text))
 
 
 def shown_value(value: Any) -> str:
-    """Write a value as the file or the environment has it, but for a password in an address."""
+    """Format a value as in the file or the environment, but without a password in an address."""
     if isinstance(value, str):
         return PASSWORD.sub(r"\1\2***", value)
     if isinstance(value, bool):
@@ -471,7 +471,7 @@ def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _from_text(setting: Setting, text: str) -> Any:
-    """Convert a variable to the type of its setting; leave a misfit for the check to name."""
+    """Convert a variable to the type of its setting; leave a mismatch for the check to report."""
     if isinstance(setting.default, bool):
         return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
     if isinstance(setting.default, int):
@@ -511,14 +511,14 @@ def _checked(name: str, value: Any, origin: str) -> Value:
 
 
 def _in_per_cent(setting: Setting, value: Any) -> str:
-    """Say what a share such as 0.7 is in per cent, where a setting takes these."""
+    """Say what a share such as 0.7 is in per cent, if a setting takes per cent."""
     is_share = setting.bounds == PER_CENT and DECIMAL.fullmatch(str(value))
     share = float(value) if is_share else 0.0
     return f"; it is in per cent: use {round(100 * share)}" if 0 < share < 1 else ""
 
 
 def _decimal(value: Any) -> Any:
-    """Take a whole number for a decimal one; one that has no such form is out of all bounds."""
+    """Convert a whole number to a decimal one; one too large for that is out of all bounds."""
     if type(value) is not int:
         return value
     return float(value) if abs(value) < 1 << 53 else math.inf

@@ -1,4 +1,4 @@
-"""Change values in `config.toml` and leave the rest of the file as it was written."""
+"""Change values in `config.toml` and leave the rest of the file unchanged."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ LOCK = "config.lock"
 
 
 def change(home: Path, values: Mapping[str, Any]) -> None:
-    """Write settings into the file of a home; None takes one out. All of them, or an error.
+    """Write settings into the file of a home, all or none; None removes one.
 
-    The caller has checked the values. What else is wrong with the file stays as it is, so that it
-    can be mended this way.
+    The caller has checked the values. Other errors in the file are left alone, so that they can be
+    repaired in this way.
     """
     ownership.check(home)
     make_private_folder(home)
@@ -35,7 +35,7 @@ def change(home: Path, values: Mapping[str, Any]) -> None:
 
 
 def put(text: str, name: str, value: Any) -> str:
-    """Set a value in TOML: in its own line, in its table, or in a new line or table."""
+    """Set a value in TOML: in its existing line, in its table, or in a new line or table."""
     before = _parsed(text)
     plain = list(value) if isinstance(value, tuple) else value
     if name in before and before[name] == plain:
@@ -57,7 +57,7 @@ def put(text: str, name: str, value: Any) -> str:
 
 
 def take_out(text: str, name: str) -> str:
-    """Remove a value from TOML, and its table if nothing else is in it."""
+    """Remove a value from TOML, and its table if that is then empty."""
     before = _parsed(text)
     if name not in before:
         raise InvalidInput(f"{settings.FILE_NAME} does not set {name}; there is nothing to unset")
@@ -92,7 +92,7 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _verified(made: str, wanted: Mapping[str, Any], name: str, line: str) -> str:
-    """Return the new text if it says exactly what it should: a file may be written in many ways."""
+    """Return the new text if it means exactly what it should: TOML can be written in many ways."""
     try:
         is_right = settings.by_name(made) == wanted
     except tomllib.TOMLDecodeError:
@@ -105,7 +105,7 @@ def _verified(made: str, wanted: Mapping[str, Any], name: str, line: str) -> str
 
 
 def _places(lines: list[str]) -> dict[str, tuple[int, str]]:
-    """Find the line of each value that has one, and its key as it is written there."""
+    """Find the line of each value that has one of its own, and its key as written there."""
     found: dict[str, tuple[int, str]] = {}
     table = ""
     for number, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""Access tokens: secrets that open one agent's memory over HTTP. Only their hashes are kept."""
+"""Access tokens: secrets that open one agent's memory over HTTP. Only their hashes are stored."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Token(msgspec.Struct, frozen=True):
         return self.expires is None or now < self.expires
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the token for people to see: without its hash."""
+        """Return the token in the form that people see: without its hash."""
         return {
             "id": self.id,
             "agent": self.agent,
@@ -80,7 +80,7 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class Tokens:
-    """The tokens of one home. What another process creates or revokes holds at once."""
+    """The tokens of one home. What another process creates or revokes takes effect at once."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -89,7 +89,7 @@ class Tokens:
         self._known: tuple[Token, ...] = ()
 
     def tokens(self) -> tuple[Token, ...]:
-        """List all tokens, the oldest first; those that have expired too."""
+        """List all tokens, the oldest first, including expired ones."""
         try:
             status = self._path.lstat()
         except FileNotFoundError:
@@ -103,7 +103,7 @@ class Tokens:
         return self._known
 
     def find(self, secret: str, now: datetime) -> Token | None:
-        """Find the open token with this secret. Compare with all, to take the same time."""
+        """Find the open token with this secret. Compare with all, to take constant time."""
         digest = _hash(secret)
         fitting = [token for token in self.tokens() if hmac.compare_digest(token.hash, digest)]
         return fitting[0] if fitting and fitting[0].is_open(now) else None
@@ -119,7 +119,7 @@ class Tokens:
         trail: bool = False,
         tools: bool = False,
     ) -> tuple[Token, str]:
-        """Create a token; return it with its secret, which nobody can find out later."""
+        """Create a token; return it with its secret, which cannot be found out later."""
         if expires is not None and expires <= now:
             problem = "would open nothing: that is past"
             raise InvalidInput(f"a token that expires at {iso(expires)} {problem}")
@@ -141,7 +141,7 @@ class Tokens:
         return token, secret
 
     def revoke(self, token_id: str) -> Token:
-        """End a token: from now on it opens nothing."""
+        """Revoke a token: from now on it opens nothing."""
         with self._alone():
             known = self._read()
             revoked = [token for token in known if token.id == token_id]
@@ -170,12 +170,12 @@ class Tokens:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Let one process at a time change the file."""
+        """Let only one process at a time change the file."""
         make_private_folder(self._home)
         with hold_lock(self._home / LOCK):
             yield
 
 
 def _hash(secret: str) -> bytes:
-    """Hash a secret. It is 256 random bits: there is nothing to guess, so this is enough."""
+    """Hash a secret. It has 256 random bits and cannot be guessed, so a plain hash is enough."""
     return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()

@@ -1,7 +1,7 @@
-"""Read settings files in YAML into frozen structs; an error names the file, the line and the value.
+"""Read YAML settings files into frozen structs; an error names the file, the line and the value.
 
-PyYAML reads and msgspec checks. What both leave open is here: who may own such a file, how large it
-may be, what YAML may not do in it, when it is read again, and the words for what is wrong.
+PyYAML parses and msgspec checks. What both leave open is here: who may own such a file, how large
+it may be, which YAML features are forbidden, when it is read again, and the error messages.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from yaml import MappingNode, Node, SafeLoader
 
 MOST_BYTES = 1024 * 1024
-# Characters of one plain value; some of YAML's ways to write numbers take very long to read.
+# Characters of one plain value; some of YAML's notations for numbers are very slow to parse.
 LONGEST = 1000
 # A step of the path that msgspec appends to an error, such as $.every[0].minutes.
 STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
@@ -34,9 +34,9 @@ Values = TypeVar("Values", bound=msgspec.Struct)
 
 
 class InvalidField(InvalidInput, ValueError):  # noqa: N818
-    """A struct refuses the value of its field `key`, or the item `index` of it.
+    """A struct refuses the value of its field `key`, or the item `index` in it.
 
-    It is a `ValueError` too, for to these msgspec adds the path of the struct.
+    It is also a `ValueError`, because msgspec adds the path of the struct to these.
     """
 
 
@@ -50,8 +50,8 @@ class Place(NamedTuple):
 def load(path: Path, base: Values) -> Values:
     """Read the values of a file over those of `base`, key by key. A missing file changes nothing.
 
-    Keys and types are those of the class, which forbids unknown fields. It may refuse more when it
-    is made, by an `InvalidField`.
+    Keys and types are those of the class, which forbids unknown fields. When it is created, it may
+    refuse more with an `InvalidField`.
     """
     return load_shared(path, base, lambda place: True)[0]
 
@@ -59,9 +59,9 @@ def load(path: Path, base: Values) -> Values:
 def load_shared(
     path: Path, base: Values, is_ours: Callable[[Place], bool]
 ) -> tuple[Values, tuple[Place, ...]]:
-    """Read a file that another program may use too; also return the places that are not ours.
+    """Read a file that another program may also use; also return the places that are not ours.
 
-    Of those nothing is read, whatever they hold. What is ours is checked as `load` does.
+    Of those nothing is read, whatever they contain. What is ours is checked as by `load`.
     """
     text = _read(path)
     root = None if text is None else _parse(path, text)
@@ -96,8 +96,8 @@ class Watched(Generic[Value]):
         self._good: tuple[Value] | None = None
 
     def current(self) -> Value:
-        """Return the value in force. Raise only when there has never been a good one."""
-        stamp = _stamp(self.path)  # before reading: a change meanwhile is seen the next time
+        """Return the value in force. Raise only if there has never been a good one."""
+        stamp = _stamp(self.path)  # before reading, so that a change during it is noticed next time
         if self._good is not None and stamp == self._seen:
             return self._good[0]
         try:
@@ -106,7 +106,7 @@ class Watched(Generic[Value]):
             self.problem = error.message
             if self._good is None:
                 raise
-            import logging  # which takes longer than to read a file
+            import logging  # which takes longer than reading a file
 
             problem = "%s; what was read before stays in force"
             logging.getLogger("lamina").warning(problem, error.message)
@@ -115,10 +115,10 @@ class Watched(Generic[Value]):
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
-    """Look at a file from outside. Once that differs, the file has to be read again."""
+    """Return the file's status. If it has changed, the file has to be read again."""
     try:
         status = path.stat()
-    except OSError:  # nothing there, or nothing that we may see: reading it says which
+    except OSError:  # missing, or not accessible: reading it will tell
         return None
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
@@ -147,7 +147,7 @@ def _read(path: Path) -> str | None:
 
 @cache
 def _loader() -> type[SafeLoader]:
-    """Derive a loader that refuses what PyYAML would let pass. Importing yaml takes long."""
+    """Create a loader that refuses what PyYAML would accept. Importing yaml takes long."""
     import yaml
 
     def problem(node: Node, message: str) -> yaml.constructor.ConstructorError:
@@ -155,7 +155,7 @@ def _loader() -> type[SafeLoader]:
 
     class Loader(yaml.SafeLoader):
         def flatten_mapping(self, node: MappingNode) -> None:
-            """Check the keys, and merge nothing: by `<<` a short file could grow without end."""
+            """Check the keys, and merge nothing: with `<<`, a short file could grow without end."""
             lines: dict[str, int] = {}
             for key, _ in node.value:
                 is_name = key.tag.endswith(":str") and key.value.isidentifier()
@@ -185,15 +185,15 @@ def _parse(path: Path, text: str) -> Node | None:
 
 
 def _constructed(path: Path, text: str, root: Node) -> Any:
-    """Make plain values of nodes.
+    """Construct plain values from nodes.
 
-    Aliases share one object, and a conversion follows the types: neither can grow without end.
+    Aliases share one object, and the conversion follows the types: neither can grow without limit.
     """
     return _reading(path, text, lambda loader: loader.construct_document(root))
 
 
 def _reading(path: Path, text: str, step: Callable[[SafeLoader], Any]) -> Any:
-    """Take one step of reading a text, and say what is wrong with it in words for people."""
+    """Run one step of reading a text, and explain errors in words for people."""
     import yaml
 
     try:
@@ -207,7 +207,7 @@ def _reading(path: Path, text: str, step: Callable[[SafeLoader], Any]) -> Any:
         line = error.problem_mark.line if error.problem_mark else loader.line
         is_syntax = not isinstance(error, yaml.constructor.ConstructorError)
         problem = ("not valid YAML: " if is_syntax else "") + one_line(str(error.problem), 300)
-    except (ValueError, OverflowError):  # an escape or a version whose number is too large
+    except (ValueError, OverflowError):  # an escape or a version with a number that is too large
         line, problem = loader.line, "not valid YAML: a number in it is too large"
     except RecursionError:
         line, problem = loader.line, "it is nested too deeply"
@@ -215,12 +215,12 @@ def _reading(path: Path, text: str, step: Callable[[SafeLoader], Any]) -> Any:
 
 
 def _take_out(root: Any, is_ours: Callable[[Place], bool]) -> Iterator[Place]:
-    """Take out of a mapping, and of the lists in it, what is not ours; yield the places."""
+    """Remove from a mapping, and from the lists in it, what is not ours; yield the places."""
     if root.id != "mapping":
         return
     ours = []
     for key, value in root.value:
-        # A key that is no text, such as a merge key, is kept, and refused later.
+        # A key that is not a text, such as a merge key, is kept, and refused later.
         is_text = key.id == "scalar" and key.tag.endswith(":str")
         if not is_text or is_ours(Place(key.value)):
             ours.append((key, value))
@@ -233,7 +233,7 @@ def _take_out(root: Any, is_ours: Callable[[Place], bool]) -> Iterator[Place]:
 
 
 def _take_out_entries(key: str, entries: Any, is_ours: Callable[[Place], bool]) -> Iterator[Place]:
-    """Take named entries that are not ours out of a list; those without a name stay."""
+    """Remove named entries that are not ours from a list; those without a name stay."""
     places = [Place(key, _name(entry)) for entry in entries.value]
     mine = [not place.name or is_ours(place) for place in places]
     entries.value = [entry for entry, is_mine in zip(entries.value, mine, strict=True) if is_mine]
@@ -241,7 +241,7 @@ def _take_out_entries(key: str, entries: Any, is_ours: Callable[[Place], bool]) 
 
 
 def _name(item: Any) -> str:
-    """Read the name of an entry: its text, or what it says as its `name`."""
+    """Return the name of an entry: its text, or its value of `name`."""
     if item.id == "mapping":
         names = (value for key, value in item.value if key.value == "name")
         item = next(names, item)
@@ -253,7 +253,7 @@ def _wrong(path: Path, line: int, message: str) -> InvalidInput:
 
 
 def _explain(error: msgspec.ValidationError, kind: Any, root: Node | None) -> tuple[int, str]:
-    """Find the line that an error of msgspec is about, and say what would be right."""
+    """Find the line that an error of msgspec is about, and say what would be correct."""
     refusal = error.__cause__
     problem, _, where = str(error).removeprefix(str(refusal)).partition(" - at ")
     steps: list[Any] = [name or int(index) for name, index in STEP.findall(where)]
@@ -281,7 +281,7 @@ def _explain(error: msgspec.ValidationError, kind: Any, root: Node | None) -> tu
 
 
 def _locate(kind: Any, node: Any, steps: list[Any]) -> tuple[Any, Any]:
-    """Follow a path through the types and the nodes of a file."""
+    """Follow a path through the types and nodes of a file."""
     for step in steps:
         if isinstance(step, int):
             kind, node = get_args(kind)[0], node.value[step]
@@ -296,7 +296,7 @@ def _line(node: Any) -> int:
 
 
 def _written(node: Any) -> str:
-    """Write a value as it stands in the file."""
+    """Return a value as written in the file."""
     if node.id != "scalar":
         return "a list" if node.id == "sequence" else "a mapping"
     is_quoted = node.style is not None or not node.value

@@ -20,11 +20,11 @@ EARLIEST = datetime(1000, 1, 1, tzinfo=UTC)
 LATEST = datetime(3000, 1, 1, tzinfo=UTC)
 OUTSIDE = "lies outside the years 1000 to 2999"
 
-# Crockford's alphabet: no letter that could be read as a digit.
+# Crockford's alphabet: no letter that could be mistaken for a digit.
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 PAIRS = [high + low for high in ALPHABET for low in ALPHABET]
 ID = re.compile(f"[{ALPHABET}]{{26}}")
-# Fewer characters could be meant for something else, and would be mistyped too easily.
+# With fewer characters, it could be something else, and would be mistyped too easily.
 PART = re.compile(f"[{ALPHABET}]{{6,25}}")
 SPREAD = 0x9E3779B97F4A7C15
 
@@ -35,7 +35,7 @@ def system_clock() -> datetime:
 
 
 def checked(clock: Clock) -> Clock:
-    """Wrap a clock so that it answers in UTC; refuse what is not a clock."""
+    """Wrap a clock so that it returns UTC; refuse what is not a clock."""
     if not callable(clock):
         raise InvalidInput(f"clock {shown(clock)} is not a function that returns the time")
 
@@ -79,7 +79,7 @@ def _parse(value: object, name: str) -> datetime:
 
 
 def to_micros(when: datetime) -> int:
-    """Count the microseconds since 1970, the form in which times are stored."""
+    """Return the microseconds since 1970, the form in which times are stored."""
     return (when - EPOCH) // MICROSECOND
 
 
@@ -102,7 +102,7 @@ class Ids:
         self._tag = agent_tag(agent)
 
     def prefix(self, when: datetime) -> str:
-        """Make the beginning of all ids of this time."""
+        """Return the beginning of all ids with this time."""
         n = max(0, to_micros(when) // 1000)
         return (
             f"{PAIRS[n >> 40 & 1023]}{PAIRS[n >> 30 & 1023]}{PAIRS[n >> 20 & 1023]}"
@@ -110,7 +110,7 @@ class Ids:
         )
 
     def make(self, prefix: str, seq: int) -> str:
-        """Make the id of the record with this sequence number."""
+        """Return the id of the record with this sequence number."""
         # An odd factor permutes the 60-bit numbers: neighbours look unrelated, and none coincide.
         n = seq * SPREAD + self._offset
         return (
@@ -120,7 +120,7 @@ class Ids:
 
 
 def agent_tag(agent: str) -> str:
-    """Make the four characters that every id of this agent carries."""
+    """Return the four characters that every id of this agent contains."""
     n = int.from_bytes(hashlib.blake2b(agent.encode(), digest_size=4).digest(), "big")
     return PAIRS[n >> 10 & 1023] + PAIRS[n & 1023]
 
@@ -133,7 +133,7 @@ def is_id(text: str) -> bool:
 def is_part(text: str) -> bool:
     """Tell if a text could be the beginning or the end of a record id.
 
-    Ends differ soonest: they come from the sequence.
+    Ends are distinct with fewer characters, because they come from the sequence.
     """
     return PART.fullmatch(text) is not None
 

@@ -1,4 +1,4 @@
-"""Decide what goes with an erased memory, and by which words it would be recognised. Pure."""
+"""Decide what is erased with a memory, and by which words its text would be recognised. Pure."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import msgspec
 from lamina.model.clock import is_id
 from lamina.text.words import WORD, row, tokens
 
-RUN = 4  # so many words in a row are seldom said twice by chance
-SHORTEST = 3  # a shorter word betrays nothing
+RUN = 4  # this many words in a row are seldom repeated by chance
+SHORTEST = 3  # a shorter word reveals nothing
 SLEEP = "sleep"
 GONE = "…"
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(?:Z|[+-][0-9:]+)")
 
 
 class Trace(msgspec.Struct, frozen=True):
-    """A record as far as an erasure needs it: what it rests on, and every text that it holds."""
+    """The parts of a record that an erasure needs: what it rests on, and every text in it."""
 
     id: str
     evidence: tuple[str, ...]
@@ -35,7 +35,7 @@ class Trace(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """The fate of a record that rests on an erased one, and the reason."""
+    """What happens to a record that rests on an erased one, and the reason."""
 
     id: str
     goes: bool
@@ -43,7 +43,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """Words and runs of words that only erased texts have, by which those would be recognised."""
+    """Words and runs of words that only the erased texts contain, by which they are recognised."""
 
     words: frozenset[str] = frozenset()
     runs: frozenset[str] = frozenset()
@@ -52,7 +52,7 @@ class Signature(msgspec.Struct, frozen=True):
         return len(self.words) + len(self.runs)
 
     def is_in(self, text: str) -> bool:
-        """Tell if a text holds one of them."""
+        """Tell if a text contains one of them."""
         if not self.words.isdisjoint(tokens(text)):
             return True
         return bool(self.runs) and not self.runs.isdisjoint(_runs(row(text), self._lengths))
@@ -61,7 +61,7 @@ class Signature(msgspec.Struct, frozen=True):
         return any(map(self.is_in, texts))
 
     def masked(self, text: str) -> str:
-        """Mask these words in a text, and all of it if it holds a run of them."""
+        """Mask these words in a text, or all of it if it contains a run of them."""
         kept = WORD.sub(lambda word: GONE if self.is_in(word.group()) else word.group(), text)
         return GONE if self.is_in(kept) else kept
 
@@ -71,7 +71,7 @@ class Signature(msgspec.Struct, frozen=True):
 
 
 def trace(fields: Mapping[str, Any], *, is_vouched: bool = False) -> Trace:
-    """Make the trace of a record from its fields by name."""
+    """Build the trace of a record from its fields by name."""
     metadata, evidence = fields["metadata"], tuple(fields["evidence"])
     labels = (fields.get(name) for name in ("content", "speaker", "source", "session", "key"))
     texts = (
@@ -80,7 +80,7 @@ def trace(fields: Mapping[str, Any], *, is_vouched: bool = False) -> Trace:
         *strings(metadata),
         *(reference for reference in evidence if not is_id(reference)),
     )
-    # When something was said betrays nothing.
+    # The time of a statement reveals nothing.
     texts = tuple(text for text in texts if TIME.fullmatch(text) is None)
     origin = metadata.get("origin")
     origin = origin if isinstance(origin, str) else None
@@ -88,12 +88,12 @@ def trace(fields: Mapping[str, Any], *, is_vouched: bool = False) -> Trace:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Yield every text among the values of some metadata, however deep."""
+    """Yield every text among the values of some metadata, however deeply nested."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (dict, Mapping)):
         for item in value.values():
-            if not isinstance(item, (int, float)):  # asking for any Mapping is slow
+            if not isinstance(item, (int, float)):  # checking for Mapping is slow
                 yield from strings(item)
     elif isinstance(value, (list, tuple, Sequence)):
         for item in value:
@@ -107,18 +107,18 @@ def words(traces: Iterable[Trace]) -> set[str]:
 
 
 def runs(traces: Iterable[Trace]) -> set[str]:
-    """Collect every few words in a row; a text of fewer is one run, unless it is a single word."""
+    """Collect the runs of `RUN` words; a shorter text is one run, unless it is a single word."""
     return {run for record in traces for text in record.texts for run in _runs_of(row(text))}
 
 
 def verdicts(
     chosen: Collection[Trace], resting: Collection[Trace], own: AbstractSet[str]
 ) -> list[Verdict]:
-    """Decide about the records that rest on the chosen ones, however far.
+    """Decide about the records that rest directly or indirectly on the chosen ones.
 
-    `own` are words that no other record has. What sleep has made goes: it is read again from what
-    is left. What says anything that only the erased records said goes with them, whatever its
-    author. What rests on nothing else goes too, unless an operator has written it.
+    `own` are words that no other record has. What sleep made goes, since sleep reads again what is
+    left. A record that repeats what only the erased records said goes with them, whoever wrote it.
+    A record that rests on nothing else goes too, unless an operator wrote it.
     """
     gone = {record.id for record in chosen}
     going = list(chosen)
@@ -142,7 +142,7 @@ def verdicts(
 
 
 def _reason_to_go(record: Trace, gone: AbstractSet[str], erased: Signature) -> str | None:
-    """Say why a record goes; None if it stays, so far."""
+    """Say why a record goes; None if it stays so far."""
     if gone.isdisjoint(record.sources):
         return None
     if record.origin == SLEEP:

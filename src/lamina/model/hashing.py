@@ -1,4 +1,4 @@
-"""Write canonical JSON and the hashes over it. Pure; `docs/format.md` says the same in words."""
+"""Write canonical JSON and hashes of it. Pure; `docs/format.md` says the same in words."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from lamina.text.words import shown
 
 SALT_BYTES = 16
 SALTS_AT_ONCE = 256
-MAX_FACET = 256  # longer values are texts: they are searched, not filtered by
-BYTES = range(0xDC80, 0xDD00)  # what Python makes of bytes in arguments that are no UTF-8
+MAX_FACET = 256  # longer values are texts, which are searched and not used in filters
+BYTES = range(0xDC80, 0xDD00)  # how Python represents bytes in arguments that are not UTF-8
 MAX_DEPTH = 32
 MAX_VALUES = 100_000
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 
 
 def _builtin(value: Any) -> Any:
-    """Turn texts, numbers and mappings of other classes into plain ones."""
+    """Convert texts, numbers and mappings of other classes to plain ones."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, Mapping):
@@ -33,15 +33,15 @@ def _builtin(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} cannot be stored as JSON")
 
 
-# Canonical JSON: UTF-8, keys sorted by code point, no spaces, nothing escaped that need not be.
-# The encoder's own method, without a function around it: it runs twice for every memory of a bulk
-# load.
+# Canonical JSON: UTF-8, keys sorted by code point, no spaces, and only necessary escapes. This is
+# the encoder's own method, without a function around it, since it runs twice for every memory of a
+# bulk load.
 encode: Callable[[Any], bytes] = msgspec.json.Encoder(order="sorted", enc_hook=_builtin).encode
 _decoder = msgspec.json.Decoder()
 
 
 def decode(text: str | bytes) -> Any:
-    """Read JSON of any kind; anything else is an error that a caller can tell from others."""
+    """Parse JSON of any kind; anything else raises an error that a caller can recognise."""
     try:
         return _decoder.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -49,17 +49,17 @@ def decode(text: str | bytes) -> Any:
 
 
 def salted_hash(salt: bytes, payload: bytes) -> bytes:
-    """Hash a payload so that the hash betrays nothing of it once the salt is gone.
+    """Hash a payload so that the hash reveals nothing about it once the salt is gone.
 
-    That is how erasure and audit both hold.
+    So texts can be erased, and the audit trail remains valid.
     """
     return hashlib.sha256(salt + payload).digest()
 
 
 class Salts:
-    """Random salts, asked of the system many at a time.
+    """Random salts, requested from the system many at a time.
 
-    Each store has its own supply, which no forked process shares.
+    Each store has its own supply, which a forked process does not share.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Salts:
 
 
 def chain_seed(store_id: str, agent: str, name: str) -> bytes:
-    """Hash the identity of the store, on which the first link of a chain hangs."""
+    """Hash the identity of the store, to which the first link of a chain refers."""
     return hashlib.sha256(encode([name, store_id, agent])).digest()
 
 
@@ -85,7 +85,7 @@ def chain_hash(previous: bytes, body: bytes) -> bytes:
 
 
 def facet(value: object) -> str | None:
-    """Write a plain value as a filter compares it; None if it is too long or not plain."""
+    """Write a plain value in the form that filters compare; None if too long or not plain."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -130,7 +130,7 @@ def _check(value: object, name: str, depth: int, budget: Iterator[int]) -> None:
 
 
 def _is_plain_mapping(value: object) -> bool:
-    """Tell if a value maps names to whole numbers and short lines of ASCII, as most metadata."""
+    """Tell if a value maps names to integers and short lines of ASCII, as most metadata does."""
     if type(value) is not dict or len(value) >= MAX_VALUES:
         return False
     for key, item in value.items():
@@ -145,7 +145,7 @@ def _is_plain_mapping(value: object) -> bool:
 
 
 def check_text(text: str, name: str) -> None:
-    """Raise when a text cannot be stored: a NUL, or half of a surrogate pair."""
+    """Raise if a text cannot be stored: a NUL, or half of a surrogate pair."""
     if "\0" in text:
         raise InvalidInput(
             f"{name} contains a NUL character at position {text.index(chr(0))}; remove it"
@@ -158,8 +158,7 @@ def check_text(text: str, name: str) -> None:
 
 
 def _undecodable(text: str, place: int, name: str) -> str:
-    """Say what has no form in UTF-8: a byte that a program was given, as Python reads it, or half
-    of a pair."""
+    """Say what cannot be encoded in UTF-8: a byte that Python could not decode, or half a pair."""
     if ord(text[place]) in BYTES:
         byte = f"the byte 0x{ord(text[place]) - 0xDC00:02x} at position {place}"
         return f"{name} is not valid UTF-8: {byte}; write it in UTF-8, or remove it"

@@ -1,4 +1,4 @@
-"""The values of Lamina: frozen, and knowing nothing of how they are stored."""
+"""The values of Lamina: frozen, and independent of how they are stored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 
 
 class Layer(StrEnum):
-    """The layer in which a memory lives. The last five are long-term."""
+    """The layer of a memory. The last five are long-term."""
 
     WORKING = "working"
     SHORT_TERM = "short_term"
@@ -26,7 +26,7 @@ LONG_TERM = (Layer.EPISODIC, Layer.SEMANTIC, Layer.PROCEDURAL, Layer.PROFILE, La
 
 
 class State(StrEnum):
-    """The standing of a memory. `constrained` is the only state that waits for a person."""
+    """The state of a memory. `constrained` is the only state that waits for a person."""
 
     ACTIVE = "active"
     CONSTRAINED = "constrained"
@@ -62,7 +62,7 @@ class Actor(msgspec.Struct, frozen=True):
 
 
 class Draft(msgspec.Struct, frozen=True, gc=False):
-    """A memory that passed the rules and has no identity yet."""
+    """A memory that passed the rules but has no identity yet."""
 
     content: str
     trust: Trust
@@ -119,7 +119,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     last_verified: datetime | None = None
     supersedes: tuple[str, ...] = ()
     superseded_by: str | None = None
-    archived: str | None = None  # the file and line where it lies, once it has left the store
+    archived: str | None = None  # the file and line it is in once it has left the store
 
     @property
     def score(self) -> int:
@@ -128,14 +128,14 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def project(self) -> str | None:
-        """The project that it belongs to, or whose state it sums up."""
+        """The project that it belongs to, or whose state it summarises."""
         given = self.metadata.get("project")
         name = given.get("project_name") if isinstance(given, Mapping) else given
         return name if isinstance(name, str) else None
 
     @property
     def stored_in(self) -> str:
-        """Its keeper: the `store`, or the `failsafe` until the store can be written again."""
+        """Where it is kept: in the `store`, or in the `failsafe` until the store can be written."""
         return "store"
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,7 +150,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 class Waiting(Record, frozen=True, gc=False):
-    """A memory in the fail-safe: the store takes it, with this id, as soon as it can be written."""
+    """A memory in the fail-safe: the store takes it, with this id, when it can be written."""
 
     @property
     def stored_in(self) -> str:
@@ -168,13 +168,13 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     importance: float
     trust: Trust
     tags: tuple[str, ...]
-    since: datetime  # when it came, or was last wanted
-    metadata: str = "{}"  # as JSON: it is seldom needed
-    wanted: bool = False  # it was brought back from the archive
+    since: datetime  # when it arrived, or was last wanted
+    metadata: str = "{}"  # as JSON, since it is seldom needed
+    wanted: bool = False  # it was restored from the archive
 
 
 class Change(msgspec.Struct, frozen=True):
-    """The change of one record by one event. `hash` fixes the whole record as it was afterwards."""
+    """The change of one record by one event. `hash` covers the whole record after the change."""
 
     record: str
     hash: str
@@ -201,7 +201,7 @@ class Event(msgspec.Struct, frozen=True):
 
     @property
     def reason(self) -> str | None:
-        """The reason in the actor's words; it can be erased, the event cannot."""
+        """The reason in the actor's words; it can be erased, but the event cannot."""
         return self.note.get("reason")
 
     def to_dict(self) -> dict[str, Any]:
@@ -212,9 +212,9 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """A record that answers a query, with the named parts that its score is made of.
+    """A record that answers a query, with the named parts of its score.
 
-    `duplicates` counts the near-copies from outside that are not shown: this one stands for them.
+    `duplicates` counts the near-copies from outside that are not shown: this one represents them.
     """
 
     record: Record
@@ -230,11 +230,11 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 class Hits(Sequence[Hit]):
-    """The answer to a search: an ordered sequence of hits, which may be empty and says so.
+    """The answer to a search: an ordered sequence of hits, which may be empty and says why.
 
-    `notes` say what could not be used to answer, such as an embedder that is down. `confidence`
-    says by how much the best evidence is above chance, where the ranker knows: below 0 there is
-    nothing relevant. `is_whole` is false when the store could not be asked.
+    `notes` list what could not be used to answer, such as an embedder that is down. `confidence`
+    says how far the best evidence is above chance, if the ranker knows: below 0, nothing is
+    relevant. `is_whole` is false if the store could not be asked.
     """
 
     def __init__(
@@ -280,7 +280,7 @@ class Hits(Sequence[Hit]):
 
 
 def score_of(importance: float) -> int:
-    """Return floor(importance × 10), but not the product's: 7 and 0.70 are one threshold."""
+    """Return floor(importance × 10) without rounding errors: 7 and 0.70 are one threshold."""
     score = int(importance * 10)
     if importance < score / 10:
         return score - 1
@@ -288,7 +288,7 @@ def score_of(importance: float) -> int:
 
 
 def plain(value: Any) -> Any:
-    """Turn a field's value into one that JSON can hold."""
+    """Convert a field's value to one that JSON can represent."""
     if isinstance(value, datetime):
         return iso(value)
     if isinstance(value, StrEnum):
@@ -299,5 +299,5 @@ def plain(value: Any) -> Any:
 
 
 def iso(moment: datetime) -> str:
-    """Write ISO-8601 in UTC with microseconds and a `Z`: of one length, so text sorts as time."""
+    """Write ISO-8601 in UTC with microseconds and a `Z`: equal lengths, so text sorts as time."""
     return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")

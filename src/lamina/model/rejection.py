@@ -12,22 +12,22 @@ from lamina.model import hashing, rules, slots
 from lamina.model.record import Draft, Layer, Record, State
 from lamina.text import lookalikes
 
-# The layers that say what is so. What happened may be remembered, rejected or not.
+# The layers that state what is true. What happened may be remembered, rejected or not.
 GUARDED = rules.BELIEVED
 BELIEVABLE = frozenset({State.ACTIVE, State.CONSTRAINED})
-# Where a proposal names the records that it would replace, by its layer: to be one record, or to
-# end them.
+# The metadata in which a proposal names the records it would replace, by its layer: to merge them
+# or to end them.
 REPLACES: Mapping[Layer, str] = {Layer.SEMANTIC: "compacted_from", Layer.PROCEDURAL: "duplicates"}
 ENDS = "ends"
 
 
 def is_guarded(memory: Record | Draft) -> bool:
-    """Tell if a memory is believed, or may become so by a confirmation."""
+    """Tell if a memory is accepted as true, or may become so by a confirmation."""
     return memory.layer in GUARDED and memory.state in BELIEVABLE
 
 
 def fingerprints(memory: Record | Draft) -> list[bytes]:
-    """Fingerprint each value that a memory stands for, and the records that it would replace."""
+    """Fingerprint each value that a memory states, and the records that it would replace."""
     prints = [fingerprint(memory.layer, key, value) for key, value in _values(memory)]
     if joined := _ids(memory, REPLACES.get(memory.layer, "")):
         prints.append(fingerprint(memory.layer, REPLACES[memory.layer], sorted(joined)))
@@ -35,7 +35,7 @@ def fingerprints(memory: Record | Draft) -> list[bytes]:
 
 
 def fingerprint(layer: Layer, key: str, value: Any) -> bytes:
-    """Hash a key and its value, the same for every disguise of them."""
+    """Hash a key and its value, the same for all disguises of them."""
     return lookalikes.fingerprint(layer, key, value)
 
 
@@ -52,14 +52,14 @@ def _ids(memory: Record | Draft, name: str) -> list[str]:
 
 
 def project_key(name: str) -> str:
-    """Name the key under which the lines of a project are kept."""
+    """Return the key under which the lines of a project are kept."""
     return f"project:{name}"
 
 
 def _values(memory: Record | Draft) -> Iterator[tuple[str, Any]]:
     """Yield the values that a memory states, with their keys.
 
-    A list states each of its items: one item more does not make another value of the others.
+    A list states each of its items, so that one item more does not change the values of the others.
     """
     metadata = memory.metadata
     project = metadata.get("project") if memory.layer is Layer.SEMANTIC else None
@@ -76,7 +76,7 @@ def _values(memory: Record | Draft) -> Iterator[tuple[str, Any]]:
         key = f"{metadata.get('subject', '')}.{metadata['attribute']}"
         yield key, f"{denied}{metadata.get('value', '')}"
     elif (entry := slots.world_entry(memory)) is not None:
-        # A definition is exact: one that differs in a single sign may do something else.
+        # A definition is exact: one that differs in a single character may do something else.
         definition = [metadata.get("definition"), metadata.get("config")]
         yield entry, hashlib.sha256(hashing.encode(definition)).hexdigest()
     else:

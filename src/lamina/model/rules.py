@@ -1,7 +1,6 @@
 """Check what is allowed: legal moves, contracts, layers, and the fields of a valid memory. Pure.
 
-A check takes the value that a caller gave and returns the valid one, or raises an error that names
-the value.
+A check takes the value from a caller and returns a valid one, or raises an error that names it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ KINDS = (
 )
 STARTING_LAYERS = (Layer.SHORT_TERM, Layer.EPISODIC)
 
-# Every legal move, with the verbs that make it. Anything else is an error.
+# Every legal move, with the verbs that cause it. Anything else is an error.
 MOVES = (  # in the order in which an error names them
     (State.CONSTRAINED, State.ACTIVE),  # confirm
     (State.CONSTRAINED, State.TOMBSTONED),  # reject
@@ -40,8 +39,8 @@ MOVES = (  # in the order in which an error names them
 )
 OPERATOR_MOVES = frozenset(move for move in MOVES if move[0] is State.TOMBSTONED)
 
-# What these kinds say holds beyond its occasion, so they are promoted to semantic memory; all
-# others to episodic memory.
+# What these kinds state stays true beyond the occasion, so they are promoted to semantic memory,
+# and all others to episodic memory.
 LASTING_KINDS = frozenset({"fact", "insight", "decision", "preference", "project"})
 
 CONTRACTS: Mapping[Layer, tuple[str, ...]] = {
@@ -49,25 +48,25 @@ CONTRACTS: Mapping[Layer, tuple[str, ...]] = {
     Layer.SEMANTIC: ("origin", "topic_tags"),
     Layer.PROCEDURAL: ("workflow", "canonical"),
 }
-# The layers that people believe, or let agents act by: what was rejected stays out, and no file
-# changes it.
+# The layers that people rely on, or by which agents act: rejected values stay out, and imports
+# cannot change them.
 BELIEVED = frozenset({*CONTRACTS, Layer.WORLD})
 RADAR_CONTRACT = ("repo_slug", "source_handle", "source_url", "confidence", "evidence_refs")
 SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 
-# Words in a source that say: the text comes from outside.
+# Words in a source that mean that the text comes from outside.
 EXTERNAL_SOURCES = frozenset(
     "tool tools web www http https url urls webpage webpages website websites webhook"
     " mail mails mailto email emails import imports imported".split()
 )
-# The origins of what engines make; a memory that merely claims one is not promoted to semantic
-# memory.
+# The origins of what engines make; a memory that merely claims such an origin is not promoted to
+# semantic memory.
 ENGINES = frozenset({"compression", "memory-review", "sleep"})
 TRUST_ORDER = (Trust.OPERATOR, Trust.AGENT, Trust.EXTERNAL)
 MAX_CONTENT_BYTES = 1024 * 1024
 MAX_METADATA_BYTES = 256 * 1024
 MAX_LABEL = 256
-MAX_FACET = 256  # characters of a name in metadata to filter by; no index could hold a longer one
+MAX_FACET = 256  # characters of a metadata name in filters; an index cannot hold longer ones
 MAX_REASON_BYTES = 4096
 MAX_TAGS = 256
 MAX_EVIDENCE = 100_000
@@ -79,7 +78,7 @@ FENCE = fence.OPEN.encode()
 
 
 def check_move(before: State, after: State, role: Role) -> None:
-    """Raise unless a record may go from one state to the other at this authority."""
+    """Raise unless a record may move from one state to the other with this authority."""
     if (before, after) not in MOVES:
         allowed = ", ".join(end for start, end in MOVES if start is before)
         raise Refused(
@@ -102,7 +101,7 @@ def check_layer(layer: Layer, role: Role, run_id: str | None) -> None:
 
 
 def check_contract(layer: Layer, metadata: Mapping[str, Any]) -> None:
-    """Raise unless the metadata holds what the layer promises to its readers."""
+    """Raise unless the metadata contains what the layer promises to its readers."""
     required = CONTRACTS.get(layer, ())
     if layer is Layer.SEMANTIC and metadata.get("origin") == "radar":
         required += RADAR_CONTRACT
@@ -123,7 +122,7 @@ def check_contract(layer: Layer, metadata: Mapping[str, Any]) -> None:
 
 
 def in_layer(layer: Layer, draft: Draft) -> Draft:
-    """Put a draft into a layer whose contract it keeps. Its state says if it needs a review."""
+    """Put a draft into a layer whose contract it fulfils. Its state says if it needs a review."""
     check_contract(layer, draft.metadata)
     return structs.replace(draft, layer=layer)
 
@@ -131,7 +130,7 @@ def in_layer(layer: Layer, draft: Draft) -> Draft:
 def long_term_layer(kind: str, trust: Trust) -> Layer:
     """Choose the layer of a memory that is worth keeping.
 
-    Text from outside is kept as what happened, never as what is so.
+    External text is kept as something that happened, never as something true.
     """
     is_knowledge = kind in LASTING_KINDS and trust is not Trust.EXTERNAL
     return Layer.SEMANTIC if is_knowledge else Layer.EPISODIC
@@ -140,14 +139,14 @@ def long_term_layer(kind: str, trust: Trust) -> Layer:
 def kept_contract(
     metadata: Mapping[str, Any], origin: str, topics: Sequence[str]
 ) -> dict[str, Any]:
-    """Complete metadata by what semantic memory promises to its readers."""
+    """Complete metadata with what semantic memory promises to its readers."""
     return {"origin": origin, "topic_tags": list(topics), **metadata}
 
 
 def promoted(
     kind: str, trust: Trust, metadata: Mapping[str, Any], tags: Sequence[str]
 ) -> tuple[Layer, Mapping[str, Any]]:
-    """Choose the layer of a promoted memory, and complete its metadata by that layer's contract."""
+    """Choose the layer of a promoted memory, and complete its metadata for the layer's contract."""
     layer = long_term_layer(kind, trust)
     if layer is Layer.SEMANTIC and metadata.get("origin") in ENGINES:
         return Layer.EPISODIC, metadata
@@ -155,7 +154,7 @@ def promoted(
         full = kept_contract(metadata, "promotion", tags)
         try:
             check_contract(layer, full)
-        except InvalidInput:  # its own metadata breaks the promise, so it is kept as what happened
+        except InvalidInput:  # its metadata breaks the contract, so it becomes episodic
             return Layer.EPISODIC, metadata
         return layer, full
     return layer, metadata
@@ -167,7 +166,7 @@ def importance(value: object) -> float:
 
 
 def importance_of_score(value: object) -> float:
-    """Check a score from 0 to 10, and return the importance that it means."""
+    """Check a score from 0 to 10, and return the importance it stands for."""
     return _number(value, "score", 10) / 10
 
 
@@ -195,7 +194,7 @@ def trust(role: Role, source: str | None, lowered_to: object = None) -> Trust:
 
 
 def lowest_trust(values: Iterable[Trust]) -> Trust:
-    """Return the trust of what is derived: that of its least trusted source."""
+    """Return the trust of something derived: that of its least trusted source."""
     return max(values, key=TRUST_ORDER.index)
 
 
@@ -207,7 +206,7 @@ def content(value: object, limit: int = MAX_CONTENT_BYTES) -> str:
         value = fence.unfenced(value).strip()
         if not value:
             raise Refused("this is recalled context; it is remembered already")
-    # ASCII that begins with ink, as most of what agents say, needs no closer look.
+    # ASCII that begins with a visible character, as most texts of agents do, needs no more checks.
     is_plain = value.isascii() and "!" <= value[:1] <= "~" and "\0" not in value
     if is_plain and len(value) <= limit:
         return str.__str__(value)
@@ -221,7 +220,7 @@ def content(value: object, limit: int = MAX_CONTENT_BYTES) -> str:
 
 
 def reason(value: object) -> str:
-    """Check a reason: a few words to be read later, without secrets."""
+    """Check a reason: a short text to be read later, without secrets."""
     # It takes a while to load, and most handles never give a reason.
     from lamina.text.secrets import detection
 
@@ -231,7 +230,7 @@ def reason(value: object) -> str:
 
 
 def several(values: Collection[Any] | None, name: str) -> tuple[Any, ...]:
-    """Check a filter's values. A bare text is a mistake: it would be taken letter by letter."""
+    """Check a filter's values. A plain text is a mistake: it would be read letter by letter."""
     if values is None:
         return ()
     if isinstance(values, str) or not isinstance(values, Collection):
@@ -241,7 +240,7 @@ def several(values: Collection[Any] | None, name: str) -> tuple[Any, ...]:
 
 
 def tags(values: object) -> tuple[str, ...]:
-    """Check tags: stripped, lower-cased and deduplicated in their order, without blank ones."""
+    """Check tags: strip, lower-case and deduplicate them in order, dropping blank ones."""
     if isinstance(values, str) or not isinstance(values, (list, tuple, Collection)):
         value = words.shown(values)
         raise InvalidInput(f"tags {value} is not a list of texts; write [{value}]")
@@ -250,18 +249,18 @@ def tags(values: object) -> tuple[str, ...]:
     given = tuple(in_order(values))
     try:
         return _tags(given)
-    except TypeError:  # an item that cannot be kept, such as a list: it is no text either
+    except TypeError:  # an item that is not hashable, such as a list: it is not a text either
         return _tags.__wrapped__(given)
 
 
 @functools.lru_cache(256)
 def _tags(given: tuple[Any, ...]) -> tuple[str, ...]:
-    """Check tags that came together, as most do again and again."""
+    """Check a tuple of tags; cached, since most recur."""
     return tuple(dict.fromkeys([tag(value) for value in given if not is_blank(value)]))
 
 
 def tags_to_find(values: Collection[str] | None, name: str) -> tuple[str, ...]:
-    """Check tags to filter by. Blank ones alone are a mistake: they would filter nothing."""
+    """Check tags to filter by. Only blank ones are a mistake: they would filter nothing."""
     given = several(values, name)
     wanted = tags(given)
     if given and not wanted:
@@ -278,7 +277,7 @@ def tag(value: object) -> str:
 
 @functools.lru_cache(1024)
 def _tag(value: str) -> str:
-    return label(value.strip().lower(), "tag")  # most tags are given again and again
+    return label(value.strip().lower(), "tag")  # most tags are given many times
 
 
 def label(value: object, name: str) -> str:
@@ -296,7 +295,7 @@ def label(value: object, name: str) -> str:
 
 
 def metadata(value: object) -> Mapping[str, Any]:
-    """Check that JSON can hold some metadata, and return a copy."""
+    """Check that JSON can represent some metadata, and return a copy."""
     if not isinstance(value, (dict, Mapping)):
         raise InvalidInput(f"metadata {words.shown(value)} is not a mapping")
     if not value:
@@ -328,12 +327,12 @@ def evidence(values: object) -> tuple[str, ...]:
 
 
 def is_blank(value: object) -> bool:
-    """Tell whether an item of a list is a text of spaces alone: an empty field of some form."""
+    """Tell whether an item of a list is only white space, such as an empty field of a form."""
     return isinstance(value, str) and not value.strip()
 
 
 def in_order(values: Collection[Any]) -> Iterable[Any]:
-    """Give a set, which has no order, one that is the same in every process."""
+    """Sort a set, which has no order, in a way that is the same in every process."""
     return sorted(values, key=str) if isinstance(values, (set, frozenset)) else values
 
 
@@ -365,7 +364,7 @@ def _unknown(name: str, value: object, known: Collection[str]) -> InvalidInput:
 
 
 def flag(value: object, name: str) -> bool:
-    """Check a yes or no, where anything else would be kept as it is."""
+    """Check a yes or no, since anything else would be kept unchanged."""
     if not isinstance(value, bool):
         raise InvalidInput(f"{name} {words.shown(value)} is neither True nor False")
     return value
@@ -389,7 +388,7 @@ def number(value: object, name: str) -> float:
     try:
         if not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value):
             return float(value)
-    except OverflowError:  # a whole number of hundreds of digits
+    except OverflowError:  # an integer with hundreds of digits
         pass
     raise InvalidInput(f"{name} {words.shown(value)} is not a number")
 
@@ -411,7 +410,7 @@ def days(value: object) -> float:
 
 
 def facets(value: object) -> tuple[tuple[str, str], ...]:
-    """Check names and plain values of metadata to filter by, and return them as indexed."""
+    """Check names and plain values of metadata to filter by; return them as they are indexed."""
     if value is None:
         return ()
     if not isinstance(value, Mapping):
@@ -432,7 +431,7 @@ def facets(value: object) -> tuple[tuple[str, str], ...]:
 
 
 def limit(value: object) -> int:
-    """Check how many results are wanted at most."""
+    """Check the maximum number of results."""
     low, high = LIMITS
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         problem = f"is not a whole number from {low} to {high:,}"
@@ -449,7 +448,7 @@ def event_number(value: object) -> int:
 
 
 def query(value: object) -> str:
-    """Check a question to search for; one without words is valid and finds nothing."""
+    """Check a query to search for; one without words is valid and finds nothing."""
     if not isinstance(value, str):
         raise InvalidInput(f"the query is a {type(value).__name__}, not a text")
     if len(value) > MAX_QUERY_BYTES or len(value.encode(errors="replace")) > MAX_QUERY_BYTES:
@@ -461,8 +460,8 @@ def query(value: object) -> str:
 class Drafter:
     """Makes valid drafts from the fields that callers give, for one actor in one scope.
 
-    It runs for every memory of a bulk load: each given field is checked once, and one that is
-    missing costs nothing.
+    It runs for every memory of a bulk load: each given field is checked once, and a missing one
+    costs nothing.
     """
 
     def __init__(
@@ -476,7 +475,7 @@ class Drafter:
         self._user = user
         self._kinds = frozenset(kinds)
         self._trust = trust(actor.role, None)
-        # Every field that a caller may give: where it goes, and what makes it valid.
+        # Every field that a caller may give: where it goes, and the check that it must pass.
         self._checks: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
             "content": ("content", functools.partial(content, limit=max_bytes)),
             "kind": ("kind", lambda value: kind(value, kinds)),
@@ -499,11 +498,11 @@ class Drafter:
         }
 
     def draft(self, item: object, run_id: str | None = None) -> Draft:
-        """Make a valid draft, or raise the error that says what is wrong with the item."""
+        """Return a valid draft, or raise an error that says what is wrong with the item."""
         return Draft(**self.fields(item, run_id))
 
     def fields(self, item: object, run_id: str | None = None) -> dict[str, Any]:
-        """Check the fields of a draft. `importance` is missing when none was given."""
+        """Check the fields of a draft. `importance` is missing if none was given."""
         fields = self._checked(item)
         if "content" not in fields:
             raise InvalidInput("content is missing")
@@ -525,13 +524,13 @@ class Drafter:
         return fields
 
     def _add_kind(self, fields: dict[str, Any]) -> None:
-        """Take the kind from `metadata.type`, where Sky has it. Another type is plain metadata."""
+        """Take the kind from `metadata.type`, where Sky has it. Other types are plain metadata."""
         kind_there = fields["metadata"].get("type")
         if isinstance(kind_there, str) and kind_there in self._kinds:
             fields["kind"] = kind_there
 
     def _checked(self, item: object) -> dict[str, Any]:
-        if not isinstance(item, (dict, Mapping)):  # dict first: asking for any Mapping is slow
+        if not isinstance(item, (dict, Mapping)):  # dict first: checking for Mapping is slow
             raise InvalidInput(f"a memory is a mapping, not a {type(item).__name__}")
         fields: dict[str, Any] = {}
         for name, value in item.items():
@@ -552,7 +551,7 @@ class Drafter:
 
 
 def _put_project(fields: dict[str, Any]) -> None:
-    """Move the project into the metadata, which is where every layer keeps it."""
+    """Move the project into the metadata, where every layer keeps it."""
     project, given = fields.pop("project"), fields.get("metadata", {})
     if given.get("project", project) != project:
         problem = f"differs from the metadata's {words.shown(given['project'])}"

@@ -13,7 +13,7 @@ from lamina.model.record import Draft, Layer, Record
 from lamina.text import words
 
 Slot = tuple[Layer, str | None, str]
-# The facets that find records by their slot, and by the value that they give it.
+# The facets that find records by their slot, and by their value in it.
 SLOT, VALUE = "@place", "@value"
 # How the attribute of a standing instruction begins.
 INSTRUCTION = "instruction:"
@@ -22,7 +22,7 @@ NAMES = frozenset({"profile_key", "project", "single", "world"})
 
 
 def slot(memory: Record | Draft) -> Slot | None:
-    """Name the slot of a memory, of one user; None if it may stand beside others."""
+    """Name the slot of a memory, for one user; None if it may exist beside others."""
     name = None
     if memory.layer is Layer.PROFILE:
         name = str(memory.metadata.get("profile_key", ""))
@@ -37,8 +37,7 @@ def slot(memory: Record | Draft) -> Slot | None:
 def facets(user: str | None, metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what the index holds about the slots that a record with this metadata could have.
 
-    The layer and the kind are not part of it: after finding a record by one of these, compare the
-    slots.
+    They do not include layer and kind: after finding a record by one of these, compare the slots.
     """
     for name in _names(metadata):
         yield slot_facet(user, words.normalise(name))
@@ -47,12 +46,12 @@ def facets(user: str | None, metadata: Mapping[str, Any]) -> Iterator[tuple[str,
 
 
 def slot_facet(user: str | None, name: str) -> tuple[str, str]:
-    """Make the facet that all records of one slot share."""
+    """Return the facet that all records of one slot share."""
     return SLOT, _digest(user, name)
 
 
 def value_facet(user: str | None, key: str, value: Any) -> tuple[str, str]:
-    """Make the facet of all records that give a profile key the same value.
+    """Return the facet of all records that give a profile key the same value.
 
     Case, width and spacing do not matter.
     """
@@ -87,7 +86,7 @@ def _world(metadata: Mapping[str, Any]) -> str | None:
 
 
 def project_name(memory: Record | Draft) -> str | None:
-    """Return the project that a record sums up; None for any other record."""
+    """Return the project that a record summarises; None for any other record."""
     return _project(memory.metadata) if memory.kind == "project" else None
 
 

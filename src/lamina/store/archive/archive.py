@@ -20,7 +20,7 @@ from lamina.store.tables import archived, record_lines, records
 from lamina.store.tables.archived import File, Place, files, find
 from lamina.store.tables.record_lines import Written
 
-# Lines that one file takes, so that other writers do not wait long for its transaction.
+# The most lines in one file: a longer transaction would keep other writers waiting.
 AT_ONCE = 10_000
 
 
@@ -63,7 +63,7 @@ class Archive:
         return moved
 
     def get(self, record_id: str, user: str | None = None) -> Record | None:
-        """Read a record from its line if this user may see it; else even a loss is kept quiet."""
+        """Read a record from its line if this user may see it; from others, hide even a loss."""
         with translated(self._store.database.address):
             place = find(self._store.database.reader(), record_id)
         if place is None or (user is not None and place.user not in (None, user)):
@@ -75,7 +75,7 @@ class Archive:
         return record_lines.record_of(self._line(place), place.label)
 
     def restore(self, actor: Actor, now: datetime, record_ids: Sequence[str]) -> list[Record]:
-        """Bring records back with ids and histories, all or none; their lines leave the archive."""
+        """Restore records with their ids and histories, all or none, and remove their lines."""
         wanted = dict.fromkeys(record_ids)
         places = [self._place(record_id) for record_id in wanted]
         old = list(dict.fromkeys(place.file for place in places))
@@ -120,9 +120,9 @@ class Archive:
     def parted(
         self, connection: Connection, old: str, new: str, wanted: Collection[str]
     ) -> tuple[list[Written], list[Written], Laid | None]:
-        """Split a file into the wanted records and the others, which a new file takes.
+        """Split a file into the wanted records and the others, which go into a new file.
 
-        Without others there is no new file.
+        If there are no others, there is no new file.
         """
         (file,) = [file for file in files(connection) if file.file == old]
         back: list[Written] = []
@@ -139,7 +139,7 @@ class Archive:
         return back, kept, laid
 
     def lines(self, connection: Connection) -> Iterator[tuple[int, int, bytes]]:
-        """Yield every line from the oldest file on, after its archive and its last event."""
+        """Yield every line with its archive and its last event, from the oldest file on."""
         query = "SELECT line, event FROM archived WHERE archive = ?"
         for file in reversed(files(connection)):
             events = dict(rows(connection, query, (file.number,)))
@@ -150,7 +150,7 @@ class Archive:
 
     @contextmanager
     def copying(self, copies: Sequence[Copy]) -> Iterator[None]:
-        """Note the names of files that are about to come; those that do not are removed again."""
+        """Reserve names for files to be copied in the block; remove those that are not used."""
         shelf = self.filing.shelf
         names = [copy.file for copy in copies]
         for name in names:
@@ -184,7 +184,7 @@ class Archive:
     def _mover(
         self, wanted: Sequence[tuple[int, int]], why: str
     ) -> Callable[[ArchiveTransaction, Sequence[str]], int]:
-        """Make the function that moves some records into one new file, and counts them."""
+        """Return a function that moves some records into one new file and counts them."""
 
         def move(transaction: ArchiveTransaction, new: Sequence[str]) -> int:
             leaving = records.unchanged(transaction.db, wanted)
@@ -241,17 +241,17 @@ class Archive:
             raise self.unreadable(file.file, error) from error
 
     def missing(self, file: str) -> Corrupt:
-        """Make the error for a file that is gone."""
+        """Return the error for a file that is gone."""
         gone = "is gone, but memories were archived there; put it back from a backup"
         return Corrupt(f"{self.filing.shelf.label(file)} {gone}")
 
     def altered(self, label: str) -> Corrupt:
-        """Make the error for a file or line that was changed."""
+        """Return the error for a file or line that was changed."""
         changed = "is not what was archived; see `lamina audit verify`"
         return Corrupt(f"{self.filing.shelf.label(label)} {changed}")
 
     def unreadable(self, file: str, error: OSError) -> StoreUnavailable:
-        """Make the error for a file that cannot be read."""
+        """Return the error for a file that cannot be read."""
         label = self.filing.shelf.label(file)
         return StoreUnavailable(f"{label} cannot be read: {error.strerror}")
 
@@ -261,10 +261,10 @@ def _sha256(file: BinaryIO) -> bytes:
 
 
 def _fields(written: Written) -> dict[str, object]:
-    """List the fields of a line as given: made from its row, an altered one would look right."""
+    """Return the fields as the line has them: taken from its row, they would hide a change."""
     fields = {name: plain(getattr(written, name)) for name in written.__struct_fields__}
     del fields["archived"]
-    if written.ts is None:  # a line of an old archive, which stays as it is
+    if written.ts is None:  # a line of an old archive, which is kept unchanged
         del fields["ts"], fields["type"]
     return fields
 
@@ -272,7 +272,7 @@ def _fields(written: Written) -> dict[str, object]:
 def damaged(
     shelf: Shelf, connection: Connection, step: Callable[[], None]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the files and lines that are not as they were archived, with the problem."""
+    """Yield the files and lines that differ from what was archived, each with its problem."""
     for file in files(connection):
         try:
             with shelf.open(connection, file.file) as opened:
@@ -285,7 +285,7 @@ def damaged(
             yield f"archive {file.file}", "it is a link to elsewhere"
         except (FileNotFoundError, IsADirectoryError):
             yield f"archive {file.file}", "it is missing"
-        except Corrupt as error:  # it is as it was archived, but that was no record
+        except Corrupt as error:  # the file is unchanged, but a line in it is not a valid record
             yield f"archive {file.file}", error.message
         except OSError as error:
             yield f"archive {file.file}", f"it cannot be read: {error.strerror}"
@@ -294,7 +294,7 @@ def damaged(
 def _misplaced(
     connection: Connection, file: File, lines: Iterable[bytes], step: Callable[[], None]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the lines that the index has elsewhere, or as something else."""
+    """Yield the lines for which the index has another place or other values."""
     query = "SELECT user, key, line, start, bytes, hash FROM archived WHERE id = ? AND archive = ?"
     start = 0
     for number, line in enumerate(lines, 1):

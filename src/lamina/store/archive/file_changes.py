@@ -2,10 +2,11 @@
 
 A file's name is first noted as a stray. The file is written, made durable and put in place while no
 other process can write; the same transaction changes the rows and takes the name from the strays.
-All that a crash leaves behind is therefore a stray, and opening the store removes it.
+So everything that a crash leaves behind is a stray, and opening the store removes it.
 
-A file is removed only after a commit that dooms it. A failed commit may still be found in the log
-by the process that recovers it, and would need its file; a later commit makes sure that it is not.
+A file is removed only after a commit that marks it as doomed. If the commit before that failed, the
+process that recovers the log may still find it there, and would then need the file; after a later
+commit this is no longer possible.
 """
 
 from __future__ import annotations
@@ -64,9 +65,9 @@ class FileChanges:
         return shelf(self._store.database.reader(), self._store.folder)
 
     def tidy(self) -> None:
-        """Remove the files that a crash left behind, after waiting for one that is being written.
+        """Remove the files that a crash left behind, once no other process is writing one.
 
-        A reader, or a process on a full disk, goes on without it: the next opening removes them.
+        A process that cannot write skips this; the next opening removes them.
         """
         with suppress(StoreUnavailable), translated(self._store.database.address):
             if self._store.database.reader().execute("SELECT 1 FROM strays LIMIT 1").get is None:
@@ -88,7 +89,7 @@ class FileChanges:
                     transaction.cursor.execute("DELETE FROM strays WHERE file = ?", (file,))
 
     def strays(self) -> list[str]:
-        """List the names that belong to nothing, yet or any more."""
+        """List the names that belong to no archive: not yet, or no longer."""
         with translated(self._store.database.address):
             return _strays(self._store.database.reader())
 
@@ -107,7 +108,7 @@ class FileChanges:
         names: Sequence[str],
         fill: Callable[[Change, Sequence[str]], Result],
     ) -> Result:
-        """Write new files and their rows together; `begin` makes the transaction."""
+        """Write new files and their rows together; `begin` returns the transaction."""
         while True:
             new = self._reserve(names)
             try:
@@ -116,9 +117,9 @@ class FileChanges:
             except BaseException:
                 self.abandon(new)
                 raise
-            # Without a result, a process that opened the store has tidied the names away.
+            # No result: a process that opened the store in the meantime has removed these names.
             if result is not None:
-                self.abandon(new)  # those that were not needed
+                self.abandon(new)  # removes those that were not needed
                 return result
 
     def _reserve(self, names: Sequence[str]) -> list[str]:
@@ -143,14 +144,14 @@ class FileChanges:
             number += 1
 
     def abandon(self, new: Sequence[str]) -> None:
-        """Remove files that came to nothing; if this fails, the next opening does it."""
+        """Remove files that are not needed after all; if this fails, the next opening does it."""
         with suppress(LaminaError, OSError), translated(self._store.database.address):
             if any(_is_stray(self._store.database.reader(), file) for file in new):
                 self._sweep(new)
 
 
 def wrong_strays(connection: Connection) -> list[str]:
-    """List the strays that are not ours: files in use, or with names that no archive has."""
+    """List the strays that we did not note: files in use, or names that no archive has."""
     used = {file for (file,) in rows(connection, "SELECT file FROM archives")}
     return [file for file in _strays(connection) if file in used or not NAME.fullmatch(file)]
 
@@ -165,7 +166,7 @@ def _is_doomed(cursor: Cursor, file: str) -> bool:
 
 
 def _is_stray(connection: Connection | Cursor, file: str) -> bool:
-    """Tell whether a name is noted, and free to be used."""
+    """Tell whether a name is noted as a stray and free to use."""
     query = "SELECT 1 FROM strays WHERE file = ? AND doomed = 0"
     return connection.execute(query, (file,)).get is not None
 
@@ -175,6 +176,6 @@ def _are_strays(transaction: OpenTransaction, files: Sequence[str]) -> bool:
 
 
 def _numbered(name: str) -> tuple[str, int]:
-    """Split the number off a name; the next file gets the next, so that names stay short."""
+    """Split a name into its base and number; the next file only increments it."""
     base, dash, number = name.rpartition("-")
     return (base, int(number)) if dash else (name, 1)

@@ -26,7 +26,7 @@ Hit = tuple[int, bytes]  # the number of a line, and the line
 
 
 class ArchiveQuery(msgspec.Struct, frozen=True):
-    """A question to the archive: a literal text in any case, a user, and a span of time."""
+    """A query to the archive: a literal text in any case, a user, and a span of time."""
 
     text: str
     user: str | None = None
@@ -35,7 +35,7 @@ class ArchiveQuery(msgspec.Struct, frozen=True):
 
 
 class Peek(msgspec.Struct, frozen=True):
-    """The part of a line that decides if it matches."""
+    """The part of a line that decides whether it matches."""
 
     content: str
     tags: list[str]
@@ -45,7 +45,7 @@ class Peek(msgspec.Struct, frozen=True):
 
 
 _peek = msgspec.json.Decoder(Peek).decode
-# TypeError: such as for a time without a zone.
+# TypeError: for example, a time without a time zone.
 NOT_A_LINE = (msgspec.DecodeError, UnicodeDecodeError, TypeError)
 
 
@@ -157,7 +157,7 @@ def _candidates(chunk: bytes, caseless: bytes) -> Iterator[Hit]:
 
 
 def _caseless_part(lowered: str) -> bytes:
-    """Find the longest part of a text whose bytes do not depend on case, beyond that of ASCII."""
+    """Find the longest part of a text whose bytes depend on case only in ASCII letters."""
     runs = groupby(lowered, lambda char: char.isascii() or char.upper() == char.lower())
     caseless = ["".join(run) for is_caseless, run in runs if is_caseless]
     return max(caseless, key=len, default="").encode()

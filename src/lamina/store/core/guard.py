@@ -1,7 +1,7 @@
-"""Decide in a transaction what may be believed.
+"""Decide in a transaction what may become active.
 
-Nothing that was rejected comes back, no two records hold one slot, and machines may make only so
-many proposals a day. These are rules, not rows: they are here because they must be atomic.
+Nothing that was rejected comes back, no two records share a slot, and programs may make only a
+limited number of proposals a day. These rules are here because they must be checked atomically.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Guard:
-    """Watches one transaction: every record that it makes or activates passes here."""
+    """Checks every record that one transaction creates or activates."""
 
     def __init__(self, store: Store, actor: Actor, now: int, cursor: Cursor) -> None:
         self._store = store
@@ -32,15 +32,15 @@ class Guard:
         self._cursor = cursor
         self._db = cursor.connection
         self.refused: dict[str, None] = {}  # rejected records whose values were brought back
-        self._any_rejected: bool | None = None  # asked for when it matters
+        self._any_rejected: bool | None = None  # read when it is first needed
         self._proposed = 0
         self._taken: dict[slots.Slot, str] = {}  # the slots that this transaction has filled
 
     def check_new(self, record: Record) -> None:
-        """Refuse what was rejected, and more proposals of machines than people can read in a day.
+        """Refuse what was rejected, and more proposals of programs than people can review in a day.
 
-        A new record may stand beside the holder of its slot: its author may write there. Only what
-        comes back must find its slot free.
+        A new record may share the slot of another one, since its author may write there. Only a
+        record that comes back must find its slot free.
         """
         self.refuse_rejected(record)
         if record.state is State.CONSTRAINED and self._actor.role is not Role.OPERATOR:
@@ -51,14 +51,14 @@ class Guard:
             self._proposed += 1
 
     def check_active(self, record: Record) -> None:
-        """Refuse that what was rejected becomes active."""
+        """Refuse to activate what was rejected."""
         self.refuse_rejected(record)
         self.take_slot(record)
 
     def arriving(self, record: Record) -> State:
         """Choose the state in which a record from elsewhere arrives.
 
-        Others may refer to it, so it is never turned away, but it need not be believed.
+        Others may refer to it, so it is never turned away, but it need not become active.
         """
         if self.rejected(record) is not None:
             return State.TOMBSTONED
@@ -68,11 +68,11 @@ class Guard:
         return record.state
 
     def _is_taken(self, record: Record) -> bool:
-        """Tell whether another record holds the slot of one that arrives."""
+        """Tell whether another record holds the slot of a record that arrives."""
         return bool(self.slot_holders(record)) or slots.slot(record) in self._taken
 
     def refuse_rejected(self, memory: Record | Draft) -> None:
-        """Raise when what a memory says was rejected."""
+        """Raise if the value of a memory was rejected."""
         rejected = self.rejected(memory)
         if rejected is not None:
             what = f"this value was rejected, in record {rejected}"
@@ -80,7 +80,7 @@ class Guard:
             raise Refused(f"{what}; {do}", rejected=rejected)
 
     def rejected(self, memory: Record | Draft) -> str | None:
-        """Find the rejected record whose value a memory brings back, in whatever disguise.
+        """Find the rejected record whose value a memory repeats, in whatever disguise.
 
         The attempt is noted in the trail.
         """
@@ -92,7 +92,7 @@ class Guard:
         return rejected
 
     def check_there(self, ids: Sequence[str]) -> None:
-        """Raise when a record was erased meanwhile: what was made of it must not be stored."""
+        """Raise if a record was erased in the meantime: nothing derived from it may be stored."""
         for gone in erased.among(self._db, ids):
             raise Conflict(f"the record {gone} was erased meanwhile; try again", erased=gone)
 
@@ -104,7 +104,7 @@ class Guard:
         return key is not None and erased.has_key(self._db, store_id, user, key)
 
     def refuse_erased(self, user: str | None, key: str) -> None:
-        """Raise when a key was that of an erased record: a retry must not store it once more."""
+        """Raise if a key belonged to an erased record: a retry must not store it again."""
         if erased.has_key(self._db, self._store.id, user, key):
             what = f"the key {words.shown(key)} was that of a record that is erased"
             raise Conflict(f"{what}; use another one")
@@ -114,21 +114,21 @@ class Guard:
         self.refused[rejected] = None
 
     def bar(self, record: Record, fingerprints: Sequence[bytes]) -> None:
-        """Keep values out from now on."""
+        """Refuse these values from now on."""
         rejections.add(self._cursor, record.id, record.user, fingerprints)
         self._any_rejected = None
 
     def lift(self, record_id: str) -> int:
-        """Let in again what a rejected record says; return how many values that are."""
+        """Stop refusing the values of a rejected record; return how many there are."""
         return rejections.lift(self._cursor, record_id)
 
     def allowance(self) -> int:
-        """Count how many more proposals machines may make today."""
+        """Count how many more proposals programs may make today."""
         left = rejections.allowance(self._store, self._db, self._now)
         return max(0, left - self._proposed)
 
     def slot_holders(self, memory: Record | Draft) -> list[Row]:
-        """Find the active rows that hold the slot of a memory, without itself."""
+        """Find the other active rows that hold the slot of a memory."""
         return slot_rows.find(self._store, self._db, memory)
 
     def saying(self, facet: tuple[str, str], state: State) -> list[Row]:
@@ -136,12 +136,12 @@ class Guard:
         return slot_rows.holding(self._db, [facet], state)
 
     def take_slot(self, record: Record) -> None:
-        """Remember that a record has taken a slot: at the end no other may hold it."""
+        """Note that a record has taken a slot: at the end, no other record may hold it."""
         if record.state is State.ACTIVE and (slot := slots.slot(record)) is not None:
             self._taken[slot] = record.id
 
     def check_slots(self) -> None:
-        """Raise when two records hold one slot."""
+        """Raise if two records hold the same slot."""
         for record_id in self._taken.values():
             row = records.by_id(self._db, record_id)
             if row is not None and row[COLUMN["state"]] == State.ACTIVE:
@@ -152,7 +152,7 @@ class Guard:
                     raise Conflict(f"{what}: {do}", record=holder)
 
     def count(self) -> dict[str, int] | None:
-        """Store how much was proposed; return what the event says of it."""
+        """Store how many proposals were made; return what the event says about them."""
         if not self._proposed:
             return None
         number, self._proposed = self._proposed, 0

@@ -76,11 +76,11 @@ class Store:
         self.ids = Ids(self.id, self.agent)
 
     def check_not_moved(self, source: Connection | Cursor) -> None:
-        """Raise when the memory has moved since it was opened: a write here would be lost."""
+        """Raise if the memory was moved since it was opened: a write here would be lost."""
         meta.check_here(source, self.database.address, self.agent)
 
     def path_of(self, name: str) -> Path:
-        """Locate a file or folder of this agent; a preset may have it elsewhere in its folder."""
+        """Locate a file or folder of this agent; a preset may choose another path in its folder."""
         return self.folder / PRESETS[self.settings["preset"]].paths.get(name, name)
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class Store:
     ) -> Transaction:
         """Begin a transaction whose changes are one action of one actor.
 
-        Very many changes make several events, unless it is undivided.
+        A very large number of changes makes several events, unless it is undivided.
         """
         return Transaction(self, actor, action, now, note, details, undivided=undivided)
 
@@ -114,21 +114,21 @@ class Store:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Within this block, this thread reads the store as it is at one moment."""
+        """Let this thread see the store at one moment for the length of this block."""
         with self.database.moment():
             yield
 
     @functools.cached_property
     def index(self) -> Index:
         """The catalogue, postings and vectors that searches read."""
-        from lamina.store.index.snapshot import Index  # needs numpy, as nothing else does
+        from lamina.store.index.snapshot import Index  # numpy is needed only here
 
         return Index(self)
 
     # Records
 
     def record(self, row: Row) -> Record:
-        """Make the record of a row; raise Corrupt when the row is damaged."""
+        """Build the record of a row; raise Corrupt if the row is damaged."""
         try:
             return records.record_of(row, self.agent)
         except (Corrupt, TypeError, ValueError, KeyError, OverflowError) as error:
@@ -136,7 +136,7 @@ class Store:
             raise Corrupt(f"{self.database.address}: {what}") from error
 
     def get(self, record_id: str, user: str | None = None) -> Record | None:
-        """Find a record, also in the archive; one from there only if this user may see it."""
+        """Find a record, in the archive as well; an archived one only if this user may see it."""
         row = self.row(record_id)
         if row is not None:
             return self.record(row)
@@ -146,7 +146,7 @@ class Store:
         record = self.archive.get(record_id, user)
         if record is not None:
             return record
-        row = self.row(record_id)  # it may have been brought back just now
+        row = self.row(record_id)  # it may have been restored just now
         return None if row is None else self.record(row)
 
     def row(self, record_id: str) -> Row | None:
@@ -164,7 +164,7 @@ class Store:
         return [self.record(row) for row in self.rows(chosen, limit)]
 
     def numbered(self, numbers: Sequence[int]) -> list[Record]:
-        """Read the records with these numbers, in the same order, as far as they are there."""
+        """Read the records with these numbers, in the same order, skipping those that are gone."""
         with self.read() as db:
             rows = [records.by_number(db, number) for number in numbers]
         return [self.record(row) for row in rows if row is not None]
@@ -176,9 +176,9 @@ class Store:
         until: int,
         recurring: Iterable[Sequence[Collection[str]]],
     ) -> tuple[list[Record], list[Record]]:
-        """Find what may wait for an answer or speaks of days in this span; and what may answer.
+        """Find records that may await an answer or mention days in this span; and possible answers.
 
-        `recurring` holds the words by which texts speak of a day that has come again.
+        `recurring` holds the words with which texts mention a day that has come round again.
         """
         speaking = self._speaking(user, since, until, recurring)
         with self.database.moment() as db:
@@ -193,9 +193,9 @@ class Store:
         until: int,
         recurring: Iterable[Sequence[Collection[str]]],
     ) -> set[int]:
-        """List the records that speak of days in this span, or of one that has come again."""
+        """List the records that mention days in this span, or a day that has come round again."""
         if user is None and self.settings["store.url"]:
-            from lamina.store.index import sample  # needs the driver of PostgreSQL
+            from lamina.store.index import sample  # needs the PostgreSQL driver
 
             if sample.is_large(self):
                 return sample.speaking(self, since, until, recurring)
@@ -205,7 +205,7 @@ class Store:
         return {number for some in numbers for number in some}
 
     def user(self, given: object) -> str | None:
-        """Return the name of a user as this store has it, or may have it from now on."""
+        """Return the name of a user as this store spells it, or will spell it from now on."""
         with translated(self.database.address):
             return users.resolved(given, self.database.reader)
 
@@ -217,11 +217,11 @@ class Store:
             return events.head(db, self.seed)
 
     def history(self, record_id: str) -> list[Event]:
-        """List the events that made a record what it is, oldest first."""
+        """List the events that changed a record, oldest first."""
         return self.histories([record_id])[record_id]
 
     def histories(self, record_ids: Sequence[str]) -> dict[str, list[Event]]:
-        """List the events of several records; those that they share are read once."""
+        """List the events of several records; events that they share are read once."""
         with self.read() as db:
             book = events.Book(db)
             last = {record_id: records.last_event(db, record_id) for record_id in record_ids}
@@ -248,7 +248,7 @@ class Store:
             return archived.files(db)
 
     def steadily(self, look: Callable[[], Result]) -> Result:
-        """Look at files of the archive; again, if one of them was written anew meanwhile."""
+        """Read files of the archive; repeat if one of them was rewritten in the meantime."""
         while True:
             before = self.archives()
             try:
@@ -273,14 +273,14 @@ class Store:
         return parts
 
     def reindex(self, actor: Actor, now: datetime, *, vectors: bool = False) -> None:
-        """Make what is derived from the records anew; vectors are made by the next indexing."""
+        """Rebuild what is derived from the records; vectors are computed by the next indexing."""
         details = {"analyser": words.ANALYSER_VERSION}
         with self.change(actor, events.REINDEX, now, details=details) as transaction:
             derived.rebuild(transaction.db, vectors=vectors)
 
 
 class Reading:
-    """A block in which this thread reads; errors of SQLite leave it as errors of Lamina."""
+    """A block in which this thread reads; it raises errors of SQLite as errors of Lamina."""
 
     __slots__ = ("_database",)
 
@@ -306,7 +306,7 @@ class Reading:
 def _identity(
     database: Database, agent: str, connection: Connection | None = None
 ) -> tuple[str, int]:
-    """Return the id of a store and its analyser; raise when it is elsewhere or not this agent's."""
+    """Return a store's id and analyser; raise if it was moved or belongs to another agent."""
     with translated(database.address):
         identity = meta.read(connection or database.reader())
     meta.refuse_elsewhere(identity, database.address, agent)

@@ -1,4 +1,4 @@
-"""Change the memory: rows, tags, links, words and the event that says so, all or nothing."""
+"""Change the memory: rows, tags, links, words and the event that records it, all or nothing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ EVERY = records.EVERY
 
 
 class Transaction(Atomic):
-    """Collects changes under one action; at the end it writes their event and commits."""
+    """Collects changes of one action; at the end it writes their event and commits."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Transaction(Atomic):
             self._store.check_not_moved(self.cursor)
             self._head = events.head(self.cursor, self._store.seed)
             if self._head.seq == 0:
-                # The first event hangs on the store's identity, which an import may have changed.
+                # The first event refers to the store's identity, which an import may have changed.
                 self._store.identify(self.db)
                 self._head = events.head(self.cursor, self._store.seed)
             self._store.witness.check(self.cursor, self._head)
@@ -105,13 +105,13 @@ class Transaction(Atomic):
             super().__exit__(kind, error, trace)
         except StoreUnavailable as failure:
             if error is None:
-                # It may have been kept all the same: it was if the trail has this event.
+                # It may have been committed all the same: it was if the trail has this event.
                 failure.details["unless"] = {"event": self._head.seq, "hash": self._head.hash.hex()}
             raise
         if error is None:
             self._store.witness.note(self._head)
         if self._guard is not None and self._guard.refused:
-            # They are listed with the reads: whatever else was changed, these records were not.
+            # They are listed with the reads, because these records themselves did not change.
             refused, note = tuple(self._guard.refused), {"by": self._action}
             self._store.reads.add(Read(self.now, self._actor, "refused", refused, note))
 
@@ -123,12 +123,12 @@ class Transaction(Atomic):
 
     @property
     def number(self) -> int:
-        """The number of the event that says what is done now."""
+        """The number of the event that describes the current changes."""
         return self._head.seq + 1
 
     @property
     def guard(self) -> Guard:
-        """The guard over everything that would be believed; most transactions need none."""
+        """The guard over everything that becomes active; most transactions need none."""
         if self._guard is None:
             self._guard = Guard(self._store, self._actor, self._micros, self.cursor)
         return self._guard
@@ -136,7 +136,7 @@ class Transaction(Atomic):
     # Reads that need more than one table
 
     def settled_events(self, record_ids: Sequence[str]) -> dict[str, int]:
-        """Find the last event about each record that was not taken back; 0 where there is none."""
+        """Find the last event about each record that was not undone; 0 where there is none."""
         book = events.Book(self.db)
         return {
             record_id: events.settled(book, record_id, records.last_event(self.db, record_id))
@@ -144,16 +144,16 @@ class Transaction(Atomic):
         }
 
     def tainted(self, source: str, user: str | None) -> tuple[list[Row], set[str]]:
-        """Find what is active and goes back to a source; and the ids of all that does."""
+        """Find the active rows that go back to a source, and the ids of all records that do."""
         active, _, ids = lineage.tainted(self._store, self.db, source, user)
         return active, ids
 
     def unresolved(self, draft: Draft) -> list[str]:
-        """List the evidence of a draft that leads to no record which its user may see."""
+        """List the evidence of a draft that leads to no record that its user may see."""
         return records.unresolved(self.db, filter(is_id, draft.evidence), draft.user)
 
     def check_evidence(self, draft: Draft, note_crossing: Callable[[str], object]) -> None:
-        """Raise when evidence leads to no record that the user may see; note each attempt."""
+        """Raise if evidence leads to no record that the user may see; note each attempt."""
         unknown = self.unresolved(draft)
         if unknown:
             for record_id in unknown:
@@ -161,7 +161,7 @@ class Transaction(Atomic):
             raise NotFound(f"evidence {unknown[0]} leads to no record", unknown=unknown)
 
     def derived(self, draft: Draft) -> Draft:
-        """Trust a draft as little as what it rests on."""
+        """Give a draft no more trust than the evidence it rests on."""
         ids = list(filter(is_id, draft.evidence))
         if not ids:
             return draft
@@ -169,7 +169,7 @@ class Transaction(Atomic):
         return structs.replace(draft, trust=rules.lowest_trust((draft.trust, *trusts)))
 
     def sleep_until(self, marks: sleep.Marks) -> None:
-        """Keep how far sleep has read, together with its results."""
+        """Store how far sleep has read, together with its results."""
         since = sleep.marks(self.db).seq
         sleep.advance(self.cursor, marks)
         if since != marks.seq:
@@ -182,7 +182,7 @@ class Transaction(Atomic):
         return self._store.ids.make(self._store.ids.prefix(self.now), self._last_record + 1)
 
     def user(self, given: object) -> str | None:
-        """Return the name of a user as the store has it or may have it; it is looked up once."""
+        """Return the name of a user as the store spells it or will spell it; look it up once."""
         if not isinstance(given, str):
             return user_name(given)
         if given not in self._users:
@@ -190,7 +190,7 @@ class Transaction(Atomic):
         return self._users[given]
 
     def find_key(self, key: str, user: str | None) -> Record | None:
-        """Find what an earlier call with the same idempotency key stored, wherever it is now."""
+        """Find what an earlier call with the same idempotency key stored, archived or not."""
         row = records.by_key(self.db, key, user)
         if row is not None:
             return self._store.record(row)
@@ -198,7 +198,7 @@ class Transaction(Atomic):
         return None if place is None else self._store.archive.read(place)
 
     def insert(self, drafts: Sequence[Draft]) -> list[Record]:
-        """Give drafts their identity and store them; refuse those that rest on what was erased."""
+        """Give drafts their identity and store them; refuse those that rest on erased records."""
         if evidence := [target for draft in drafts for target in draft.evidence if is_id(target)]:
             self.guard.check_there(evidence)
         made: list[Record] = []
@@ -207,8 +207,8 @@ class Transaction(Atomic):
         return made
 
     def _insert_some(self, drafts: Sequence[Draft]) -> list[Record]:
-        """Store as many as fit into one event."""
-        # Every write comes through here: what the loop needs is looked up once.
+        """Store as many drafts as fit into one event."""
+        # Every write goes through this loop, so everything it needs is looked up before it.
         store, now, now_micros = self._store, self.now, self._micros
         event, prefix = self._next_event(len(drafts)), store.ids.prefix(now)
         agent, make_id = store.agent, store.ids.make
@@ -239,7 +239,7 @@ class Transaction(Atomic):
         return made
 
     def replace(self, replaced: Sequence[Row], draft: Draft, *, never_true: bool = False) -> Record:
-        """Store a draft in place of records that were true until now, or never."""
+        """Store a draft in place of records that are no longer true, or never were."""
         ids = tuple(row[COLUMN["id"]] for row in replaced)
         (made,) = self.insert([structs.replace(draft, supersedes=ids)])
         valid_to = None if never_true else self.now
@@ -262,7 +262,7 @@ class Transaction(Atomic):
         self.put(rows)
 
     def put(self, rows: Sequence[Row]) -> None:
-        """Store rows that may refer to each other, and all that follows from them.
+        """Store rows that may refer to each other, and everything derived from them.
 
         The caller writes the event.
         """
@@ -271,7 +271,7 @@ class Transaction(Atomic):
         derived.follow(self.cursor, stored)
 
     def archive(self, leaving: Sequence[Row], file: str, why: str, laid: Laid) -> None:
-        """Take rows out of the store whose lines lie in a file now."""
+        """Remove rows from the store whose lines are now in a file."""
         number = self._new_archive(file, why, laid)
         user, key, last = COLUMN["user"], COLUMN["key"], COLUMN["event"]
         after = {"archived": number, "seq": None}
@@ -297,7 +297,7 @@ class Transaction(Atomic):
         new: str,
         laid: Laid | None,
     ) -> list[Record]:
-        """Put records back into the store; a new file has the others, the old one is a stray."""
+        """Restore records; the others go to a new file, and the old one becomes a stray."""
         number = archived.number_of(self.cursor, old)
         archived.doom(self.cursor, old)
         if laid is None:
@@ -341,19 +341,19 @@ class Transaction(Atomic):
         return number
 
     def _say_archive(self, number: int, **said: Any) -> None:
-        """Let the event say what became of a file of the archive."""
+        """Add to the event what happened to a file of the archive."""
         self.tell("archives", {"archive": number, **said})
 
     def tell(self, name: str, said: Mapping[str, Any]) -> None:
-        """Let the event say more, in one of its lists. It stays for good, so it holds no words."""
+        """Add an entry to a list of the event. It is never deleted, so it must hold no text."""
         self.say({name: [*(self._details or {}).get(name, ()), said]})
 
     def say(self, details: Mapping[str, Any]) -> None:
-        """Let the event say more, or something else under the same names."""
+        """Add details to the event, or replace those with the same names."""
         self._details = {**(self._details or {}), **details}
 
     def update(self, row: Row, **fields: Any) -> Record:
-        """Change open fields of a record. Its text stays; metadata and evidence may only grow."""
+        """Change open fields of a record. Its text is fixed; metadata and evidence only grow."""
         before = records.STATES[row[COLUMN["state"]]]
         if fields.get("state", before) is not before:
             rules.check_move(before, fields["state"], self._actor.role)
@@ -386,35 +386,35 @@ class Transaction(Atomic):
         return record
 
     def undo(self, change: Change) -> Record:
-        """Put the open fields of a record back to what they were before a change."""
+        """Restore the open fields of a record to their values before a change."""
         row = records.by_id(self.db, change.record)
         assert row is not None, "the caller has looked"
         before = {name: records.loaded(name, value) for name, value in change.before.items()}
         return self.update(row, **before)
 
     def bar(self, record: Record, fingerprints: Sequence[bytes]) -> None:
-        """Keep values out from now on; the event's note says which."""
+        """Refuse these values from now on; the event's note lists them."""
         self.guard.bar(record, fingerprints)
         note = dict(self._note or {})
         barred = {record.id: [fingerprint.hex() for fingerprint in fingerprints]}
         self._note = {**note, rejections.BARRED: {**note.get(rejections.BARRED, {}), **barred}}
 
     def _index_anew(self, row: Row, record: Record) -> None:
-        """Index a record that has grown: its tags, links, facets and words."""
+        """Update the index of a record that has grown: its tags, links, facets and words."""
         derived.forget_turned(self.cursor, [row])
         derived.turn(self.cursor, [record])
         entry = fulltext.entry(record.seq, record.content, record.tags, record.metadata)
         fulltext.words(self.cursor).replace(self.cursor, entry)
 
     def _next_event(self, number: int = 1) -> int:
-        """Return the event of the next changes; write the current one first if they overfill it."""
+        """Return the event of the next changes; write the current one first if it is full."""
         if self._pending + number > self._changes_per_event:
             self._write_event()
         self._pending += number
         return self._head.seq + 1
 
     def _hashes_like(self, record: Record) -> list[tuple[str, bytes]]:
-        """Return where the event lists a new record: with others of its layer and state."""
+        """Return the event's list for a new record: one for each layer and state."""
         last = self._made[-1] if self._made else None
         if last is None or last.layer != record.layer or last.state != record.state:
             last = NewRecords(record.layer, record.state, [])
@@ -440,13 +440,13 @@ class Transaction(Atomic):
         )
         self._made, self._changes, self._pending, self._details = [], [], 0, None
 
-    # Reads of one table; `records.by_id(transaction.db, record_id)` says the same.
+    # Reads of one table; `records.by_id(transaction.db, record_id)` does the same.
 
     def find(self, record_id: str) -> Row | None:
         return records.by_id(self.db, record_id)
 
     def holds(self, record_ids: Iterable[str]) -> bool:
-        """Tell whether all of some records are in the store: none is archived or erased."""
+        """Tell whether all of these records are in the store: none is archived or erased."""
         return records.holds(self.db, set(record_ids))
 
     def exists(self, record_id: str) -> bool:

@@ -1,4 +1,4 @@
-"""Remember the last commit that a server has acknowledged, to tell when it was lost."""
+"""Remember the last commit that a server has acknowledged, to notice if it is lost."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class Witness:
-    """The last event that this process was told is durable.
+    """The last event that a server has told this process is durable.
 
-    After a failover the new server must have it: a standby that was behind has lost commits.
+    After a failover the new server must have it: a standby that lagged behind has lost commits.
     """
 
     def __init__(self, database: Database) -> None:
@@ -27,11 +27,11 @@ class Witness:
         self._head = head
 
     def forget(self) -> None:
-        """Begin anew, since the history was replaced on purpose."""
+        """Start again, because the history was replaced on purpose."""
         self._head = None
 
     def check(self, cursor: Cursor, now: Head) -> None:
-        """Look whether the trail still has that event, when a new connection was made since."""
+        """Check, after a reconnection, that the trail still contains that event."""
         generation = self._database.generation
         if self._head is None or generation == self._generation:
             return

@@ -9,15 +9,15 @@ from pathlib import Path
 
 log = logging.getLogger("lamina")
 
-DELAYS_MS = (1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50)  # then LAST_MS again and again
+DELAYS_MS = (1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50)  # then LAST_MS each time
 LAST_MS = 100
 SILENCE_MS = 1000
 
 
 class BusyHandler:
-    """The busy handler that SQLite calls when a file is locked: sleep, and tell it to try again.
+    """The busy handler that SQLite calls when a file is locked: sleep, and let it try again.
 
-    A call with 0 tries begins a new wait.
+    A call with `tries` 0 begins a new wait.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Tell whether a folder can take more, before it is tried: is the disk full or read-only?"""
+"""Tell before a write whether a folder can take it: is the disk full or read-only?"""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import NamedTuple
 
 from lamina.home.folder import size_of
 
-INDEX_BYTES = 32 * 1024  # the index of the log, which SQLite needs beside a file before it reads
-BLOCK = 4096  # with less left not even the fail-safe can take anything
-# With less left SQLite cannot write, and its attempt would take room from the fail-safe.
+INDEX_BYTES = 32 * 1024  # the index of the log, which SQLite creates beside a file before it reads
+BLOCK = 4096  # with less left, not even the fail-safe can write
+# With less left SQLite cannot write, and trying would use up the room of the fail-safe.
 ENOUGH = 2 * INDEX_BYTES
 
 
 class Usage(NamedTuple):
-    """The bytes of a disk: all, and those that we may still take."""
+    """The size of a disk in bytes, and how many of them we may still use."""
 
     total: int
     free: int
 
 
 def usage_of(folder: Path) -> Usage:
-    """Ask for the bytes of a disk as `shutil` does, whose import takes longer than the answer."""
+    """Return the bytes of a disk as `shutil` does, whose import takes longer than the call."""
     if hasattr(os, "statvfs"):
         disk = os.statvfs(folder)
         return Usage(disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize)
@@ -33,7 +33,7 @@ def usage_of(folder: Path) -> Usage:
 
 
 def is_full(folder: Path) -> bool:
-    """Tell whether a disk has no room for a write of SQLite; assume room on one we cannot ask."""
+    """Tell whether a disk has no room for a write of SQLite; if it cannot be asked, assume room."""
     try:
         usage = usage_of(folder)
     except OSError:
@@ -42,17 +42,17 @@ def is_full(folder: Path) -> bool:
 
 
 def is_short(path: Path) -> bool:
-    """Tell whether a SQLite file has no index of its log, which opening needs, nor room for it."""
+    """Tell whether the index of a file's log, which opening needs, is missing and has no room."""
     return size_of(path.with_name(path.name + "-shm")) < INDEX_BYTES and is_full(path.parent)
 
 
 def hindrance(folder: Path) -> str | None:
-    """Say what keeps us from writing into a folder; None when nothing does."""
+    """Say what prevents writing into a folder; None if nothing does."""
     return closed(folder) or full(folder)
 
 
 def closed(folder: Path) -> str | None:
-    """Say that a folder is read-only, if so. A missing one is made when it is needed."""
+    """Say if a folder is read-only. A missing one does not count: it is created when needed."""
     if not folder.is_dir() or os.access(folder, os.W_OK):
         return None
     effect = "it can be searched, but nothing is remembered and no read leaves a trace"
@@ -60,7 +60,7 @@ def closed(folder: Path) -> str | None:
 
 
 def full(folder: Path) -> str | None:
-    """Say that the disk is full, if so."""
+    """Say if the disk is full."""
     if not folder.is_dir() or not is_full(folder):
         return None
     left = usage_of(folder).free

@@ -13,7 +13,7 @@ from lamina.store.engine import raw_file
 
 MAGIC = b"SQLite format 3\0"
 SIZE = 100
-# "Lamn" and "Lamr": tell a store and its trail of reads from any other SQLite file.
+# "Lamn" and "Lamr": they tell a store and its trail of reads from all other SQLite files.
 STORE, READS = 0x4C616D6E, 0x4C616D72
 BESIDE = ("-wal", "-shm", "-journal")  # the files that SQLite keeps beside a database in use
 READS_FILE = "reads.db"
@@ -21,7 +21,7 @@ SIGNS = ("*/*_archive_*.jsonl", "backups/*/manifest.json", "erasures/*.json", "d
 
 
 class Header(NamedTuple):
-    """The fields of the header that we need. Without a count that holds, there are 0 pages."""
+    """The fields of the header that we need. If its page count is not valid, `pages` is 0."""
 
     pages: int
     page_size: int
@@ -31,7 +31,7 @@ class Header(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """The size of the database, as far as its header counts it."""
+        """The size of the database according to its header."""
         return self.pages * self.page_size
 
 
@@ -57,13 +57,13 @@ def read(path: Path) -> Header | None:
 
 
 def parsed(head: bytes) -> Header | None:
-    """Read the fields of a header; None for bytes that are none."""
+    """Parse a header; None if these bytes are not one."""
     if len(head) < SIZE or not head.startswith(MAGIC):
         return None
     (page_size,) = struct.unpack(">H", head[16:18])
     (pages,), (schema,) = struct.unpack(">I", head[28:32]), struct.unpack(">I", head[40:44])
     (version,), (application,) = struct.unpack(">i", head[60:64]), struct.unpack(">i", head[68:72])
-    if head[24:28] != head[92:96]:  # a version of SQLite that does not count has written last
+    if head[24:28] != head[92:96]:  # SQLite versions that do not keep the count wrote last
         pages = 0
     return Header(pages, 65536 if page_size == 1 else page_size, schema, version, application)
 
@@ -91,9 +91,9 @@ def _application(path: Path) -> int | None:
 
 
 def refuse_lost(path: Path, is_there: Callable[[], object] = lambda: False) -> None:
-    """Raise when a store that was there before is empty or gone: a new one would hide the loss.
+    """Raise if an earlier store is empty or gone: a new one would hide the loss.
 
-    It is looked for again after a sign of it was found, since another process may be making it.
+    After a sign of a store is found, look again: another process may be creating it just now.
     """
     if is_there():
         return

@@ -21,15 +21,15 @@ from lamina.text.words import one_line, shown
 
 MAX_VALUE = 2 * MAX_CONTENT_BYTES
 # Rows take hardly more bytes than their file, and reading takes work in proportion to it. A file
-# that needs more was made to do harm.
+# that needs more was crafted to do harm.
 GROWTH = 4
 STEPS, FREE_STEPS, STEPS_PER_BYTE = 100_000, 20_000_000, 16
 COMPUTED = (2, 3)  # columns that are computed from others, as `table_xinfo` says
 READING = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-# The actions of our statements; a schema that makes them do more is refused. Functions are only
-# named: SQLite asks for those in default values, which reading a row never computes.
+# The actions of our statements; a schema that makes them do more is refused. Functions are never
+# called: SQLite reports those in default values, which reading a row does not compute.
 ALLOWED = frozenset({apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION})
-PLAIN = "CREATE TABLE "  # SQLite keeps the statements of plain tables, and of no others, like this
+PLAIN = "CREATE TABLE "  # how the stored statement of a plain table begins, and of no other
 LIMITS: Mapping[int, int] = {
     apsw.SQLITE_LIMIT_LENGTH: MAX_VALUE,
     apsw.SQLITE_LIMIT_ATTACHED: 0,
@@ -37,7 +37,7 @@ LIMITS: Mapping[int, int] = {
     apsw.SQLITE_LIMIT_EXPR_DEPTH: 20,
     apsw.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
 }
-# Nothing in the file may run: no triggers and no views. Modules of virtual tables are taken away.
+# Nothing in the file may run: no triggers, no views, and no modules of virtual tables.
 DISTRUST: Mapping[int, int] = {
     apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA: 0,
     apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER: 0,
@@ -55,7 +55,7 @@ FACTS = (
 
 
 def is_database(path: Path) -> bool:
-    """Tell whether a file begins like one of SQLite."""
+    """Tell whether a file begins like a SQLite database."""
     try:
         # Opening a pipe would wait for a writer.
         if not stat.S_ISREG(path.stat().st_mode):
@@ -77,7 +77,7 @@ def tables(path: Path) -> list[str]:
 
 
 def rows(path: Path, table: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a plain table one at a time, each a value for each column."""
+    """Yield the rows of a plain table one at a time, each as a dict of its columns."""
     if table not in tables(path):
         raise InvalidInput(f"{path} has no table {table}")
     left = GROWTH * _size(path) + MAX_VALUE
@@ -94,7 +94,7 @@ def rows(path: Path, table: str) -> Iterator[dict[str, Any]]:
 
 
 def _columns(connection: apsw.Connection, path: Path, table: str) -> list[str]:
-    """List the columns that hold values; refuse a table with a computed one."""
+    """List the columns that hold values; refuse a table with computed columns."""
     columns = connection.execute(f"PRAGMA table_xinfo({_quoted(table)})").fetchall()
     for _, name, *_, hidden in columns:
         if hidden in COMPUTED:
@@ -109,7 +109,7 @@ def _quoted(name: str) -> str:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[apsw.Connection]:
-    """Open a connection that writes nothing, not even a lock, and trusts nothing."""
+    """Open a connection that trusts nothing and writes nothing, not even a lock."""
     if any(has_bytes(path.with_name(path.name + suffix)) for suffix in ("-wal", "-journal")):
         problem = f"{path} is in use, or was not closed: its latest changes are in another file"
         raise InvalidInput(f"{problem}; close its program")
@@ -133,7 +133,7 @@ def _reading(path: Path) -> Iterator[apsw.Connection]:
 
 
 def _work_limit(size: int) -> Callable[[], bool]:
-    """Make a handler that ends a statement after more work than a file of this size can need."""
+    """Return a handler that stops a statement after more work than a file of this size needs."""
     calls, most = count(), (FREE_STEPS + STEPS_PER_BYTE * size) // STEPS
     return lambda: next(calls) >= most
 
@@ -143,7 +143,7 @@ def _only_reading(action: int, *_: object) -> int:
 
 
 def _size(path: Path) -> int:
-    """Count the bytes that a database uses, by its header; what follows them is never read."""
+    """Return the size of a database by its header; anything after that is never read."""
     try:
         with raw_file.opened(path) as file:
             header, length = file_header.parsed(file.read(file_header.SIZE)), file.seek(0, 2)
@@ -154,7 +154,7 @@ def _size(path: Path) -> int:
     if header.bytes > length:
         missing = f"{header.bytes - length:,} bytes are missing at its end"
         raise InvalidInput(f"{path} is a SQLite database that was cut off: {missing}")
-    return header.bytes or length  # old versions of SQLite do not count
+    return header.bytes or length  # old versions of SQLite do not maintain the page count
 
 
 def _unreadable(path: Path, error: Exception) -> InvalidInput:

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 AT_ONCE = 1 << 20  # bytes
-# Only a main database takes part in SQLite's bookkeeping.
+# SQLite tracks the locks of main databases only.
 FLAGS = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
 INDEX = "-shm"
 
 
 def opened(path: Path) -> io.BufferedReader:
     """Open a file for reading; errors are those of `open`."""
-    real = Path(os.path.realpath(path))  # SQLite opens no symbolic link itself
-    # A pipe, a folder, nothing, or a file that has no name any more: Python opens these.
+    real = Path(os.path.realpath(path))  # SQLite itself opens no symbolic links here
+    # A pipe, a folder, a missing file, or a deleted one: Python opens these.
     if not real.is_file():
         return path.open("rb")
     if is_index(real):
@@ -37,7 +37,7 @@ def opened(path: Path) -> io.BufferedReader:
         raise OSError(errno.EBUSY, problem, str(path))
     try:
         return io.BufferedReader(_SqliteFile(real), AT_ONCE)
-    except UnicodeEncodeError:  # SQLite opens no file whose name is not text
+    except UnicodeEncodeError:  # SQLite opens no file whose name is not valid text
         return path.open("rb")
 
 
@@ -57,7 +57,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def is_index(path: Path) -> bool:
-    """Tell whether a file is the index of a log, which SQLite locks without bookkeeping.
+    """Tell whether a file is the index of a log, whose locks SQLite does not track.
 
     It holds no text.
     """
@@ -74,7 +74,7 @@ class _SqliteFile(io.RawIOBase):
         try:
             self._file = apsw.VFSFile("", self._path, [FLAGS, 0])
         except apsw.Error as error:
-            path.stat()  # raises when it is gone by now
+            path.stat()  # raises if the file is gone by now
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), self._path) from error
 
     def readable(self) -> bool:
@@ -91,7 +91,7 @@ class _SqliteFile(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer) -> int:
         view = memoryview(buffer).cast("B")
         try:
-            # Never beyond the end: of a short read, apsw cuts off zeros that belong to the file.
+            # Never read past the end: apsw strips zeros from a short read, even those in the file.
             wanted = min(len(view), self._size() - self._at)
             data = self._file.xRead(wanted, self._at) if wanted > 0 else b""
         except apsw.Error as error:
@@ -101,7 +101,7 @@ class _SqliteFile(io.RawIOBase):
         return len(data)
 
     def _size(self) -> int:
-        """Count the bytes; SQLite says 0 for a file of one, since it makes such files itself."""
+        """Return the size; SQLite says 0 for a file of one byte, since it creates such files."""
         return self._file.xFileSize() or len(self._file.xRead(1, 0))
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ class Result(Protocol):
 
     @property
     def get(self) -> Any:
-        """None, a value, a row, or a list of them: as little as holds all."""
+        """None, a value, a row, or a list of them: the simplest that holds the whole result."""
         ...
 
     def fetchall(self) -> list[Any]: ...
@@ -57,7 +57,7 @@ class Cursor(Protocol):
 
 
 def rows(source: Connection | Cursor, query: str, parameters: Sequence[Any] = ()) -> list[Any]:
-    """Read all rows of a query, and run it to its end: left halfway it pins an old view."""
+    """Read all rows of a query to its end: an unfinished query would pin an old snapshot."""
     return source.execute(query, parameters).fetchall()
 
 
@@ -66,8 +66,8 @@ class Database(ABC):
 
     address: str  # as shown to people
     inherited = False
-    writable = True  # a surface that only reads clears this, and then there is no way to write
-    is_near = True  # reading much at once takes little time; a server may be far away
+    writable = True  # a read-only surface clears this, and then nothing can be written
+    is_near = True  # reading many rows at once is quick; a server may be far away
 
     def __init__(self) -> None:
         self.write_lock = threading.RLock()
@@ -75,7 +75,7 @@ class Database(ABC):
 
     @property
     def generation(self) -> int:
-        """A number that changes when another server may have taken the place of the one before."""
+        """A number that changes when a connection may lead to another server than before."""
         return 0
 
     @abstractmethod
@@ -84,24 +84,24 @@ class Database(ABC):
 
     @abstractmethod
     def moment(self) -> AbstractContextManager[Connection]:
-        """Get this thread's connection, which sees one moment of the database within the block."""
+        """Get this thread's connection, which sees one moment of the database in the block."""
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[Connection]:
-        """Open a connection of its own, which sees one moment of the database."""
+        """Open a separate connection, which sees one moment of the database."""
 
-    def forget_pages(self) -> None:  # noqa: B027 - a server keeps its pages itself
-        """Free the pages that this thread has read: it will hardly read the same ones again."""
+    def forget_pages(self) -> None:  # noqa: B027 - a server manages its own pages
+        """Free the pages that this thread has read: it is unlikely to read them again."""
 
     def ask(self) -> None:  # noqa: B027 - most databases need not know
         """Note that this thread is about to wait for its turn to write."""
 
     @abstractmethod
     def begin(self) -> Cursor:
-        """Begin to write, as the only writer."""
+        """Begin a write transaction, as the only writer."""
 
     def linger(self, cursor: Cursor) -> None:  # noqa: B027 - most databases set no limit
-        """Let this transaction stay idle for long, while something is done elsewhere."""
+        """Allow this transaction to stay idle for long while something is done elsewhere."""
 
     @abstractmethod
     def commit(self, cursor: Cursor) -> None:
@@ -122,15 +122,15 @@ class Database(ABC):
 
     @abstractmethod
     def fold(self) -> bool:
-        """Leave nothing of deleted rows elsewhere. False when another process prevented it."""
+        """Leave no remains of deleted rows. False if another process prevented it."""
 
     @abstractmethod
     def close(self) -> None: ...
 
     def alone(self, what: str, patience: float | None = None) -> AbstractContextManager[None]:
-        """Keep other machines from doing the same within the block; only a server has others.
+        """Keep other machines from doing the same within the block; only servers need this.
 
-        Wait for it without end, or for so many seconds and then raise StoreUnavailable.
+        Wait without a limit, or for so many seconds and then raise StoreUnavailable.
         """
         return nullcontext()
 
@@ -139,12 +139,12 @@ class Database(ABC):
             raise Refused("this handle only reads")
 
     def atomic(self) -> Atomic:
-        """Open a write transaction: when the block ends all of it is durable, or none happened."""
+        """Open a write transaction: when the block ends, all of it is durable or none of it."""
         return Atomic(self)
 
 
 class Atomic:
-    """A write transaction; nothing else begins or ends one. Threads and processes take turns."""
+    """A write transaction, the only way to begin or end one. Threads and processes take turns."""
 
     cursor: Cursor
 
@@ -152,7 +152,7 @@ class Atomic:
         self._database = database
 
     def __enter__(self) -> Self:
-        # Before the lock, which another thread may have held when we were forked.
+        # Before the lock, which another thread may have held at the time of a fork.
         self._database.check_usable()
         self._database.ask()
         self._database.write_lock.acquire()
@@ -184,7 +184,7 @@ def numbers(
 ) -> NDArray[int64]:
     """Read the numbers in the column `record` of a query, in its order.
 
-    They come as one text: handing them over row by row would take longer than finding them.
+    They are read as one text: fetching them row by row would take longer than finding them.
     """
     import numpy as np
 

@@ -31,9 +31,9 @@ PRAGMAS = (
 WAL_ATTEMPTS = 200
 FORK_PATIENCE = 2.0
 FOLD_PATIENCE_MS = 1000
-# After these errors a connection may be left with a file that it could only open for reading.
+# After these errors a connection may hold a file that it could open only for reading.
 SUSPICIOUS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError)
-# The errors of reading or writing a file: SQLite's own, and those of bytes that are not text.
+# Errors of reading or writing a file: SQLite's own, and those of bytes that are not text.
 FROM_SQLITE = (apsw.Error, UnicodeDecodeError)
 
 
@@ -50,10 +50,10 @@ class SqliteDatabase(Database):
         self.address = str(path)
         self.local = threading.local()
         self.quiet = threading.Condition()
-        self.moments = 0  # threads that read one moment of the file now
+        self.moments = 0  # threads that are reading a moment of the file
         self._busy_ms = busy_ms
         self._checkpoint_pages = checkpoint_pages
-        # Weak, so that the connections of a thread end with the thread.
+        # Weak references, so that the connections of a thread end with it.
         self.readers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         self.writers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         _OPEN.add(self)
@@ -67,9 +67,9 @@ class SqliteDatabase(Database):
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[apsw.Connection]:
-        """Open a new connection that sees the file as it is at one moment.
+        """Open a new connection that sees the file at one moment.
 
-        FTS5 would check its index against what an older connection remembers of it.
+        On an older one, FTS5 would check its index against what that connection remembers of it.
         """
         self.check_usable()
         connection, frozen = self._for_reading()
@@ -83,7 +83,7 @@ class SqliteDatabase(Database):
 
     @contextlib.contextmanager
     def moment(self) -> Iterator[apsw.Connection]:
-        """Get this thread's connection, which within the block sees one moment of the file."""
+        """Get this thread's connection, which sees one moment of the file in the block."""
         self.check_usable()  # before the lock: a fork may have held it
         with self.quiet:
             self.moments += 1
@@ -96,14 +96,14 @@ class SqliteDatabase(Database):
                     try:
                         yield connection
                     except BaseException:
-                        with contextlib.suppress(apsw.Error):  # the first error is what counts
+                        with contextlib.suppress(apsw.Error):  # report the first error
                             connection.execute("ROLLBACK")
                         raise
                     else:
                         connection.execute("ROLLBACK")
                     finally:
-                        # An iterator that was left midway, as by a failed export, still reads:
-                        # whatever uses this connection next would be bound to its moment.
+                        # An unfinished iterator, such as that of a failed export, is still reading:
+                        # it would tie the next use of this connection to its old snapshot.
                         if connection.txn_state() != apsw.SQLITE_TXN_NONE:
                             self.local.reader = None
             finally:
@@ -114,16 +114,16 @@ class SqliteDatabase(Database):
                 self.quiet.notify_all()
 
     def forget_pages(self) -> None:
-        """Free the pages that this thread has read: it will hardly read the same ones again."""
+        """Free the pages that this thread has read: it is unlikely to read them again."""
         connection: apsw.Connection | None = getattr(self.local, "reader", None)
         if connection is not None:
             with contextlib.suppress(apsw.ConnectionClosedError):  # by another thread, just now
                 connection.release_memory()
 
     def check_still(self) -> None:
-        """Raise when a file that this thread reads without locks was written meanwhile.
+        """Raise if a file that this thread reads without locks was written in the meantime.
 
-        It cannot be known then what was read.
+        Then it is unknown what was read.
         """
         self._check_still(getattr(self.local, "frozen", None))
 
@@ -170,10 +170,10 @@ class SqliteDatabase(Database):
         self._undo(cursor, error)
 
     def _undo(self, cursor: Cursor | None, error: BaseException) -> None:
-        """Leave nothing behind, and translate an error of SQLite."""
-        # An I/O error may have ended the transaction already; a second ROLLBACK would hide it.
+        """Undo the transaction, and translate an error of SQLite."""
+        # An I/O error may already have ended the transaction; a second ROLLBACK would hide it.
         if cursor is not None and cursor.connection.in_transaction:
-            # On a full disk SQLite has rolled back, and does not say so.
+            # On a full disk SQLite has already rolled back, without saying so.
             with contextlib.suppress(apsw.SQLError):
                 cursor.execute("ROLLBACK")
         is_stuck = cursor is not None and cursor.connection.in_transaction
@@ -189,21 +189,21 @@ class SqliteDatabase(Database):
         connection = cursor.connection
         connection.set_busy_timeout(0)
         try:
-            # While the log is still being read, it stays as it is.
+            # If the log is still being read, leave it.
             with contextlib.suppress(apsw.Error):
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
             connection.set_busy_handler(BusyHandler(self.path, self._busy_ms))
 
     def recover(self) -> None:
-        """Undo what a process left half done in a rollback journal; a reader could not."""
+        """Undo what another process left unfinished in a rollback journal; a reader cannot."""
         if self.path.with_name(self.path.name + "-journal").exists():
             self.writer().execute("SELECT count(*) FROM sqlite_schema").fetchall()
 
     def fold(self) -> bool:
-        """Move the whole log into the file and empty it. False when readers prevent it for long.
+        """Move the whole log into the file and empty it. False if readers prevent it for too long.
 
-        Other writers wait meanwhile.
+        Other writers wait in the meantime.
         """
         with self.write_lock, translated(self.path):
             writer = self.writer()
@@ -215,9 +215,9 @@ class SqliteDatabase(Database):
         return not busy
 
     def rewrite(self) -> None:
-        """Write the file anew, without anything that no row holds any more."""
+        """Rewrite the file without the remains of deleted rows."""
         with self.write_lock, translated(self.path):
-            # Otherwise a temporary file would hold one more copy of everything.
+            # Otherwise a temporary file would contain a copy of everything.
             self.writer().execute("PRAGMA temp_store = MEMORY")
             self.writer().execute("VACUUM")
 
@@ -229,7 +229,7 @@ class SqliteDatabase(Database):
         super().check_usable()
 
     def close(self) -> None:
-        """Close every connection, unless they belong to our parent process."""
+        """Close every connection, unless it belongs to the parent process."""
         _OPEN.discard(self)
         self._closed = True
         if self.inherited:
@@ -240,20 +240,20 @@ class SqliteDatabase(Database):
     def pause(self) -> None:
         """Close every connection that can be closed; threads open new ones when they need them."""
         self.local = threading.local()
-        # Readers first: only a writer can fold the log back, and only the last one to leave does.
+        # Readers first: only a writer can move the log into the file, when it is the last to close.
         for connections in (self.readers, self.writers):
             for connection in list(connections):
-                # A thread in the middle of a read keeps its connection until it is done.
+                # A thread in the middle of a read keeps its connection until it has finished.
                 with contextlib.suppress(apsw.ThreadingViolationError):
                     connection.close()
                     connections.discard(connection)
 
     def wait_until_quiet(self, seconds: float) -> bool:
-        """Wait until no thread reads a moment of the file; the caller holds `quiet`."""
+        """Wait until no thread is reading a moment of the file; the caller holds `quiet`."""
         return self.quiet.wait_for(lambda: not self.moments, seconds)
 
     def _read_anew(self) -> apsw.Connection:
-        """Open a connection for reading, unless the present one still shows the file as it is."""
+        """Open a connection for reading, unless the present one still shows the current file."""
         self.check_usable()
         current: apsw.Connection | None = getattr(self.local, "reader", None)
         if current is not None and _frozen(self.path) == self.local.frozen:
@@ -283,7 +283,7 @@ class SqliteDatabase(Database):
                     connection.execute(pragma)
                 if readonly:
                     connection.execute("PRAGMA query_only = ON")
-                    # Fail here for a file that cannot be read.
+                    # Raise here if the file cannot be read.
                     connection.execute("PRAGMA schema_version")
                 else:
                     self._prepare_writer(connection)
@@ -293,7 +293,7 @@ class SqliteDatabase(Database):
         return connection
 
     def _prepare_writer(self, connection: apsw.Connection) -> None:
-        # SQLite quietly opens a file that it cannot write for reading; such a connection would
+        # If SQLite cannot write a file, it silently opens it for reading; such a connection would
         # refuse every later write.
         if connection.readonly("main"):
             raise apsw.ReadOnlyError("the file could only be opened for reading")
@@ -305,29 +305,29 @@ class SqliteDatabase(Database):
 
 
 _OPEN: weakref.WeakSet[SqliteDatabase] = weakref.WeakSet()
-_FORKING = threading.Lock()  # one fork at a time, as two threads may try
+_FORKING = threading.Lock()  # one fork at a time, as two threads may try at once
 _PAUSED: list[SqliteDatabase] = []
 _INHERITED: list[Any] = []
 _TAINTED: set[Path] = set()
 
 
 def present(known: weakref.WeakSet[Kept]) -> list[Kept]:
-    """List a set that other threads add to, again and again until none interferes."""
+    """List a set to which other threads may add; retry until none interferes."""
     while True:
         try:
             return list(known)
-        except RuntimeError:  # it changed meanwhile; a lock would be inherited by a fork
+        except RuntimeError:  # it has changed; a lock instead would be inherited by a fork
             continue
 
 
 def _before_fork() -> None:
     """Close all connections; they are opened again when they are next needed.
 
-    SQLite keeps its locks in tables of the process, which a child would inherit and believe.
+    SQLite keeps its locks in tables of the process, which a child would inherit and rely on.
     """
     _FORKING.acquire()
     for database in present(_OPEN):
-        # After a write or a read that takes too long, the child will not open this file.
+        # If a write or a read takes too long, the child must not open this file.
         if database.write_lock.acquire(timeout=FORK_PATIENCE):
             database.quiet.acquire()
             if database.wait_until_quiet(FORK_PATIENCE):
@@ -353,7 +353,7 @@ def _after_fork_in_child() -> None:
         unclosed = (*database.readers, *database.writers)
         if unclosed:
             _TAINTED.add(database.path)
-        # Kept for ever, so that they are never closed here: they belong to the parent.
+        # Keep them for ever, so that they are never closed here: they belong to the parent.
         _INHERITED.extend((database, *unclosed))
     _PAUSED.clear()
     _OPEN.clear()
@@ -383,7 +383,7 @@ def _frozen(path: Path) -> Stand | None:
     """Read the state of a file that can only be read frozen; None for any other file.
 
     Its folder is read-only or has no room, and its log is empty. SQLite reads such a file without
-    locks and never looks again, so this state is compared before every use.
+    locks and never checks it for changes, so this state is compared before every use.
     """
     log, index = _beside(path, "-wal"), _beside(path, "-shm")
     if os.access(path.parent, os.W_OK):
@@ -394,7 +394,7 @@ def _frozen(path: Path) -> Stand | None:
 
 
 def address(path: Path) -> str:
-    """Write the address by which SQLite attaches a file for reading."""
+    """Return the URI with which SQLite attaches a file for reading."""
     return f"{path.as_uri()}?mode=ro{'&immutable=1' if _frozen(path) else ''}"
 
 
@@ -408,15 +408,15 @@ def _beside(path: Path, suffix: str) -> Path:
 
 
 def _has_no_room(error: BaseException | None) -> bool:
-    """Tell whether SQLite found no room for the index of the log."""
+    """Tell whether SQLite found no room for the index of its log."""
     if not isinstance(error, apsw.IOError):
         return False
     return bool(getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE)
 
 
 def _set_wal(connection: apsw.Connection) -> None:
-    # Switching a new file to the write-ahead log needs it exclusively for a moment, and does not
-    # wait by itself.
+    # Switching a new file to the write-ahead log needs an exclusive lock for a moment, and SQLite
+    # does not wait for it.
     for attempt in range(WAL_ATTEMPTS):
         try:
             if connection.execute("PRAGMA journal_mode = WAL").get == "wal":
@@ -460,7 +460,7 @@ def translate(error: apsw.Error | UnicodeDecodeError, path: Path | str) -> Lamin
     return StoreUnavailable(f"{path}: SQLite reports {type(error).__name__} ({error})")
 
 
-SAYS_NOTHING = ("", "not an error")  # from a connection that knows nothing of the failure
+SAYS_NOTHING = ("", "not an error")  # from a connection that has no message about the failure
 FULL = "the disk is full; free some space, nothing was stored"
 NOT_SQLITE = "this is not a SQLite database, or its first page is damaged; see `lamina restore`"
 DAMAGED = "the database is damaged; see `lamina restore`"

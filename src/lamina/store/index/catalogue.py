@@ -1,4 +1,4 @@
-"""The catalogue: what a search must know of every record, as columns in memory.
+"""The catalogue: what a search needs to know about every record, as columns in memory.
 
 Row n of a column is the record with the sequence number n. A new process reads packed blocks and
 the records after them; a process that has the catalogue reads only what later events changed.
@@ -33,20 +33,20 @@ from lamina.text.screening import Screen
 
 # With more new records than this, reading the blocks again is faster.
 MANY = 20_000
-# With more that have left than this part of all, joining all anew is faster.
+# If more than this fraction of the records have left, joining all anew is faster.
 PART = 100
-# Filters whose results are kept: so many, and more where all of them take little room.
+# Results of filters to keep: this many, and more if all of them together take little room.
 KEPT, ROOM = 8, 1 << 20
-DERIVED = 32  # and other arrays that follow from the columns
+DERIVED = 32  # and other arrays derived from the columns
 COLUMNS = {
     "state": "u1", "layer": "u1", "kind": "u4", "user": "u8", "session": "u8", "speaker": "u8",
     "run": "u8", "occurred": "i8", "created": "i8", "valid_from": "i8", "valid_to": "i8",
     "importance": "f8", "trust": "u1", "length": "u4", "signs": "u4",
 }  # fmt: skip
-FIELDS = 13  # the first columns follow from fields alone; the last two from the words of a text
+FIELDS = 13  # the first columns depend only on fields; the last two on the words of the text
 WIDTH = sum(np.dtype(kind).itemsize for kind in COLUMNS.values())
 EARLIER_WIDTHS = frozenset((86,))  # before there was a column for trust
-# The fields of a record that the columns are made of.
+# The fields of a record from which the columns are made.
 READ = (
     "seq", "state", "layer", "kind", "user", "session", "speaker", "run_id", "occurred_at",
     "created_at", "valid_from", "valid_to", "importance", "content", "tags", "trust",
@@ -70,7 +70,7 @@ Days = list[tuple[int, int, int]]  # first day, last day, record
 
 @functools.lru_cache(65536)
 def mark(name: str | None) -> int:
-    """Hash a name to the number that stands for it in a column; 0 for None."""
+    """Hash a name to the number that represents it in a column; 0 for None."""
     if name is None:
         return 0
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") | 1
@@ -78,7 +78,7 @@ def mark(name: str | None) -> int:
 
 @functools.lru_cache(4096)
 def _speaker(name: str | None) -> int:
-    """Return the number that stands for a speaker, by the word that a question would use."""
+    """Return the number of a speaker, who is named by the word that a question would use."""
     return mark(words.first_name(name))
 
 
@@ -87,12 +87,12 @@ def day_number(day: date) -> int:
 
 
 def is_earlier(stored: bytes) -> bool:
-    """Tell whether a block has the columns of an earlier version; the next sealing rewrites it."""
+    """Tell whether a block has an earlier version's columns; the next sealing rewrites it."""
     return (len(stored) - SEAL) / BLOCK in EARLIER_WIDTHS
 
 
 class Since(Enum):
-    """The news that a refresh has found since the one before."""
+    """What a refresh has found since the one before."""
 
     MORE = "nothing, or new records"
     CHANGED = "known records have changed or left"
@@ -100,7 +100,7 @@ class Since(Enum):
 
 
 class Turns(ABC):
-    """What follows from the columns of all records, found once until something changes."""
+    """What can be derived from the columns of all records, computed once until they change."""
 
     before: NDArray[np.int32]  # the turn before each record in its conversation; 0 for none
     after: NDArray[np.int32]
@@ -114,11 +114,11 @@ class Turns(ABC):
     @property
     @abstractmethod
     def has_stale(self) -> bool:
-        """False when all records are active: then none has come after another."""
+        """False when all records are active: then none has replaced another."""
 
     @property
     def has_neighbours(self) -> bool:
-        """False when no record is a turn of a conversation with others."""
+        """True when some record is a turn of a conversation with others."""
         return len(self.once("neighbours", None, lambda: np.flatnonzero(self.before)[:1])) > 0
 
     def spoken_by(self, name: str) -> Rows:
@@ -126,7 +126,7 @@ class Turns(ABC):
         speaker = np.uint64(mark(name))
         known = self.once("speakers", None, lambda: distinct(self["speaker"]))
         place = known.searchsorted(speaker)
-        if place == len(known) or known[place] != speaker:  # as most words of questions
+        if place == len(known) or known[place] != speaker:  # as for most words of questions
             return NOBODY
         return self.once("speaker", name, lambda: np.flatnonzero(self["speaker"] == speaker))
 
@@ -135,7 +135,7 @@ class Turns(ABC):
         return self.once("sign", sign, lambda: np.flatnonzero(self["signs"] & sign))
 
     def once(self, what: str, which: object, find: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-        """Find something that depends on nothing but the columns, and keep it for later."""
+        """Compute something that depends only on the columns, and keep it for later."""
         found = self._derived.pop((what, which), None)
         if found is None:
             found = find()
@@ -153,8 +153,8 @@ class Catalogue(Turns):
         self.event = 0  # the last event that was read, and its hash
         self.hash = b""
         self.size = 1
-        self._days: Days = []  # of the records that are in no block yet
-        self._dated = self.size  # up to here
+        self._days: Days = []  # of the records that are not in a block yet
+        self._dated = self.size  # up to this row
         self.before = np.zeros(BLOCK, np.int32)
         self.after = np.zeros(BLOCK, np.int32)
         self._columns = {name: np.zeros(BLOCK, kind) for name, kind in COLUMNS.items()}
@@ -166,7 +166,7 @@ class Catalogue(Turns):
 
     @property
     def footprint(self) -> int:
-        """The memory that it takes, in bytes."""
+        """The memory it takes, in bytes."""
         masks = sum(map(len, self._passed.values()))
         derived = sum(rows.nbytes for rows in self._derived.values())
         columns = (WIDTH + self.before.itemsize + self.after.itemsize) * len(self.before)
@@ -174,19 +174,19 @@ class Catalogue(Turns):
 
     @property
     def has_stale(self) -> bool:
-        """False when all records are active: then none has come after another."""
+        """False when all records are active: then none has replaced another."""
         return bool(self["state"].max() > STATES[State.ACTIVE])
 
     def rows_of(self, numbers: Rows) -> Rows:
-        """Turn numbers of records into rows, without those of records that are not here."""
+        """Convert numbers of records to rows, leaving out records that are not here."""
         return numbers[numbers < self.size]
 
     def numbers_of(self, rows: Rows) -> Rows:
-        """Turn rows into numbers of records."""
+        """Convert rows to numbers of records."""
         return rows
 
     def selected(self, connection: Connection, query: str, parameters: Sequence[Any]) -> Rows:
-        """Ask for numbers of records in the column `record` of a query; return their rows."""
+        """Run a query for numbers of records, in the column `record`; return their rows."""
         return self.rows_of(numbers(connection, query, parameters))
 
     def last_row(self, number: int) -> int:
@@ -196,7 +196,7 @@ class Catalogue(Turns):
     def refresh(self, connection: Connection) -> Since:
         """Read what happened since the last refresh.
 
-        The caller's connection is in a transaction, so that all of it is of one moment.
+        The caller's connection is in a transaction, so that everything is from one moment.
         """
         newest = "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1"
         seq, digest = connection.execute(newest).get or (0, b"")
@@ -205,7 +205,7 @@ class Catalogue(Turns):
         try:
             return self._learn(connection, seq, digest)
         except BaseException as error:
-            # Half a refresh is worse than none: begin anew the next time.
+            # A partial refresh is worse than none: start over the next time.
             self._reset()
             if isinstance(error, (KeyError, ValueError, TypeError, OverflowError)):
                 raise Corrupt("a record is damaged; run `lamina audit verify`") from error
@@ -220,7 +220,7 @@ class Catalogue(Turns):
         self._derived.clear()
         known = connection.execute("SELECT hash FROM events WHERE seq = ?", (self.event,)).get
         last = connection.execute("SELECT max(seq) FROM records").get or 0
-        # Another history is that of a restored backup, for example.
+        # The history is another one after a backup was restored, for example.
         anew = not self.event or known != self.hash or last - self.size > MANY
         news = events.news(connection, self.event) if not anew else None
         if news is None or news.reindexed:
@@ -247,9 +247,9 @@ class Catalogue(Turns):
         return Since.MORE if news.only_made else Since.CHANGED
 
     def days(self, connection: Connection) -> Days:
-        """List the days that the records speak of that are in no block yet.
+        """List the days mentioned by records that are not in a block yet.
 
-        Their texts are read when a question first speaks of a day: most never do.
+        Their texts are read when a question first mentions a day, which most never do.
         """
         if self._dated < self.size:
             query = f"{SELECT} WHERE seq >= ? ORDER BY seq"
@@ -260,7 +260,7 @@ class Catalogue(Turns):
 
     def allowed(self, wanted: Filter, connection: Connection) -> Mask:
         """Mark the records that pass a filter; results are kept, as agents repeat their filters."""
-        if wanted.guest is not None:  # never kept: grants also end by the clock
+        if wanted.guest is not None:  # never kept, because grants also expire
             return self._pass(wanted, connection)
         passed = self._passed.get(wanted)
         if passed is None:
@@ -320,7 +320,7 @@ class Catalogue(Turns):
     def as_known(
         self, connection: Connection, moment: int
     ) -> tuple[Catalogue, dict[int, dict[str, Any]]]:
-        """Make the catalogue as it was at a time, and list the changed fields by record number."""
+        """Return the catalogue as it was at a time, and the changed fields by record number."""
         past = events.fields_before(connection, moment)
         then: Catalogue = copy.copy(self)
         then._columns = {name: self[name].copy() for name in COLUMNS}
@@ -332,14 +332,14 @@ class Catalogue(Turns):
                 by_number[row[0]] = fields
                 then._put_past(row, fields)
         then["state"][self["created"] > moment] = 0
-        then["length"][then["state"] == 0] = 0  # as of all records that are not there
+        then["length"][then["state"] == 0] = 0  # as for all records that are not there
         return then, by_number
 
     @staticmethod
     def packed(block: Sequence[Sequence[Any]], first: int, screen: Screen) -> bytes:
         """Pack the rows of one block, which begins at number `first`, for the table `blocks`.
 
-        Their texts are on the screen.
+        `screen` holds their texts.
         """
         columns = [np.zeros(BLOCK, kind) for kind in COLUMNS.values()]
         positions = np.array([row[0] - first for row in block], np.int64)
@@ -351,7 +351,7 @@ class Catalogue(Turns):
     def differs(
         stored: bytes, block: Sequence[Sequence[Any]], first: int, fresh: Collection[int]
     ) -> bool:
-        """Tell whether a stored block has other fields than its rows.
+        """Tell whether the fields in a stored block differ from its rows.
 
         Records in `fresh` have changed since it was written, and are not compared.
         """
@@ -371,7 +371,7 @@ class Catalogue(Turns):
         return False
 
     def _load(self, connection: Connection) -> None:
-        """Begin with the blocks before the first that is missing or damaged."""
+        """Load the blocks up to the first one that is missing or damaged."""
         self._reset()
         whole = list(_whole(rows(connection, "SELECT block, columns FROM blocks ORDER BY block")))
         if not whole:
@@ -389,7 +389,7 @@ class Catalogue(Turns):
         self._join(0)
 
     def _put(self, found: Iterable[Sequence[Any]]) -> None:
-        """Take in rows of records, in place of what was known of them."""
+        """Store rows of records, replacing what was known about them."""
         for row in found:
             seq = row[0]
             self._reserve(seq + 1)
@@ -401,9 +401,9 @@ class Catalogue(Turns):
             self._columns[name][place] = value
 
     def _put_past(self, row: Sequence[Any], fields: dict[str, Any]) -> None:
-        """Take in a row as it was, with fields of that time."""
+        """Store a row as it was in the past, with the fields of that time."""
         (place,) = self.rows_of(np.array(row[:1]))
-        if fields.get("archived") is not None:  # it was in the archive then
+        if fields.get("archived") is not None:  # it was archived at that time
             self["state"][place] = 0
             return
         old = list(row)
@@ -432,7 +432,7 @@ class Catalogue(Turns):
         same = np.flatnonzero(sessions[1:] == sessions[:-1])
         self.before[order[same + 1]] = order[same]
         self.after[order[same]] = order[same + 1]
-        # The first turn of each session follows the last one that was known before.
+        # The first turn of each session follows the last one known before.
         starts = np.concatenate(([0], np.flatnonzero(sessions[1:] != sessions[:-1]) + 1))
         ends = np.concatenate((starts[1:] - 1, [len(order) - 1]))
         for start, end in zip(order[starts].tolist(), order[ends].tolist(), strict=True):
@@ -443,7 +443,7 @@ class Catalogue(Turns):
             self._last[session] = end
 
     def _leave(self, number: int) -> None:
-        """Forget a record that has left, and join its neighbours in its conversation."""
+        """Forget a record that has left, and link its neighbours in its conversation."""
         before, after = int(self.before[number]), int(self.after[number])
         session = int(self["session"][number])
         if before:
@@ -460,7 +460,7 @@ class Catalogue(Turns):
             column[number] = 0
 
     def _leave_together(self, vacated: Sequence[int]) -> None:
-        """Forget many records that have left, and join all others anew."""
+        """Forget many records that have left, and link all the others anew."""
         for column in self._columns.values():
             column[vacated] = 0
         self.before[: self.size] = self.after[: self.size] = 0
@@ -468,7 +468,7 @@ class Catalogue(Turns):
         self._join(0)
 
     def _in_session(self, connection: Connection, session: str) -> Mask:
-        """Mark the records of a session. The column has it with its user, who may be anyone."""
+        """Mark the records of a session. Its column includes the user, who is not known here."""
         query = "SELECT seq AS record FROM records WHERE session = ?"
         return self._are_in(connection, query, (session,))
 
@@ -488,19 +488,19 @@ def _whole(blocks: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
 
 
 def days_of(row: Sequence[Any]) -> Days:
-    """List the days that the text of a row speaks of."""
+    """List the days that the text of a row mentions."""
     mentions = dates.find(row[CONTENT], from_micros(row[OCCURRED]))
     return [(day_number(mention.start), day_number(mention.end), row[0]) for mention in mentions]
 
 
 def days_of_all(block: Sequence[Sequence[Any]], screen: Screen) -> Days:
-    """List the days that the texts of many rows speak of."""
+    """List the days that the texts of many rows mention."""
     found = compress(block, dates.may_hold(screen).tolist())
     return [day for row in found for day in days_of(row)]
 
 
 def values_of_all(block: Sequence[Sequence[Any]], screen: Screen) -> list[Sequence[Any]]:
-    """Convert many rows to columns; the words of all texts are looked for at once."""
+    """Convert many rows to columns; the words of all texts are searched for at once."""
     texts, speakers = [row[CONTENT] for row in block], [row[SPEAKER] for row in block]
     tags = [_tag_count(row[TAGS]) for row in block]
     lengths = [*map(operator.add, words.lengths(texts, screen), tags)]
@@ -508,7 +508,7 @@ def values_of_all(block: Sequence[Sequence[Any]], screen: Screen) -> list[Sequen
 
 
 def values_of(row: Sequence[Any], analysed: str | None = None) -> tuple[Any, ...]:
-    """Convert a row of a record to the values of all columns, in their order."""
+    """Convert the row of a record to the values of all columns, in order."""
     content = row[CONTENT]
     if analysed is None:
         analysed = words.analyse(content)
@@ -521,7 +521,7 @@ def _tag_count(tags: str) -> int:
 
 
 def _fields(block: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
-    """Convert rows to the columns that do not depend on the words of a text."""
+    """Convert rows to the columns that do not depend on the words of the text."""
     _, states, layers, kinds, users, sessions, speakers, runs, occurred, created, *rest = (
         zip(*block, strict=True) if block else [()] * len(READ)
     )

@@ -1,7 +1,7 @@
 """Distinct values of a column, in order. Pure.
 
-As numpy's `unique`, which loads masked arrays when it is first called: that takes as long as many a
-search.
+These replace numpy's `unique`, which loads masked arrays when it is first called: that takes as
+long as many searches.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ Number = TypeVar("Number", np.int64, np.uint64)
 
 
 def distinct(values: NDArray[Number]) -> NDArray[Number]:
-    """Sort values, each once."""
+    """Return the distinct values, sorted."""
     ordered = np.sort(values)
     return ordered[_is_first(ordered)]
 
 
 def united(one: NDArray[Number], other: NDArray[Number]) -> NDArray[Number]:
-    """Sort the values of two columns, each once."""
+    """Return the distinct values of two columns, sorted."""
     return distinct(np.concatenate((one, other)))
 
 
 def grouped(values: NDArray[Number]) -> tuple[NDArray[Number], NDArray[np.int64]]:
-    """Sort values, each once; and say of every one of the column where it is among these."""
+    """Return the distinct values, sorted, and for each value of the column its index in them."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     is_first = _is_first(ordered)

@@ -1,4 +1,4 @@
-"""What searches have in memory of a store or of one scope of it, with what both have in common."""
+"""What searches keep in memory of a store or one of its scopes: the part common to both."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from lamina.store.tables.vectors import SignBits, Space, Vectors
 
 
 class LoadedIndex(ABC):
-    """The catalogue of some records, and the signs of their vectors.
+    """The catalogue of some records, and the sign bits of their vectors.
 
-    All handles of a process share it; one search at a time uses it, and holds the lock.
+    All handles of a process share it. One search at a time uses it, holding the lock.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -26,7 +26,7 @@ class LoadedIndex(ABC):
 
     @property
     def footprint(self) -> int:
-        """The memory that it takes, in bytes."""
+        """The memory it takes, in bytes."""
         bits = sum(codes.footprint for codes in self.codes.values())
         fresh = sum(
             2 * self.codes[name].dimensions * len(some) for name, some in self.fresh.items()
@@ -39,18 +39,18 @@ class LoadedIndex(ABC):
 
     @abstractmethod
     def holding(self, connection: Connection, word: str, where: str) -> Rows:
-        """List the rows that hold a word there."""
+        """List the rows that contain a word in this part."""
 
     @abstractmethod
     def speaking_of(self, connection: Connection, since: int, until: int) -> Rows:
-        """List the rows whose text speaks of a day in this span."""
+        """List the rows whose text mentions a day in this span."""
 
     @abstractmethod
     def texts(self, connection: Connection, first: int) -> list[tuple[int, str]]:
-        """List the rows from `first` on that are there, and their texts."""
+        """List the rows from `first` on that exist, and their texts."""
 
     def bits(self, connection: Connection, space: Space) -> SignBits:
-        """Get the bits of a space's vectors, with those of this process that are not stored yet."""
+        """Get the bits of a space's vectors, including those this process has not stored yet."""
         codes = self.codes.get(space.name)
         if codes is None or not codes.are_of(space):
             codes = self.codes[space.name] = self._new_bits(space)
@@ -64,7 +64,7 @@ class LoadedIndex(ABC):
         return codes
 
     def forget_vectors(self) -> None:
-        """Forget all vectors, because rows are of other records now."""
+        """Forget all vectors, because the rows now belong to other records."""
         self.codes.clear()
         self.fresh.clear()
         self.fresh_tokens.clear()

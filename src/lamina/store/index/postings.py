@@ -1,4 +1,4 @@
-"""The records that hold a word, kept between the searches of a process, as questions repeat."""
+"""The records that contain a word, kept between searches of a process, as questions repeat."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from lamina.store.engine.sql import Connection
 from lamina.store.index.catalogue import Rows
 from lamina.store.tables import fulltext
 
-MOST = 1 << 21  # numbers that are kept, of all words together: 16 MB
-EACH = 64  # the cost of a word beside its records, in numbers; a word in no record has it, too
+MOST = 1 << 21  # numbers that are kept for all words together: 16 MB
+EACH = 64  # what a word costs in addition to its records, in numbers, even if no record contains it
 
 
 class Holders:
-    """The records that hold a word, among those below `seen`.
+    """The records that contain a word, among those below `seen`.
 
-    The array grows in place: a new one each time would scatter over the memory.
+    The array grows in place: a new one each time would fragment the memory.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Holders:
 
     @property
     def size(self) -> int:
-        """The memory that it takes, in numbers."""
+        """The memory it takes, in numbers."""
         return EACH + len(self._rows)
 
     @property
@@ -47,16 +47,16 @@ class Holders:
 
 
 class Postings:
-    """The holders of words that were searched lately; only newer records are read again."""
+    """The records that contain recently searched words; only newer records are read again."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
-        self._kept: dict[tuple[str, str], Holders] = {}  # the latest used last
+        self._kept: dict[tuple[str, str], Holders] = {}  # the most recently used is last
         self._total = 0
 
     @property
     def footprint(self) -> int:
-        """The memory that it takes, in bytes."""
+        """The memory it takes, in bytes."""
         return 8 * self._total
 
     def clear(self) -> None:
@@ -65,7 +65,7 @@ class Postings:
         self._total = 0
 
     def holding(self, connection: Connection, word: str, where: str, size: int) -> Rows:
-        """List the records below number `size` that hold a word there, ascending."""
+        """List the records below number `size` that contain a word in this part, ascending."""
         holders = self._kept.pop((word, where), None)
         if holders is None:
             holders = Holders()

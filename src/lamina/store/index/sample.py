@@ -1,7 +1,7 @@
-"""The part of a large store on a server that one search reads: candidates and what is around them.
+"""The part of a large store on a server that one search reads: candidates and their neighbours.
 
-Its rows are numbered from 1 on, in the order of the records. What a ranker must know of all other
-records comes as statistics.
+Its rows are numbered from 1 in the order of the records. What a ranker needs to know about all
+other records comes as statistics.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from lamina.store.tables.records import Filter, Row
 from lamina.store.tables.vectors import SignBits, Space, Vectors
 from lamina.text import words
 
-WHOLE = 2_000  # a scope of no more visible records is read as a whole, and needs no statistics
-CANDIDATES = 100  # of each kind: by words, by meaning of each embedder, by days
-EVENLY = 400  # records, one as far from the next as the other, that stand for all
+WHOLE = 2_000  # a scope with no more visible records is read completely, without statistics
+CANDIDATES = 100  # of each kind: by words, by meaning for each embedder, by days
+EVENLY = 400  # evenly spaced records that represent all
 UNSEEN = 200
 
 
 class Columns(Turns):
-    """The columns of a sample's records; row 0 is none."""
+    """The columns of a sample's records; row 0 is unused."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,10 +53,10 @@ class Columns(Turns):
 
     @property
     def has_stale(self) -> bool:
-        return True  # some may be outside of the sample
+        return True  # some may be outside the sample
 
     def fill(self, values: Mapping[int, Row], pairs: Collection[tuple[int, int]]) -> None:
-        """Take in the values of all records of the sample, and the pairs of neighbours."""
+        """Store the values of all records of the sample, and the pairs of neighbours."""
         self._derived.clear()
         self.size = len(values) + 1
         numbers = sorted(values)
@@ -74,7 +74,7 @@ class Columns(Turns):
         return self.numbers[wanted]
 
     def rows_of(self, numbers: Rows) -> Rows:
-        """Find the rows of some records; all of them are in the sample."""
+        """Find the rows of some records, all of which are in the sample."""
         found: Rows = np.searchsorted(self.numbers, numbers)
         return found
 
@@ -117,11 +117,11 @@ class Sample(Snapshot):
 
     @property
     def is_whole(self) -> bool:
-        """True when every visible record is in the sample."""
+        """True if every visible record is in the sample."""
         return self.statistics is None
 
     def _estimate(self) -> None:
-        """Learn about all visible records from some that lie evenly among them."""
+        """Estimate statistics of all visible records from evenly spaced ones."""
         evenly = np.unique(np.linspace(1, self.last, EVENLY).astype(np.int64)).tolist()
         self._evenly = evenly
         self._read(evenly)
@@ -132,7 +132,7 @@ class Sample(Snapshot):
         usual = max(1.0, float(np.mean(lengths))) if len(lengths) else 1.0
         seen, others, owned = map(np.count_nonzero, (self._allowed, counted, own))
         each = self.last / len(evenly)
-        # More than a scope that is read as a whole, however few of the others were met.
+        # More than a scope that is read completely, however few others are in the sample.
         total = max(WHOLE, round(others * each))
         self._scale = Scale(self.last, seen / len(evenly), leaves_out=bool(others < seen))
         self.statistics = Statistics(total, min(total, round(owned * each)), usual, self._holders)
@@ -140,7 +140,7 @@ class Sample(Snapshot):
     # What is in the sample
 
     def add(self, numbers: Iterable[int]) -> None:
-        """Take in candidates."""
+        """Add candidates."""
         new = set(numbers) - self._centres
         if new:
             self._centres |= new
@@ -148,7 +148,7 @@ class Sample(Snapshot):
             self._fill()
 
     def surround(self) -> None:
-        """Take in the turns around the candidates, and so make the sample ready to be ranked."""
+        """Add the turns around the candidates, after which the sample can be ranked."""
         chains: dict[int, list[int]] = {number: [number] for number in self._centres}
         for centre, neighbour in candidates.neighbours(self._connection, self._centres):
             chains[centre].append(neighbour)
@@ -158,7 +158,7 @@ class Sample(Snapshot):
         self._fill()
 
     def _read(self, numbers: Iterable[int]) -> None:
-        """Read records that are not in the sample yet, and whether the filter lets them through."""
+        """Read records that are not in the sample yet, and whether they pass the filter."""
         new = sorted(set(numbers) - self._rows.keys())
         query = f"{catalogue.SELECT} WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
         for row in rows(self._connection, query, (json.dumps(new),)):
@@ -166,7 +166,8 @@ class Sample(Snapshot):
             self._values[row[0]] = catalogue.values_of(row)
             if row[0] >= self._sealed:
                 self._columns.days += days_of(row)
-        # By itself: as a value of each row, a filter by tags would list all that have them.
+        # In a query of its own: as a column of each row, a filter by tags would list all their
+        # holders.
         self._passing.update(candidates.passing(self._connection, new, self._wanted))
 
     def _fill(self) -> None:
@@ -178,7 +179,7 @@ class Sample(Snapshot):
     # Candidates
 
     def speakers(self, names: Collection[str]) -> tuple[str, ...]:
-        """List the speakers in the sample that have one of these first names."""
+        """List the speakers in the sample who have one of these first names."""
         place = catalogue.POSITION["speaker"]
         found = {row[place] for row in self._rows.values()}
         return tuple(sorted(one for one in found if one and words.first_name(one) in names))
@@ -186,7 +187,7 @@ class Sample(Snapshot):
     def add_words(
         self, worth: Sequence[tuple[str, float]], number: int, speakers: Sequence[str] = ()
     ) -> None:
-        """Take in the records that hold the words that are worth most, of all or some speakers."""
+        """Add the records that contain the words worth most, of all or of some speakers."""
         counted = [(word, self.holders(word).visible, value) for word, value in worth]
         held = [one for one in counted if one[1]]
         agent, most = self._connection.agent, max(CANDIDATES, number)
@@ -200,7 +201,7 @@ class Sample(Snapshot):
         number: int,
         speakers: Sequence[str] = (),
     ) -> None:
-        """Take in the records that are nearest in meaning, and those that have no vector yet."""
+        """Add the records that are nearest in meaning, and those that have no vector yet."""
         half = Half(vector.astype(np.float16).tobytes())
         most = max(CANDIDATES, number)
         self.add(candidates.near(self._connection, space, half, self._wanted, speakers, most))
@@ -211,7 +212,7 @@ class Sample(Snapshot):
             self.notes.append(note)
 
     def add_days(self, since: int, until: int, day: int) -> None:
-        """Take in records of some days, and that speak of them."""
+        """Add records of some days, and records that mention them."""
         wanted = (self._connection, since, until, day, self._wanted, CANDIDATES)
         self.add(candidates.in_days(*wanted))
 
@@ -234,7 +235,7 @@ class Sample(Snapshot):
         return np.isin(self._columns.numbers, numbers(self._connection, query, (listed,)))
 
     def count(self, words: Iterable[str]) -> None:
-        """Count the visible records of the store that hold each of some words."""
+        """Count the visible records of the store that contain each of some words."""
         new = [word for word in words if word not in self._counted]
         if new:
             agent = self._connection.agent
@@ -247,19 +248,19 @@ class Sample(Snapshot):
             self._counted.update(zip(new, counted, strict=True))
 
     def holders(self, word: str) -> Holders:
-        """Return how many records of the store hold a word."""
+        """Return how many records of the store contain a word."""
         self.count((word,))
         return self._counted[word]
 
     def _holders(self, word: str) -> tuple[int, int]:
-        """Return how many records that count hold a word, and how many own ones."""
+        """Return how many counted records contain a word, and how many of them are own ones."""
         counted = self.holders(word)
         return counted.number, counted.own
 
     def holding(self, word: str, where: str = fulltext.SAID) -> Rows:
         assert where == fulltext.SAID
         if word not in self._holding:
-            # Most likely all words that were counted are asked for.
+            # Most likely, all the words that were counted will be needed.
             words = list(dict.fromkeys((word, *(one for one in self._counted))))
             asked = (self._connection.agent, words, self._columns.numbers[1:].tolist())
             for one, numbers in zip(
@@ -308,7 +309,7 @@ class Sample(Snapshot):
         return codes
 
     def _stored(self, space: Space) -> tuple[Rows, Vectors]:
-        """Get the stored vectors of the sample, of which new ones are read."""
+        """Get the stored vectors of the sample; only new ones are read."""
         kept = self._vectors.setdefault(space.name, {})
         new = [number for number in self._columns.numbers[1:].tolist() if number not in kept]
         if new:
@@ -342,13 +343,13 @@ _READY: weakref.WeakSet[PostgresDatabase] = weakref.WeakSet()  # whose servers h
 
 @contextmanager
 def opened(store: RecordSource, wanted: Filter) -> Iterator[Sample]:
-    """Open a sample of a store on a server, of the visible records alone if they are few."""
+    """Open a sample of a store on a server, with only the visible records if they are few."""
     with _database(store).moment() as connection:
         sample = Sample(store, connection, wanted)
         try:
             yield sample
         finally:
-            sample.statistics = None  # they refer back to the sample, which is not to linger
+            sample.statistics = None  # it refers back to the sample, which must not be kept alive
 
 
 def is_large(store: RecordSource) -> bool:
@@ -361,7 +362,7 @@ def is_large(store: RecordSource) -> bool:
 def speaking(
     store: RecordSource, since: int, until: int, hints: Iterable[Sequence[Collection[str]]]
 ) -> set[int]:
-    """List the records that speak of a day in this span, or hold a word of each collection."""
+    """List the records that mention a day in this span, or contain a word of each collection."""
     with _database(store).moment() as connection:
         found = set(candidates.told_of(connection, since, until))
         newer = (candidates.sealed(connection),)
@@ -387,7 +388,7 @@ def is_served(store: RecordSource, names: Collection[str]) -> bool:
 
 
 def prepare(store: RecordSource, names: Collection[str]) -> None:
-    """Let the server make what it needs to search a large store."""
+    """Let the server build what it needs to search a large store."""
     if not is_large(store):
         return
     with _database(store).moment() as connection:

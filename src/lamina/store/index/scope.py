@@ -1,4 +1,4 @@
-"""The parts of a store that are read by themselves: of a user, of a session, of a project."""
+"""The parts of a store that can be read separately: those of a user, a session or a project."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 from lamina.store.engine.sql import Connection
 from lamina.store.tables.records import OF_PROJECT, Filter
 
-MOST = 5000  # records of a scope that are read one by one; for more the packed blocks are faster
-SHARE = 8  # and at most so small a part of the store
-# The conversations of a project: what is said there is read in their light, whatever it belongs to.
+MOST = 5000  # records of a scope that are read one by one; for more, the packed blocks are faster
+SHARE = 8  # and at most this fraction of the store
+# The conversations of a project: their turns are needed as context, whatever they belong to.
 IN_ITS_TALKS = f"session IN (SELECT session FROM records WHERE seq IN ({OF_PROJECT}))"
 
 
 class Part(NamedTuple):
-    """Some of a scope's records: a condition, and a query that lists as many rows or more."""
+    """Some of a scope's records: a condition, and a query that lists at least these rows."""
 
     where: str
     parameters: tuple[str, ...]
@@ -24,7 +24,7 @@ class Part(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """Everything of a user and what is unscoped, or of that only a session or a project."""
+    """All records of a user and those without one, or only those of a session or a project."""
 
     user: str | None = None
     session: str | None = None
@@ -36,7 +36,7 @@ class Scope(NamedTuple):
         return self.session is not None or self.project is not None
 
     def parts(self) -> Iterator[Part]:
-        """Yield the parts, which have no record in common. An index leads to each."""
+        """Yield the parts, which have no record in common. Each can be read from an index."""
         if self.session is not None:
             yield from self._of_users("session = ?", self.session)
         elif self.project is not None:
@@ -59,9 +59,9 @@ class Scope(NamedTuple):
         yield _part(f"{both}user IS NULL", *parameters)
 
     def is_small(self, connection: Connection, last: int) -> bool:
-        """Tell whether it is so small a part of so many records that it is read by itself.
+        """Tell whether the scope is so small a part of the store that it is read separately.
 
-        No more is counted than is needed to tell.
+        No more records are counted than needed.
         """
         left = min(MOST, last // SHARE)
         for part in self.parts():
@@ -73,7 +73,7 @@ class Scope(NamedTuple):
 
     @staticmethod
     def is_still_small(size: int) -> bool:
-        """Tell whether a scope that was small is still searched by itself with so many records."""
+        """Tell whether a scope that was small is still searched separately at this size."""
         return size < 2 * MOST
 
 
@@ -82,9 +82,9 @@ def _part(where: str, *parameters: str) -> Part:
 
 
 def scopes_of(wanted: Filter) -> Iterator[Scope]:
-    """List the scopes that hold all that a filter lets through; the one to be preferred first.
+    """List the scopes that hold everything a filter lets through, the preferred one first.
 
-    A user's serves all questions of that user.
+    A user's scope serves all questions of that user.
     """
     if wanted.user is not None:
         yield Scope(wanted.user)

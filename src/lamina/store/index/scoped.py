@@ -1,8 +1,8 @@
 """The index of one scope in memory: of a user, a session or a project, and of nothing else.
 
-A store may have a million records of thousands of users. What a question may find is read from the
-records themselves, by an index, so that its cost follows the scope and not the store. Rows are
-places among these records in the order of their numbers; row 0 is no record.
+A store may have a million records of thousands of users. Everything a question may find is read
+from the records themselves, by an index, so that the cost depends on the scope and not on the
+store. Rows are positions among these records in the order of their numbers; row 0 is unused.
 """
 
 from __future__ import annotations
@@ -40,32 +40,32 @@ from lamina.store.tables.tsvectors import cut
 from lamina.store.tables.vectors import SignBits, Space
 from lamina.text import words
 
-# Bytes that a word takes, each of its rows, and a day that a text speaks of.
+# Bytes that are taken by a word, by each of its rows, and by a day that a text mentions.
 TOKEN, HOLDER, DAY = 150, 8, 120
 LISTED = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
 
 
 class ScopedCatalogue(Catalogue):
-    """The columns of a scope's records, and the words that they hold."""
+    """The columns of a scope's records, and the words they contain."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
         self.scope = scope
-        # The scope's records that are new or have changed since an event; and all of them.
+        # Queries for the scope's records that are new or have changed since an event; and for all.
         self._since = " UNION ALL ".join(
             f"{catalogue.SELECT} WHERE {part.where} AND event > ?" for part in scope.parts()
         )
         self._count = " + ".join(
             f"(SELECT count(*) FROM records WHERE {part.where})" for part in scope.parts()
         )
-        self.said: dict[str, list[int]] = defaultdict(list)  # the rows that hold each word
+        self.said: dict[str, list[int]] = defaultdict(list)  # the rows that contain each word
         self._numbers = np.zeros(BLOCK, np.int64)  # the number of each row's record
         self._holders = 0
         self._is_changed = False
 
     @property
     def footprint(self) -> int:
-        """The memory that it takes, in bytes."""
+        """The memory it takes, in bytes."""
         held = TOKEN * len(self.said) + HOLDER * self._holders
         return super().footprint + self._numbers.nbytes + held
 
@@ -75,24 +75,24 @@ class ScopedCatalogue(Catalogue):
         return self._numbers[: self.size]
 
     def rows_of(self, numbers: Rows) -> Rows:
-        """Turn numbers of records into rows, without those of records that are not here."""
+        """Convert numbers of records to rows, leaving out records that are not here."""
         places = np.searchsorted(self.numbers, numbers)
         places[places == self.size] = 0
         found: Rows = places[(self.numbers[places] == numbers) & (places > 0)]
         return found
 
     def numbers_of(self, rows: Rows) -> Rows:
-        """Turn rows into numbers of records."""
+        """Convert rows to numbers of records."""
         return self._numbers[rows]
 
     def selected(self, connection: Connection, query: str, parameters: Sequence[Any]) -> Rows:
-        """Ask for numbers of records in the column `record` of a query; return their rows."""
-        # Of this scope's records alone: the others may be very many.
+        """Run a query for numbers of records, in the column `record`; return their rows."""
+        # Restricted to this scope's records: there may be very many others.
         query = f"SELECT record FROM ({query}) AS chosen WHERE record IN {LISTED} ORDER BY record"
         return self.rows_of(numbers(connection, query, (*parameters, self.listed())))
 
     def listed(self, rows: Rows | None = None) -> str:
-        """Write the numbers of all or some rows' records as JSON, for a query."""
+        """Write the record numbers of all or some rows as JSON, for a query."""
         return json.dumps((self.numbers[1:] if rows is None else self.numbers[rows]).tolist())
 
     def last_row(self, number: int) -> int:
@@ -117,7 +117,7 @@ class ScopedCatalogue(Catalogue):
         return Since.CHANGED if self._is_changed else Since.MORE
 
     def _follow(self, connection: Connection) -> bool:
-        """Take in what the scope has of later events; False when a record has left it."""
+        """Read what later events changed in the scope; False if a record has left it."""
         parts = [part.parameters for part in self.scope.parts()]
         since = [value for parameters in parts for value in (*parameters, self.event)]
         found = rows(connection, self._since, since)
@@ -149,7 +149,7 @@ class ScopedCatalogue(Catalogue):
         self.size = end
 
     def _hear(self, place: int, analysed: str, tags: str) -> None:
-        """Note the words of a text and its tags, as the full-text index has them."""
+        """Note the words of a text and its tags, as the full-text index does."""
         if tags != "[]":
             analysed = f"{analysed} {words.analyse(' '.join(texts(tags)))}"
         tokens = set(cut(analysed))
@@ -164,7 +164,7 @@ class ScopedCatalogue(Catalogue):
             self._numbers = np.concatenate((self._numbers, np.zeros(more, np.int64)))
 
     def _in_session(self, connection: Connection, session: str) -> Mask:
-        """Mark the records of a session by the column: a user knows two whose it may be."""
+        """Mark the records of a session by the column: to a user, only two owners are visible."""
         if self.scope.user is None:
             return super()._in_session(connection, session)
         column = self["session"]
@@ -174,7 +174,7 @@ class ScopedCatalogue(Catalogue):
 
 
 class ScopedBits(SignBits):
-    """The bits of the vectors of a scope, which are read one by one."""
+    """The bits of a scope's vectors, which are read one by one."""
 
     def __init__(self, space: Space, scope: ScopedCatalogue) -> None:
         super().__init__(space.dimensions, max(BLOCK, 2 * scope.size))
@@ -196,24 +196,24 @@ class ScopedBits(SignBits):
             self.kept.put(places, stored[order])
 
     def read_ahead(self, connection: Connection, space: Space, wanted: int) -> bool:
-        """Read nothing: a scope's vectors are kept as they come, and lie far from each other."""
+        """Do nothing: the vectors of a scope are far apart, and are kept once read."""
         return False
 
 
 class ScopedIndex(LoadedIndex):
-    """What searches know of the records of one scope."""
+    """What searches need to know about the records of one scope."""
 
     catalogue: ScopedCatalogue
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(ScopedCatalogue(scope))
         self._days: Days = []
-        self._dated = 1  # the texts of rows below this were read for their days
+        self._dated = 1  # the texts of rows below this were searched for days
         self._metadata: dict[str, list[int]] | None = None
 
     @property
     def footprint(self) -> int:
-        """The memory that it takes, in bytes."""
+        """The memory it takes, in bytes."""
         held = sum(TOKEN + HOLDER * len(places) for places in (self._metadata or {}).values())
         return super().footprint + DAY * len(self._days) + held
 
@@ -228,15 +228,15 @@ class ScopedIndex(LoadedIndex):
             self._metadata = None
 
     def holding(self, connection: Connection, word: str, where: str) -> Rows:
-        """List the rows that hold a word there."""
+        """List the rows that contain a word in this part."""
         tokens = cut(word)
-        if len(tokens) > 1:  # a phrase, which only the index of the store knows
+        if len(tokens) > 1:  # a phrase, which only the index of the store can find
             return self.catalogue.rows_of(fulltext.holding(connection, word, where))
         held = self.catalogue.said if where == fulltext.SAID else self._in_metadata(connection)
         return np.array(held.get(tokens[0], ()) if tokens else (), np.int64)
 
     def speaking_of(self, connection: Connection, since: int, until: int) -> Rows:
-        """List the rows whose text speaks of a day in this span."""
+        """List the rows whose text mentions a day in this span."""
         new = np.arange(self._dated, self.catalogue.size)
         if len(new):
             query = f"{catalogue.SELECT} WHERE seq IN {LISTED}"
@@ -258,7 +258,7 @@ class ScopedIndex(LoadedIndex):
         return ScopedBits(space, self.catalogue)
 
     def _in_metadata(self, connection: Connection) -> dict[str, list[int]]:
-        """Collect the words of the metadata, of which few questions ask."""
+        """Collect the words of the metadata, which few questions ask for."""
         if self._metadata is None:
             self._metadata = {}
             query = f"SELECT seq, metadata FROM records WHERE seq IN {LISTED} ORDER BY seq"

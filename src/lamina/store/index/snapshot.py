@@ -1,4 +1,4 @@
-"""The snapshot that a search reads: all of one moment, and from memory where that pays."""
+"""The snapshot that a search reads: all from one moment, and from memory where that pays off."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 AT_ONCE = 500  # ids in one query
-# Among some records, the pairs of which the second states what came after what the first states.
-# A fact is stated by itself and by the turns that are its evidence.
+# Among some records, the pairs of which the second states what came after the first. A fact is
+# stated by its own record and by the turns that are its evidence.
 SUCCESSIONS = """
 WITH RECURSIVE stated(id, fact) AS (
     SELECT value, value FROM json_each(?1)
@@ -54,24 +54,24 @@ SELECT l.id, s.id FROM later l JOIN stated s ON s.fact = l.fact JOIN records f O
 WHERE coalesce(f.valid_from, f.occurred_at) <= ?2
 AND (l.id, l.fact) NOT IN (SELECT id, fact FROM stated)
 """
-# A store of fewer records that is in memory answers sooner than a session that must be read first.
+# A smaller store in memory answers sooner than a session that must be read first.
 AT_HAND = 100_000
 EVERYTHING = Filter()
 MADE_BY_SLEEP = Filter(metadata=(("origin", "sleep"),))
-ENOUGH = 4  # what sleep made counts unless one visible record in so many is something else
+ENOUGH = 4  # what sleep made counts unless one in so many visible records is something else
 
 
 class Statistics(NamedTuple):
-    """What a ranker must know of the records that count and are not in a snapshot."""
+    """What a ranker needs to know about the counted records outside a snapshot."""
 
     total: int
-    own: int  # how many of them are not from outside
+    own: int  # how many of them are not external
     usual_length: float
-    holders: Callable[[str], tuple[int, int]]  # how many hold a word, and how many own ones
+    holders: Callable[[str], tuple[int, int]]  # with a word: all, and own ones
 
 
 class Index:
-    """The searches of a handle. What they read into memory all handles of the process share."""
+    """The searches of a handle. What they load is shared by all handles of the process."""
 
     def __init__(self, store: RecordSource) -> None:
         self.store = store
@@ -79,7 +79,7 @@ class Index:
         CACHE.hold(self._place, store.settings["cache.megabytes"])
         self._release = weakref.finalize(self, CACHE.release, self._place)
         self._release.atexit = False
-        self._large: dict[Scope, int] = {}  # those that are not small, and how large the store was
+        self._large: dict[Scope, int] = {}  # scopes that are not small, and how large the store was
 
     @contextmanager
     def snapshot(
@@ -87,11 +87,11 @@ class Index:
     ) -> Iterator[Snapshot]:
         """Open a snapshot of the store as it is now, or as it was known at a time.
 
-        Of a large store it may have only the records of a user, a session or a project, if a filter
-        lets no others through.
+        For a large store it may have only the records of a user, a session or a project, if a
+        filter lets no others through.
         """
         database = self.store.database
-        # Before the lock, which another thread may have held when we were forked.
+        # Before the lock, which another thread may have held at the time of a fork.
         database.check_usable()
         scope = next(filter(self._is_small, scopes_of(wanted)), None)
         loaded = CACHE.use(self._place, scope, lambda: _new_index(scope))
@@ -107,10 +107,10 @@ class Index:
                 database.forget_pages()
 
     def _is_small(self, scope: Scope) -> bool:
-        """Tell whether a scope is searched by itself.
+        """Tell whether a scope is searched separately.
 
-        A scope that is in memory stays there until it has grown; others are counted, and those that
-        are not small again when the store has doubled.
+        A scope that is in memory stays there until it has grown. Others are counted; those that are
+        not small are counted again when the store has doubled.
         """
         loaded = CACHE.get(self._place, scope)
         if loaded is not None:
@@ -135,7 +135,7 @@ class Index:
         return loaded
 
     def close(self) -> None:
-        """Let go of what is shared; the last handle of a store frees it."""
+        """Release what is shared; when the last handle of a store does so, it is freed."""
         self._release()
 
 
@@ -146,8 +146,8 @@ def _new_index(scope: Scope | None) -> LoadedIndex:
 class Snapshot:
     """A snapshot as rankers read it. Rows are sequence numbers of records."""
 
-    statistics: Statistics | None = None  # of a snapshot that has some records alone
-    notes: Sequence[str] = ()  # on what is not in it
+    statistics: Statistics | None = None  # of a snapshot that has only some records
+    notes: Sequence[str] = ()  # about what is not in it
 
     def __init__(self, store: RecordSource, loaded: LoadedIndex, connection: Connection) -> None:
         self.catalogue = loaded.catalogue
@@ -155,7 +155,7 @@ class Snapshot:
         self._loaded = loaded
         self._connection = connection
         self._past: dict[int, dict[str, Any]] | None = None
-        # The records that were read, by the filter and the row; None for one that does not pass.
+        # The records that were read, by filter and row; None for one that does not pass.
         self._records: dict[Filter, dict[int, Record | None]] = {}
 
     def go_back(self, moment: int) -> None:
@@ -170,25 +170,25 @@ class Snapshot:
         return self.catalogue.allowed(wanted, self._connection)
 
     def made_by_sleep(self) -> Mask:
-        """Mark the rows that sleep has made of other memories."""
+        """Mark the rows that sleep has made from other memories."""
         return self.allowed(MADE_BY_SLEEP)
 
     def counted(self, allowed: Mask) -> Mask:
-        """Mark those of the visible rows that tell how usual a word is.
+        """Mark the visible rows from which the frequency of a word is counted.
 
-        What sleep has made of other memories repeats their words: if it counted, a night would
-        rank what was said anew (C3). It counts where little else is left to be seen.
+        What sleep has made repeats the words of other memories: if it counted, a night would change
+        the ranking of what was said (C3). It counts if little else is visible.
         """
         told: Mask = allowed & ~self.made_by_sleep()
         number, visible = np.count_nonzero(told), np.count_nonzero(allowed)
         return told if number < visible <= number * ENOUGH else allowed
 
     def holding(self, word: str, where: str = fulltext.SAID) -> Rows:
-        """List the rows whose text holds a word."""
+        """List the rows whose text contains a word."""
         return self._loaded.holding(self._connection, word, where)
 
     def hinting(self, hints: Sequence[Collection[str]]) -> Rows:
-        """List the rows whose text holds a word of each collection."""
+        """List the rows whose text contains a word of each collection."""
         passed = np.ones(self.catalogue.size, np.bool_)
         for words in hints:
             held = np.zeros_like(passed)
@@ -203,7 +203,7 @@ class Snapshot:
         return self.catalogue.selected(self._connection, query, (name, value))
 
     def speaking_of(self, since: int, until: int) -> Rows:
-        """List the rows whose text speaks of a day in this span."""
+        """List the rows whose text mentions a day in this span."""
         return self._loaded.speaking_of(self._connection, since, until)
 
     def space(self, name: str) -> Space | None:
@@ -214,11 +214,11 @@ class Snapshot:
         return self.catalogue.last_row(space.seen)
 
     def texts(self, first: int) -> list[tuple[int, str]]:
-        """List the rows from `first` on that are there, and their texts."""
+        """List the rows from `first` on that exist, and their texts."""
         return self._loaded.texts(self._connection, first)
 
     def codes(self, space: Space) -> SignBits:
-        """Get the bits of a space's vectors, with those of this process that are not stored yet."""
+        """Get the bits of a space's vectors, including those this process has not stored yet."""
         return self._loaded.bits(self._connection, space)
 
     def keep(
@@ -228,7 +228,7 @@ class Snapshot:
         embedded: Vectors,
         tokens: Sequence[bytes] | None = None,
     ) -> None:
-        """Take in vectors that this process has made and that are not stored yet."""
+        """Keep vectors that this process has made and that are not stored yet."""
         bits = vectors.bits_of(space.centred(embedded))
         self._known_bits(space).put(np.array(rows), bits)
         self.fresh(space).update(zip(rows, embedded, strict=True))
@@ -236,15 +236,15 @@ class Snapshot:
             self.fresh_tokens(space).update(zip(rows, tokens, strict=True))
 
     def _known_bits(self, space: Space) -> SignBits:
-        """Get the bits of a space as they were read last."""
+        """Get the bits of a space as they were last read."""
         return self._loaded.codes[space.name]
 
     def fresh(self, space: Space) -> dict[int, Vectors]:
-        """Get the vectors by row that this process has made and that are not stored yet."""
+        """Get the vectors, by row, that this process has made and that are not stored yet."""
         return self._loaded.fresh[space.name]
 
     def fresh_tokens(self, space: Space) -> dict[int, bytes]:
-        """Get the codes of tokens by row that this process has made and that are not stored yet."""
+        """Get the token codes, by row, that this process has made and that are not stored yet."""
         return self._loaded.fresh_tokens[space.name]
 
     def exact(self, space: Space, wanted: Rows) -> tuple[NDArray[np.float32], Mask]:
@@ -285,7 +285,7 @@ class Snapshot:
         exact[positions], has[positions] = stored, True
 
     def tokens(self, space: Space, wanted: Rows) -> dict[int, bytes]:
-        """Get the codes of the tokens of some rows; a row without any is left out."""
+        """Get the token codes of some rows, leaving out rows without any."""
         numbers = self.catalogue.numbers_of(wanted).tolist()
         stored = vectors.codes_of_tokens(self._connection, space, numbers)
         fresh, own = self.fresh_tokens(space), wanted.tolist()
@@ -297,7 +297,7 @@ class Snapshot:
         return known | {row: fresh[row] for row in own if row in fresh}
 
     def records(self, wanted_rows: Sequence[int], wanted: Filter) -> dict[int, Record]:
-        """Read the records of some rows that a filter lets through, as the table itself says."""
+        """Read the records of those rows that pass a filter according to the table itself."""
         known = self._records.setdefault(wanted, {})
         if len(known) > AT_ONCE:
             known.clear()
@@ -312,7 +312,7 @@ class Snapshot:
         return {row: record for row, record in chosen if record is not None}
 
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
-        """Map the ids of records to their numbers, without ids that are not there."""
+        """Map the ids of records to their numbers, leaving out ids that do not exist."""
         by_id: dict[str, int] = {}
         for start in range(0, len(ids), AT_ONCE):
             part = ids[start : start + AT_ONCE]
@@ -325,7 +325,7 @@ class Snapshot:
         return outbox.changes(self._connection, position, limit)
 
     def later(self) -> set[str]:
-        """Collect the ids of what has changed since this snapshot, unless that is too much."""
+        """Collect the ids of records changed since this snapshot, unless there are too many."""
         store = self._store
         here = Position(store.id, self.catalogue.event, self.catalogue.hash.hex())
         with store.database.snapshot() as connection:
@@ -337,7 +337,7 @@ class Snapshot:
     def successions(self, ids: Sequence[str], moment: datetime) -> set[tuple[str, str]]:
         """Pair records with those that state what came after them, if that had begun by then.
 
-        Only the present has them: a snapshot of the past has none.
+        Only the present has such pairs: a snapshot of the past has none.
         """
         if self._past is not None or not ids or not self.catalogue.has_stale:
             return set()
@@ -358,11 +358,11 @@ class Snapshot:
 @functools.lru_cache(256)
 def _checked(wanted: Filter, *, is_past: bool) -> tuple[str, list[Any]]:
     """Write the query for records by number, with the checks that columns cannot make."""
-    # These need no second check: the catalogue takes them from tables, unhashed.
-    # Sessions are hashes in the catalogue.
+    # These need no second check, since the catalogue takes them from tables, unhashed. Sessions do:
+    # they are hashes in the catalogue.
     wanted = structs.replace(wanted, tags=(), all_tags=(), metadata=(), project=None, beside=None)
     if is_past:
-        # State and layer were others then; the catalogue has looked at them.
+        # State and layer were different then; the catalogue has checked them.
         wanted = structs.replace(wanted, layers=(), states=(), as_of=None)
     where, parameters = wanted.where()
     is_listed = "seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"

@@ -1,4 +1,4 @@
-"""The index of a whole store in memory: columns and bits of all records, and words asked for."""
+"""The index of a whole store in memory: columns and bits of all records, and searched words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lamina.store.index.postings import Postings
 
 
 class WholeIndex(LoadedIndex):
-    """What searches know of all records of a store. Row n is the record with the number n."""
+    """What searches need to know about all records. Row n is the record with the number n."""
 
     def __init__(self) -> None:
         super().__init__(Catalogue())
@@ -20,7 +20,7 @@ class WholeIndex(LoadedIndex):
 
     @property
     def footprint(self) -> int:
-        """The memory that it takes, in bytes."""
+        """The memory it takes, in bytes."""
         return super().footprint + self.postings.footprint
 
     def refresh(self, connection: Connection) -> None:
@@ -32,11 +32,11 @@ class WholeIndex(LoadedIndex):
             self.forget_vectors()
 
     def holding(self, connection: Connection, word: str, where: str) -> Rows:
-        """List the rows that hold a word there."""
+        """List the rows that contain a word in this part."""
         return self.postings.holding(connection, word, where, self.catalogue.size)
 
     def speaking_of(self, connection: Connection, since: int, until: int) -> Rows:
-        """List the rows whose text speaks of a day in this span."""
+        """List the rows whose text mentions a day in this span."""
         query = "SELECT record FROM days WHERE since < ? AND until > ?"
         numbers = [number for (number,) in rows(connection, query, (until, since))]
         in_no_block = self.catalogue.days(connection)
@@ -44,7 +44,7 @@ class WholeIndex(LoadedIndex):
         return distinct(np.array(numbers, np.int64))
 
     def texts(self, connection: Connection, first: int) -> list[tuple[int, str]]:
-        """List the rows from `first` on that are there, and their texts."""
+        """List the rows from `first` on that exist, and their texts."""
         return unseen(connection, first - 1, self.catalogue.size - first)
 
 

@@ -1,4 +1,4 @@
-"""Write what searches read: vectors as an embedder makes them, and full blocks of records."""
+"""Write what searches read: vectors that an embedder makes, and full blocks of records."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 # Blocks that one transaction writes, so that other writers do not wait long.
 AT_ONCE = 16
-# Events that a new process reads beside the blocks; with more, changed blocks are written anew.
+# Events that a new process reads in addition to the blocks; with more, blocks are rewritten.
 STALE = 2000
 IN_BLOCK = f"{catalogue.SELECT} WHERE seq >= ? AND seq < ?"
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """Records that wait for vectors of a space, and the history that they are of."""
+    """Records that wait for vectors of a space, and the history they belong to."""
 
     space: str
     seen: int
@@ -62,9 +62,9 @@ def embedded(
     tokens: Sequence[bytes] | None = None,
     mean: bytes | None = None,
 ) -> bool:
-    """Store the vectors of a batch, and the codes of its tokens.
+    """Store the vectors of a batch, and its token codes.
 
-    False when another process was faster, or history changed.
+    False if another process was faster or the history has changed.
     """
     with database.atomic() as transaction:
         connection = transaction.cursor.connection
@@ -76,7 +76,7 @@ def embedded(
             return False
         numbers = [number for number, _ in batch.records]
         existing = _existing(connection, numbers)
-        if len(existing) < len(numbers):  # some have left meanwhile
+        if len(existing) < len(numbers):  # some have left in the meantime
             kept = [position for position, number in enumerate(numbers) if number in existing]
             numbers, computed = [numbers[position] for position in kept], computed[kept]
             tokens = None if tokens is None else [tokens[position] for position in kept]
@@ -87,7 +87,7 @@ def embedded(
 def _existing(connection: Connection, numbers: Sequence[int]) -> Collection[int]:
     query = "SELECT count(*) FROM records WHERE seq >= ? AND seq <= ?"
     if connection.execute(query, (numbers[0], numbers[-1])).get == len(numbers):
-        return range(numbers[0], numbers[-1] + 1)  # none has left, and none comes between
+        return range(numbers[0], numbers[-1] + 1)  # none has left, and none is missing in between
     query = "SELECT seq FROM records WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
     return {number for (number,) in rows(connection, query, (json.dumps(numbers),))}
 
@@ -104,7 +104,7 @@ def forget_others(database: Database, names: Sequence[str]) -> list[str]:
 
 
 def seal(database: Database) -> bool:
-    """Write full blocks that are missing or have changed records. True when there are more."""
+    """Write full blocks that are missing or have changed records. True if there are more."""
     with database.moment() as connection:
         is_stale = _head(connection) - _sealed_event(connection) >= STALE
         if not is_stale and not any(missing for *_, missing in _missing(connection)):
@@ -114,7 +114,7 @@ def seal(database: Database) -> bool:
 
 
 def repack(connection: Connection, numbers: Collection[int]) -> None:
-    """Write the blocks of erased records anew: neither their columns nor their bits may stay."""
+    """Rewrite the blocks of erased records: neither their columns nor their bits may remain."""
     for block in sorted({number // BLOCK for number in numbers}):
         if connection.execute("SELECT 1 FROM blocks WHERE block = ?", (block,)).get is not None:
             _write_block(connection, block)
@@ -125,7 +125,7 @@ def repack(connection: Connection, numbers: Collection[int]) -> None:
 
 
 def differ(connection: Connection) -> list[int]:
-    """List the blocks whose fields or bits are not those of the records, or that are damaged."""
+    """List the blocks that are damaged, or whose fields or bits differ from their records."""
     fresh = _changed_numbers(connection)
     wrong: set[int] = set()
     for block, stored in connection.execute("SELECT block, columns FROM blocks"):
@@ -173,8 +173,8 @@ def _sealed_event(connection: Connection) -> int:
 def _missing(connection: Connection) -> Iterator[tuple[Space | None, bool, list[int]]]:
     """Yield the full blocks that are missing or of the wrong size: of records and of spaces.
 
-    Where some are new, they are these alone, and it says so: looking through all blocks takes time
-    by the size of the store, and is left for when nothing is new.
+    If some blocks are new, only those are listed, and the flag is true: checking all blocks takes
+    time in proportion to the store, and is done when nothing is new.
     """
     size = SEAL + BLOCK * catalogue.WIDTH
     yield None, *_absent(connection, _last(connection), "blocks", "length(columns) = ?", (size,))
@@ -218,7 +218,7 @@ def _seal(connection: Connection) -> bool:
 
 
 def _changed_numbers(connection: Connection) -> set[int]:
-    """Collect the numbers of records that have changed or left since the blocks were written."""
+    """Collect the numbers of records changed or removed since the blocks were written."""
     news = events.news(connection, _sealed_event(connection))
     query = "SELECT seq FROM records WHERE id = ?"
     changed = (connection.execute(query, (record_id,)).get for record_id in news.changed)
@@ -228,7 +228,7 @@ def _changed_numbers(connection: Connection) -> set[int]:
 def _changed(connection: Connection) -> set[int]:
     """Collect the full blocks in which a record has changed since they were written."""
     written = int(connection.execute("SELECT coalesce(max(block) + 1, 0) FROM blocks").get)
-    # Where the newest records have left, there are more blocks than records fill.
+    # If the newest records have left, there are more blocks than the records fill.
     full = max((_last(connection) + 1) // BLOCK, written)
     blocks = {number // BLOCK for number in _changed_numbers(connection)}
     return {block for block in blocks if block < full}
@@ -248,7 +248,7 @@ def _write_block(connection: Connection, block: int) -> None:
 
 
 def _codes(connection: Connection, space: Space, block: int) -> SignBits:
-    """Make the bits of the vectors of one block, from its first record on."""
+    """Compute the bits of the vectors of one block, from its first record on."""
     codes = SignBits(space.dimensions)
     query = "SELECT record, vector FROM vectors WHERE space = ? AND record >= ? AND record < ?"
     stored = rows(connection, query, (space.number, block * BLOCK, (block + 1) * BLOCK))

@@ -1,4 +1,4 @@
-"""Keep the index of the archive: its files, the lines in them, and files that belong to nothing."""
+"""Keep the index of the archive: its files, their lines, and files that belong to no archive."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class File(NamedTuple):
 
 
 def find(connection: Connection, record_id: str) -> Place | None:
-    """Find where an archived record lies."""
+    """Find the place of an archived record."""
     row = connection.execute(f"{PLACES} WHERE id = ?", (record_id,)).get
     return None if row is None else Place(*row)
 
 
 def find_key(connection: Connection, key: str, user: str | None) -> Place | None:
-    """Find where a record with an idempotency key lies."""
+    """Find the place of the record with an idempotency key."""
     query = f"{PLACES} WHERE key = ? AND coalesce(user, '') = ?"
     row = connection.execute(query, (key, user or "")).get
     return None if row is None else Place(*row)
@@ -92,32 +92,32 @@ def names(connection: Connection) -> list[str]:
 
 
 def next_number(cursor: Cursor) -> int:
-    """Return the number that the next file gets."""
+    """Return the number that the next file will get."""
     number = cursor.execute("SELECT coalesce(max(number), 0) + 1 FROM archives").get
     assert isinstance(number, int)
     return number
 
 
 def number_of(cursor: Cursor, file: str) -> int:
-    """Return the number of a file that is there."""
+    """Return the number of an existing file."""
     number = cursor.execute("SELECT number FROM archives WHERE file = ?", (file,)).get
     assert isinstance(number, int)
     return number
 
 
 def replace_file(cursor: Cursor, number: int, file: str, lines: int, sha256: bytes) -> None:
-    """Give an archive another file."""
+    """Replace the file of an archive."""
     update = "UPDATE archives SET file = ?, lines = ?, sha256 = ? WHERE number = ?"
     cursor.execute(update, (file, lines, sha256, number))
 
 
 def drop_file(cursor: Cursor, number: int) -> None:
-    """Forget an archive of which nothing is left."""
+    """Remove an archive of which nothing is left."""
     cursor.execute("DELETE FROM archives WHERE number = ?", (number,))
 
 
 def take_out(cursor: Cursor, record_id: str) -> tuple[int, int]:
-    """Forget an archived record; return its archive and the last event about it."""
+    """Remove an archived record; return its archive and the last event about it."""
     query = "SELECT archive, event FROM archived WHERE id = ?"
     number, event = cursor.execute(query, (record_id,)).get
     cursor.execute("DELETE FROM archived WHERE id = ?", (record_id,))
@@ -125,10 +125,10 @@ def take_out(cursor: Cursor, record_id: str) -> tuple[int, int]:
 
 
 def doom(cursor: Cursor, file: str) -> None:
-    """Note that a file belongs to nothing any more, and is to be removed."""
+    """Note that a file no longer belongs to an archive and must be removed."""
     cursor.execute("INSERT INTO strays (file, doomed) VALUES (?, 1)", (file,))
 
 
 def clear_stray(target: Connection | Cursor, file: str) -> None:
-    """Forget that a file belongs to nothing."""
+    """Remove a file from the list of strays."""
     target.execute("DELETE FROM strays WHERE file = ?", (file,))

@@ -14,7 +14,7 @@ def sealed(packed: bytes) -> bytes:
 
 
 def opened(stored: bytes, size: int) -> bytes | None:
-    """Return what is in a sealed block; None when it is not as it was written."""
+    """Return the content of a sealed block; None if it is damaged."""
     packed = stored[SEAL:]
     if len(packed) != size or zlib.crc32(packed) != int.from_bytes(stored[:SEAL], "little"):
         return None

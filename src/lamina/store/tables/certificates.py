@@ -30,7 +30,7 @@ def kept(connection: Connection) -> list[dict[str, Any]]:
 
 
 def checked(connection: Connection, number: int | None = None) -> list[dict[str, Any]]:
-    """Read all certificates, or one; raise when its hash in the trail is another."""
+    """Read all certificates, or one; raise if its hash differs from the one in the trail."""
     events = trail_check.about_erasures(connection)
     stored, problems = dict(bodies(connection)), dict(events.erasures_differ(connection))
     for place, problem in problems.items():
@@ -45,7 +45,7 @@ def checked(connection: Connection, number: int | None = None) -> list[dict[str,
 
 
 def put(connection: Connection, certified: Sequence[tuple[int, str]]) -> None:
-    """Store certificates of erasures that are there, each after its number."""
+    """Store certificates of existing erasures, given with their numbers."""
     connection.executemany("UPDATE erasures SET certificate = ?2 WHERE number = ?1", certified)
 
 
@@ -64,9 +64,9 @@ def write_missing(connection: Connection, folder: Path) -> None:
 
 
 def vouched(folder: Path, events: TrailState | None) -> Iterator[tuple[Path, str]]:
-    """Yield the files that hold a true certificate, with its hash.
+    """Yield the files that hold a genuine certificate, each with its hash.
 
-    Without a trail every certificate is believed.
+    Without a trail, every certificate is accepted.
     """
     for number, path in _files(folder):
         digest = _read(path)
@@ -77,16 +77,16 @@ def vouched(folder: Path, events: TrailState | None) -> Iterator[tuple[Path, str
 
 
 def hashes(folder: Path, connection: Connection | None) -> list[str]:
-    """List the hashes of the true certificates below a folder, for the event of a restoration."""
+    """List the hashes of the genuine certificates below a folder, for the event of a restore."""
     events = None if connection is None else trail_check.about_erasures(connection)
     return sorted(digest for _, digest in vouched(folder, events))
 
 
 def files_differ(connection: Connection, folder: Path) -> tuple[list[Difference], list[Difference]]:
-    """List the files that are no true certificates; and those that are missing or incomparable.
+    """List the files that are not genuine certificates, and those missing or not comparable.
 
-    A missing file is no forgery: the store has its text, and a copy of the database alone has no
-    such files.
+    A missing file does not mean forgery: the store has its text, and a copy of the database alone
+    has no such files.
     """
     events, store = trail_check.about_erasures(connection), _store_id(connection)
     problems: list[Difference] = []
@@ -134,12 +134,12 @@ def _files(folder: Path) -> Iterator[tuple[int, Path]]:
 
 
 def _read(path: Path) -> str | None:
-    """Hash the certificate in a file; None for a file that is not byte by byte as we write it."""
+    """Hash the certificate in a file; None unless it is byte for byte as we write it."""
     try:
         stored = path.read_bytes()
     except (FileNotFoundError, IsADirectoryError, PermissionError):
         return None
-    except OSError as error:  # a true certificate may be in it, and what it erased stays erased
+    except OSError as error:  # it may hold a genuine certificate, whose erasure must remain
         raise _unreadable(path, error) from error
     try:
         body = hashing.encode(hashing.decode(stored))
@@ -153,7 +153,7 @@ def _unreadable(path: Path, error: OSError) -> StoreUnavailable:
 
 
 def _rendered(body: str | bytes) -> bytes:
-    """Format a certificate as its file holds it."""
+    """Format a certificate as its file contains it."""
     text = body if isinstance(body, bytes) else body.encode()
     return msgspec.json.format(text, indent=2) + b"\n"
 

@@ -13,11 +13,11 @@ from lamina.store.engine.sql import Connection, rows
 from lamina.store.tables.records import Filter
 
 BEGINNING = 400  # characters
-SYSTEM = "system"  # who says of a conversation that it was one
+SYSTEM = "system"  # the speaker that names conversations
 
 
 class Session(msgspec.Struct, frozen=True):
-    """A conversation: when it was, who spoke, and in how many turns that are still here."""
+    """A conversation: when it took place, who spoke, and how many of its turns still exist."""
 
     name: str
     begin: datetime
@@ -30,7 +30,7 @@ class Session(msgspec.Struct, frozen=True):
 def latest(
     connection: Connection, chosen: Filter, speaker: str | None, limit: int
 ) -> list[Session]:
-    """List the conversations that have records of a filter, the newest first."""
+    """List the conversations that have records passing a filter, the newest first."""
     where, parameters = chosen.where()
     query = (
         "SELECT session, speaker, count(*), min(occurred_at), max(occurred_at), min(seq)"
@@ -52,7 +52,7 @@ def latest(
 
 
 def _beginnings(connection: Connection, numbers: list[int]) -> dict[int, str]:
-    """Read how the texts of some records begin."""
+    """Read the beginnings of the texts of some records."""
     query = (
         f"SELECT seq, substr(content, 1, {BEGINNING}) FROM records"
         " WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"

@@ -1,4 +1,4 @@
-"""Derive words, tags, links and facets from the records; all can be made again at any time."""
+"""Derive words, tags, links and facets from the records; all can be rebuilt at any time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AT_ONCE = 10_000  # records
 
 
 def rebuild(connection: Connection, *, vectors: bool = False) -> None:
-    """Make words, tags, links and facets anew, and drop what the next indexing makes.
+    """Rebuild words, tags, links and facets, and drop what the next indexing makes.
 
     It happens inside the caller's transaction.
     """
@@ -33,7 +33,7 @@ def rebuild(connection: Connection, *, vectors: bool = False) -> None:
 
 
 def rebuild_turned(connection: Connection) -> None:
-    """Make anew what `turn` writes, for all records."""
+    """Rebuild what `turn` writes, for all records."""
     for table in ("tags", "links", "facets"):
         connection.execute(f"DELETE FROM {table}")
     stored = rows(connection, TURNED)
@@ -45,7 +45,7 @@ def rebuild_turned(connection: Connection) -> None:
 
 
 def count_unpacked(connection: Connection) -> int:
-    """Count the records that are in no block yet, without what searches need."""
+    """Count the records that are not in a block yet and lack what searches need."""
     query = (
         "SELECT coalesce((SELECT max(seq) FROM records), 0) - 256 * (SELECT count(*) FROM blocks)"
     )
@@ -64,7 +64,7 @@ def follow(cursor: Cursor, stored: Sequence[Record]) -> None:
 
 
 def turn(cursor: Cursor, stored: Sequence[Record]) -> None:
-    """Write the tables by which records are found from their tags, links and metadata."""
+    """Write the tables that lead from tags, links and metadata to their records."""
     turned = Turned()
     for record in stored:
         evidence, supersedes = record.evidence, record.supersedes
@@ -75,7 +75,7 @@ def turn(cursor: Cursor, stored: Sequence[Record]) -> None:
 def forget(cursor: Cursor, leaving: Sequence[Row]) -> None:
     """Remove what was derived from records that leave.
 
-    Blocks may still have them; readers learn from the event that they are gone.
+    Blocks may still contain them; readers learn from the event that they are gone.
     """
     numbers = [row[0] for row in leaving]
     fulltext.words(cursor).drop(cursor, numbers)
@@ -137,12 +137,12 @@ class Turned:
         supersedes: str,
         metadata: str,
     ) -> None:
-        """Add a record by its columns, as they are stored."""
+        """Add a record by its stored columns."""
         decoded = {} if metadata == "{}" else hashing.decode(metadata)
         self.add(seq, user, texts(tags), texts(evidence), texts(supersedes), decoded)
 
     def write(self, target: Connection | Cursor) -> None:
-        """Insert all rows; an empty list is no statement."""
+        """Insert all rows; skip tables without any."""
         if self.tags:
             target.executemany(TAG, self.tags)
         if self.links:

@@ -1,4 +1,4 @@
-"""Keep what is left of erased records: stubs, and fingerprints that keep their texts out."""
+"""Keep what remains of erased records: stubs, and fingerprints that keep their texts out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lamina.store.tables import events, records
 from lamina.text import words
 
 ERASED = "[erased]"
-FEWEST_BARRED = 3  # words of a text that is not to come back by an import
+FEWEST_BARRED = 3  # a text with fewer words is not kept out of imports
 INSERT = (
     "INSERT INTO erased (id, layer, private, erasure, event, content, key)"
     " VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -26,7 +26,7 @@ UNFINISHED = "FROM erasures WHERE todo IS NOT NULL"
 
 
 class Stub(msgspec.Struct, frozen=True):
-    """What is left of an erased record."""
+    """What remains of an erased record."""
 
     id: str
     layer: Layer
@@ -36,7 +36,7 @@ class Stub(msgspec.Struct, frozen=True):
     at: datetime
 
     def record(self, agent: str) -> Record:
-        """Make a record that says nothing, under the id that others may still refer to."""
+        """Return an empty record with the id, to which others may still refer."""
         return Record(
             id=self.id,
             seq=0,
@@ -89,7 +89,7 @@ def every(connection: Connection) -> set[str]:
 
 
 def among(connection: Connection, ids: Collection[str]) -> list[str]:
-    """Find those of some records that are erased."""
+    """List which of some records are erased."""
     if not any_erased(connection):
         return []
     found = records.rows_of(connection, "SELECT id FROM erased", list(ids))
@@ -97,21 +97,21 @@ def among(connection: Connection, ids: Collection[str]) -> list[str]:
 
 
 def fingerprint(store_id: str, user: str | None, text: str) -> bytes:
-    """Make that by which a text is known again when it cannot be read any more.
+    """Compute the fingerprint that recognises a text after it is erased.
 
-    It is of this store and this user alone.
+    It is valid only for this store and this user.
     """
     return hashlib.sha256(hashing.encode([store_id, user, text])).digest()
 
 
 def content_print(store_id: str, user: str | None, content: str) -> bytes | None:
-    """Make the same for what a memory says; None for what anybody might say, which bars nothing."""
+    """Compute a memory's fingerprint; None if anybody might say the same, which bars nothing."""
     row = words.row(content)
     return fingerprint(store_id, user, " ".join(row)) if len(row) >= FEWEST_BARRED else None
 
 
 def is_back(connection: Connection, store_id: str, user: str | None, content: str) -> bool:
-    """Tell whether a text says what was erased here."""
+    """Tell whether a text was erased here."""
     if not any_erased(connection):
         return False
     known = content_print(store_id, user, content)
@@ -119,13 +119,13 @@ def is_back(connection: Connection, store_id: str, user: str | None, content: st
 
 
 def has_key(connection: Connection, store_id: str, user: str | None, key: str) -> bool:
-    """Tell whether an idempotency key was that of a record which is erased."""
+    """Tell whether an idempotency key belonged to an erased record."""
     known = fingerprint(store_id, user, key)
     return connection.execute("SELECT 1 FROM erased WHERE key = ?", (known,)).get is not None
 
 
 def rebuild(connection: Connection) -> None:
-    """Make the stubs anew from the events, which do not say by what a text would be known again."""
+    """Rebuild the stubs from the events, which hold no fingerprints of texts."""
     erasure = "INSERT INTO erasures (number, at) VALUES (?, ?) ON CONFLICT DO NOTHING"
     stub = "INSERT INTO erased (id, layer, private, erasure, event) VALUES (?, ?, ?, ?, ?)"
     query = "SELECT seq, CAST(body ->> 'at' AS BIGINT), body FROM events ORDER BY seq"
@@ -142,24 +142,24 @@ def rebuild(connection: Connection) -> None:
 
 
 def last_erasure(connection: Connection) -> int:
-    """Return the number of the last erasure; 0 when there was none."""
+    """Return the number of the last erasure; 0 if there was none."""
     number = connection.execute("SELECT coalesce(max(number), 0) FROM erasures").get
     assert isinstance(number, int)
     return number
 
 
 def open_erasures(connection: Connection) -> list[int]:
-    """List the erasures that still have something to clean, by their numbers."""
+    """List the numbers of the erasures that have something left to clean up."""
     return [number for (number,) in rows(connection, f"SELECT number {UNFINISHED}")]
 
 
 def todos(connection: Connection) -> list[str]:
-    """List what they still have to clean, the oldest first."""
+    """List what these erasures have left to clean up, oldest first."""
     query = f"SELECT todo {UNFINISHED} ORDER BY number"
     return [todo for (todo,) in rows(connection, query)]
 
 
 def certify(cursor: Cursor, number: int, certificate: str) -> None:
-    """Keep the certificate of an erasure that has nothing to clean any more."""
+    """Store the certificate of an erasure that has nothing left to clean up."""
     done = "UPDATE erasures SET todo = NULL, certificate = ? WHERE number = ?"
     cursor.execute(done, (certificate, number))

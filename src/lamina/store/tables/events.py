@@ -27,13 +27,13 @@ KEPT = 64  # events that a `Book` remembers
 @functools.cache
 def schema() -> str:
     """Read the SQL of the tables and triggers that every chain has."""
-    from importlib import resources  # only a new store needs it
+    from importlib import resources  # needed only for a new store
 
     return resources.files("lamina.store.tables").joinpath("chain.sql").read_text("utf-8")
 
 
 class NewRecords(msgspec.Struct, frozen=True):
-    """New records in an event: the layer and state in which they began, and id and hash of each."""
+    """New records in an event: the layer and state they began in, and the id and hash of each."""
 
     layer: str
     state: str
@@ -69,7 +69,7 @@ _bodies = msgspec.json.Decoder(Body)
 
 
 def body_of(text: str) -> Body:
-    """Read back the body of an event; raise Corrupt for text that we cannot have written."""
+    """Decode the body of an event; raise Corrupt for text that we cannot have written."""
     try:
         return _bodies.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -77,7 +77,7 @@ def body_of(text: str) -> Body:
 
 
 class MadeOutline(msgspec.Struct, frozen=True, gc=False):
-    """The layer and state in which new records began; which they are is read only to count them."""
+    """The layer and state of new records at first; their ids and hashes are only counted."""
 
     layer: str
     state: str
@@ -96,7 +96,7 @@ class ChangedOutline(msgspec.Struct, frozen=True, gc=False):
 
 
 class Outline(msgspec.Struct, frozen=True, gc=False):
-    """When an event was, and what it moved."""
+    """When an event happened, and which records it moved."""
 
     at: int
     made: list[MadeOutline] = []
@@ -107,16 +107,16 @@ _outlines = msgspec.json.Decoder(Outline)
 
 
 class News(NamedTuple):
-    """The effect of some events on the records that were there before them."""
+    """The effect of some events on the records that existed before them."""
 
     changed: list[str]  # ids of records
     vacated: list[int]  # numbers of records that have left
     only_made: bool  # every event made new records and did nothing else
-    reindexed: bool  # what is derived from the records was made anew
+    reindexed: bool  # everything derived from the records was rebuilt
 
 
 class Head(NamedTuple):
-    """The end of a chain: its length, the last record number used, and the hash that fixes all."""
+    """The end of a chain: its length, the last record number, and the hash that covers it all."""
 
     seq: int
     records: int
@@ -124,7 +124,7 @@ class Head(NamedTuple):
 
 
 def head(connection: Connection | Cursor, seed: bytes) -> Head:
-    """Find the end of the chain; a new chain hangs on `seed`."""
+    """Find the end of the chain; the first event of a new chain refers to `seed`."""
     last = connection.execute("SELECT seq, records, hash FROM events ORDER BY seq DESC LIMIT 1").get
     if last is None:
         return Head(0, 0, seed)
@@ -149,8 +149,8 @@ def append(
 ) -> Head:
     """Add one event to the chain, inside the caller's transaction.
 
-    Notes may hold text of memories, so they are rows of their own that can be erased; the event
-    has only their salted hashes.
+    Notes may contain text of memories, so they are separate rows, which can be erased; the event
+    holds only their salted hashes.
     """
     seq = last.seq + 1
     salted = [(os.urandom(hashing.SALT_BYTES), hashing.encode(note)) for note in notes]
@@ -191,7 +191,7 @@ def notes(connection: Connection) -> Iterator[tuple[int, int, bytes, str]]:
 
 
 class Book:
-    """A cache of events with their changes by record: one event may be about thousands of them."""
+    """A cache of events and their changes by record: one event may cover thousands of records."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -201,7 +201,7 @@ class Book:
         return self._page(seq)[0]
 
     def changes(self, seq: int, record_id: str) -> Sequence[Change]:
-        """List what an event did to a record: it may have made it and changed it at once."""
+        """List what an event did to a record: it may have created and then changed it."""
         return self._page(seq)[1].get(record_id, ())
 
     def _page(self, seq: int) -> tuple[Event | None, dict[str, list[Change]]]:
@@ -217,7 +217,7 @@ class Book:
 
 
 def trail(book: Book, record_id: str, last: int | None) -> Iterator[Event]:
-    """Yield the events about a record, newest first, each with its changes to this record alone."""
+    """Yield the events about a record, newest first, with only the changes to this record."""
     seq = last
     while seq is not None and (event := book.event(seq)) is not None:
         changes = book.changes(seq, record_id)
@@ -255,9 +255,9 @@ def actions(connection: Connection, numbers: Collection[int]) -> dict[int, str]:
 
 
 def settled(book: Book, record_id: str, last: int | None) -> int:
-    """Find the last event about a record that was not undone; 0 without any.
+    """Find the last event about a record that was not undone; 0 if there is none.
 
-    An undo leads to the event before the one that it undid.
+    An undo leads to the event before the one it undid.
     """
     seq = last
     while seq is not None and (event := book.event(seq)) is not None:
@@ -270,7 +270,7 @@ def settled(book: Book, record_id: str, last: int | None) -> int:
 
 
 def news(connection: Connection, since: int) -> News:
-    """Sum up what the events after a number have done."""
+    """Summarise what the events after a number have done."""
     changed: dict[str, None] = {}
     vacated: list[int] = []
     only_made, reindexed = True, False
@@ -285,10 +285,9 @@ def news(connection: Connection, since: int) -> News:
 
 
 def fields_before(connection: Connection, moment: int) -> dict[str, dict[str, Any]]:
-    """Restore the tracked fields, as they were at a time, of the records that changed since.
+    """Restore the tracked fields of all records changed since a time, as they were then.
 
-    It goes from the newest event back, and looks at the time of every event: a clock may have
-    been set back.
+    It goes back from the newest event and checks the time of each: a clock may have been set back.
     """
     is_later = "CAST(body ->> 'at' AS BIGINT) > ? AND body -> 'changes' IS NOT NULL"
     query = f"SELECT body FROM events WHERE {is_later} ORDER BY seq DESC"
@@ -296,7 +295,7 @@ def fields_before(connection: Connection, moment: int) -> dict[str, dict[str, An
     for (text,) in rows(connection, query, (moment,)):
         for change in body_of(text).changes:
             past.setdefault(change.id, {}).update(change.before, updated_at=change.previous)
-    # Until here `updated_at` is the number of the event that set the fields; make it the time.
+    # So far, `updated_at` is the number of the event that set the fields; replace it by the time.
     time_of = "SELECT CAST(body ->> 'at' AS BIGINT) FROM events WHERE seq = ?"
     for fields in past.values():
         fields["updated_at"] = connection.execute(time_of, (fields["updated_at"],)).get
@@ -304,7 +303,7 @@ def fields_before(connection: Connection, moment: int) -> dict[str, dict[str, An
 
 
 def notes_of(connection: Connection, seq: int) -> dict[int, Mapping[str, Any]]:
-    """Read the notes of an event by position, without those that were erased."""
+    """Read the notes of an event by position, leaving out those that were erased."""
     query = "SELECT position, body FROM notes WHERE event = ?"
     return {position: hashing.decode(body) for position, body in rows(connection, query, (seq,))}
 
@@ -322,7 +321,7 @@ def event_of(row: Sequence[Any], notes: Mapping[int, Mapping[str, Any]]) -> Even
 
 
 def changes_of(body: Body) -> Iterator[Change]:
-    """Yield what an event did, record by record: those it made, then those it changed."""
+    """Yield what an event did to each record: first those it created, then those it changed."""
     for group in body.made:
         after = {"layer": group.layer, "state": group.state}
         for record_id, digest in group.records:

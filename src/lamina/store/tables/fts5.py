@@ -1,4 +1,4 @@
-"""The full-text index in a SQLite file: a table of FTS5, written together with the records."""
+"""The full-text index in a SQLite file: an FTS5 table, written together with the records."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 INSERT = "INSERT INTO words (rowid, content, tags, metadata) VALUES (?, ?, ?, ?)"
 REPLACE = "REPLACE" + INSERT.removeprefix("INSERT")
 COLUMNS = {"said": "content tags", "metadata": "metadata"}
-# The tokenizer that cuts a text into words. PostgreSQL uses it too, so that the same words match.
+# The tokenizer that splits a text into words. PostgreSQL uses it too, to match the same words.
 TOKENIZER = ("porter", ("unicode61", "remove_diacritics", "2", "categories", "L* N* Co Mn Mc"))
 
 
 class Fts5:
-    """The words of all records, as FTS5 holds them."""
+    """The words of all records, in an FTS5 table."""
 
     def put(self, target: Connection | Cursor, entries: Iterable[Entry]) -> None:
         target.executemany(INSERT, entries)
@@ -40,16 +40,16 @@ class Fts5:
         target.execute("INSERT INTO words (words) VALUES ('delete-all')")
 
     def purge(self, target: Connection | Cursor) -> None:
-        """Remove what is left of words that no record holds any more."""
+        """Remove the remains of words that no record contains any more."""
         target.execute("INSERT INTO words (words) VALUES ('optimize')")
 
     def holding(self, source: Connection, word: str, where: str, since: int) -> NDArray[int64]:
-        """List the records from number `since` on that hold a word there, ascending."""
+        """List the records from number `since` on that contain a word in this part, ascending."""
         query = "SELECT rowid AS record FROM words WHERE words MATCH ? AND rowid >= ?"
         return numbers(source, query, (f'{{{COLUMNS[where]}}} : "{word}"', since))
 
     def matching(self, source: Connection, phrases: Sequence[str], limit: int) -> list[int]:
-        """List some records that hold all phrases."""
+        """List some records that contain all phrases."""
         pattern = " ".join(f'"{phrase}"' for phrase in phrases) or '""'
         query = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
         return [number for (number,) in rows(source, query, (pattern, limit))]
@@ -63,9 +63,9 @@ class Fts5:
         return [seq for (seq,) in source.execute(query)]
 
     def differs(self, source: Connection, entries: Iterable[Entry]) -> bool:
-        """Tell whether the index holds other words than these entries of its records.
+        """Tell whether the index differs from these entries of its records.
 
-        It is made again in memory, and the two are compared.
+        It is rebuilt in memory, and the two are compared.
         """
         assert isinstance(source, apsw.Connection)
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI

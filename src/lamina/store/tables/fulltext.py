@@ -1,4 +1,4 @@
-"""The full-text index of all records, whichever engine holds it.
+"""The full-text index of all records, in whichever engine.
 
 It is written in the same transaction as each record.
 """
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from numpy import int64
     from numpy.typing import NDArray
 
-# The parts of a record that a word is searched in.
+# The parts of a record in which a word is searched for.
 SAID = "said"  # text and tags
 METADATA = "metadata"
-Entry = tuple[int, str, str, str]  # number, and analysed text, tags and metadata
+Entry = tuple[int, str, str, str]  # number, then analysed text, tags and metadata
 
 
 class Words(Protocol):
-    """The full-text index as every engine offers it."""
+    """The full-text index as every engine implements it."""
 
     def put(self, target: Connection | Cursor, entries: Iterable[Entry], /) -> None: ...
     def replace(self, target: Connection | Cursor, entry: Entry, /) -> None: ...
@@ -61,28 +61,28 @@ def _tsvectors(agent: str) -> Tsvectors:
 
 
 def entry(seq: int, content: str, tags: Iterable[str], metadata: Mapping[str, Any]) -> Entry:
-    """Make the entry of a record in the index."""
+    """Return the entry of a record in the index."""
     return seq, analyse(content), _tag_words(tuple(tags)), metadata_words(metadata)
 
 
 @functools.lru_cache(1024)
 def _tag_words(tags: tuple[str, ...]) -> str:
-    return analyse(" ".join(tags)) if tags else ""  # many records share theirs
+    return analyse(" ".join(tags)) if tags else ""  # many records have the same tags
 
 
 def metadata_words(metadata: Mapping[str, Any]) -> str:
-    """Prepare the words of metadata for the index."""
+    """Analyse the words of metadata for the index."""
     found = [*erased_words.strings(metadata)] if metadata else ()
     return analyse(" ".join(found)) if found else ""
 
 
 def holding(connection: Connection, word: str, where: str = SAID, since: int = 0) -> NDArray[int64]:
-    """List the records from number `since` on that hold a word, ascending."""
+    """List the records from number `since` on that contain a word, ascending."""
     return words(connection).holding(connection, word, where, since)
 
 
 def rebuild(connection: Connection) -> None:
-    """Make the index anew from the records, inside the caller's transaction."""
+    """Rebuild the index from the records, inside the caller's transaction."""
     words(connection).clear(connection)
     words(connection).put(connection, map(_entry_of, list(records.every(connection))))
 
@@ -93,7 +93,7 @@ def missing(connection: Connection) -> list[int]:
 
 
 def differs(connection: Connection) -> bool:
-    """Tell whether the index holds other words than its records."""
+    """Tell whether the index differs from its records."""
     return words(connection).differs(connection, map(_entry_of, records.every(connection)))
 
 

@@ -17,19 +17,19 @@ from lamina.store.tables import events
 from lamina.store.tables.interfaces import OpenTransaction, RecordSource
 from lamina.store.tables.records import Row, only_row, row_hash
 
-# The hash of a row covers these; `salt` follows and is not covered.
+# The hash of a row covers these; `salt` follows, and is not covered.
 HASHED = (
     "number", "agent", "user", "layer", "tag", "record", "granted_at", "expires_at", "ended_at",
 )  # fmt: skip
 COLUMNS = (*HASHED, "salt")
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM grants"
 INSERT = f"INSERT INTO grants ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
-TOLD = "grants"  # the detail in which events list them
+TOLD = "grants"  # the detail in which events list grants
 GRANT, END = "grant", "grant.end"
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """The content of a grant: an agent, and a layer, a tag or a record, of one user or of all."""
+    """The content of a grant: an agent, and a layer, tag or record, of one user or of all."""
 
     agent: str
     user: str | None = None
@@ -40,13 +40,13 @@ class Terms(msgspec.Struct, frozen=True):
 
     @property
     def covers(self) -> str:
-        """The layer, tag or record that is given, in words."""
+        """The layer, tag or record that is shared, in words."""
         name = next(name for name in ("layer", "tag", "record") if getattr(self, name) is not None)
         return f"{name} {getattr(self, name)}"
 
 
 class Grant(Terms, frozen=True, kw_only=True):
-    """Terms that an agent has granted; the number is that of the event."""
+    """Terms that an agent has granted; the number is the event's."""
 
     number: int
     giver: str
@@ -54,13 +54,13 @@ class Grant(Terms, frozen=True, kw_only=True):
     ended_at: datetime | None = None
 
     def is_open(self, now: datetime) -> bool:
-        """Tell whether it holds at a time. One that was ended stays so, whatever the clock says."""
+        """Tell whether it is in force at a time. One that was ended stays ended."""
         if self.ended_at is not None or now < self.granted_at:
             return False
         return self.expires_at is None or now < self.expires_at
 
     def is_like(self, terms: Terms) -> bool:
-        """Tell whether it gives the same to the same agent, for however long."""
+        """Tell whether it shares the same with the same agent, for however long."""
         compared = ("agent", "user", "layer", "tag", "record")
         return all(getattr(self, name) == getattr(terms, name) for name in compared)
 
@@ -70,7 +70,7 @@ class Grant(Terms, frozen=True, kw_only=True):
 
 
 def given(store: RecordSource) -> list[Grant]:
-    """Read every grant of a store, with the ended ones, oldest first."""
+    """Read every grant of a store, including ended ones, oldest first."""
     with translated(store.database.address):
         return _all(store, store.database.reader())
 
@@ -81,7 +81,7 @@ def in_transaction(store: RecordSource, transaction: OpenTransaction) -> list[Gr
 
 
 def add(store: RecordSource, transaction: OpenTransaction, terms: Terms) -> Grant:
-    """Store a grant, and mention it in the event."""
+    """Store a grant, and record it in the event."""
     ends = None if terms.expires_at is None else to_micros(terms.expires_at)
     what = (terms.agent, terms.user, terms.layer, terms.tag, terms.record)
     row = (transaction.number, *what, to_micros(transaction.now), ends, None, store.salts.next())
@@ -91,7 +91,7 @@ def add(store: RecordSource, transaction: OpenTransaction, terms: Terms) -> Gran
 
 
 def end(store: RecordSource, transaction: OpenTransaction, number: int) -> Grant:
-    """End a grant, which must be there, and mention it in the event."""
+    """End an existing grant, and record it in the event."""
     update = "UPDATE grants SET ended_at = ? WHERE number = ?"
     transaction.cursor.execute(update, (to_micros(transaction.now), number))
     row = only_row(transaction.db, f"{SELECT} WHERE number = ?", (number,))
@@ -108,8 +108,8 @@ def remove(
 ) -> list[int]:
     """Delete every grant, ended or not, that names one of these records, tags or this user.
 
-    The event mentions each, and their numbers are returned. The words of the terms are also in the
-    note of the event with the same number, and in those of `ending`.
+    The event records each; their numbers are returned. The text of the terms is also in the note of
+    the event with the same number, and in the notes of the events from `ending`.
     """
     query = (
         "SELECT number FROM grants WHERE record IN (SELECT value FROM json_each(?))"
@@ -124,7 +124,7 @@ def remove(
 
 
 def ending(connection: Connection, numbers: Collection[int]) -> list[int]:
-    """Find the events that ended some grants."""
+    """Find the events that ended these grants."""
     query = "SELECT seq, body FROM events WHERE body ->> 'action' = ? ORDER BY seq"
     ended = (
         (seq, events.body_of(body).details.get(TOLD, ()))
@@ -134,12 +134,12 @@ def ending(connection: Connection, numbers: Collection[int]) -> list[int]:
 
 
 def digest(row: Sequence[Any]) -> str:
-    """Hash a row for its event; the hash says nothing once the salt is gone."""
+    """Hash a row for its event; without the salt, the hash reveals nothing."""
     return row_hash(tuple(row[:-1]), row[-1]).hex()
 
 
 def written(store: RecordSource) -> list[dict[str, Any]]:
-    """Convert every row to what an export holds."""
+    """Convert every row to its form in an export."""
     every = rows(store.database.reader(), f"{SELECT} ORDER BY number")
     return [{**_grant(store, row).to_dict(), "salt": row[-1].hex()} for row in every]
 

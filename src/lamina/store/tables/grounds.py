@@ -1,4 +1,4 @@
-"""What records rest on, and whether it is still there."""
+"""Find the evidence that records rest on, and whether it still exists."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ BATCH = 500
 
 
 def grounds(connection: Connection, record: Record) -> dict[str, State | None]:
-    """Map the evidence of a record to its state; None for what is erased.
+    """Map each piece of evidence of a record to its state; None if it was erased.
 
-    It is empty for a record whose evidence is not all here: what is elsewhere cannot be judged.
+    It is empty if some of the evidence is not here, because that cannot be judged.
     """
     if not record.evidence or not all(map(is_id, record.evidence)):
         return {}
@@ -25,13 +25,13 @@ def grounds(connection: Connection, record: Record) -> dict[str, State | None]:
 
 
 def lost(connection: Connection, record: Record) -> list[str]:
-    """List the evidence of a record that no longer says what rests on it."""
+    """List the evidence of a record that no longer supports it."""
     states = _states(connection, list(filter(is_id, record.evidence)))
     return [id_ for id_, state in states.items() if state not in BELIEVABLE]
 
 
 def groundless(connection: Connection, found: Iterable[Record]) -> set[str]:
-    """Find the records all of whose evidence was forgotten, superseded or erased."""
+    """Find the records whose evidence was all forgotten, superseded or erased."""
     resting = [one for one in found if one.evidence and all(map(is_id, one.evidence))]
     known = _states(connection, list(dict.fromkeys(id_ for one in resting for id_ in one.evidence)))
     return {one.id for one in resting if not any(known[id_] in BELIEVABLE for id_ in one.evidence)}
@@ -40,10 +40,10 @@ def groundless(connection: Connection, found: Iterable[Record]) -> set[str]:
 def count_groundless(store: RecordSource, connection: Connection, user: str | None) -> int:
     """Count the active semantic records whose evidence is gone.
 
-    It starts from what is gone, which is little beside all that there is.
+    It starts from what is gone, which is little compared to the whole store.
     """
     resting = (
-        "SELECT l.record FROM records t CROSS JOIN links l"  # SQLite keeps to this order
+        "SELECT l.record FROM records t CROSS JOIN links l"  # SQLite keeps this order
         " WHERE t.state IN ('tombstoned', 'superseded')"
         " AND l.target = t.id AND l.relation = 'evidence'"
         " UNION SELECT l.record FROM erased e CROSS JOIN links l"
@@ -58,7 +58,7 @@ def count_groundless(store: RecordSource, connection: Connection, user: str | No
 
 
 def supporting(connection: Connection, ids: Sequence[str]) -> set[str]:
-    """Find the records on which something rests that is, or was, known or in the profile."""
+    """Find the records that are evidence for something that is or was known or in the profile."""
     found: set[str] = set()
     for start in range(0, len(ids), BATCH):
         part = ids[start : start + BATCH]
@@ -72,7 +72,7 @@ def supporting(connection: Connection, ids: Sequence[str]) -> set[str]:
 
 
 def _states(connection: Connection, ids: Sequence[str]) -> dict[str, State | None]:
-    """Read the states of records. Archived ones and the notes of a run still say what they said."""
+    """Read the states of records. Archived ones and notes of runs count as they were."""
     states: dict[str, State | None] = dict.fromkeys(ids)
     for start in range(0, len(ids), BATCH):
         part = ids[start : start + BATCH]

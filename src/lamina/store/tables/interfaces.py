@@ -1,4 +1,4 @@
-"""Describe what tables and the rooms above them ask of the store and of a transaction."""
+"""Describe what the tables and the rooms above them need of the store and of a transaction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lamina.store.tables.records import Row
 
 
 class RecordSource(Protocol):
-    """A store whose records are read."""
+    """A store from which records are read."""
 
     id: str
     agent: str
@@ -25,11 +25,11 @@ class RecordSource(Protocol):
     salts: Salts
 
     def record(self, row: Row) -> Record:
-        """Make the record of a row."""
+        """Build the record of a row."""
         ...
 
     def get(self, record_id: str) -> Record | None:
-        """Find a record, also in the archive."""
+        """Find a record, including archived ones."""
         ...
 
     def archived_lines(self) -> Iterator[tuple[int, int, bytes]]:
@@ -37,12 +37,12 @@ class RecordSource(Protocol):
         ...
 
     def path_of(self, name: str) -> Path:
-        """Tell where a file or folder of the agent lies."""
+        """Return the path of one of the agent's files or folders."""
         ...
 
 
 class OpenTransaction(Protocol):
-    """A transaction that is under way, and ends with its event."""
+    """An open transaction, which ends with its event."""
 
     now: datetime
 

@@ -1,4 +1,4 @@
-"""The tables `lease` and `jobs`: the process that may run jobs, and the last run of every job."""
+"""The tables `lease` and `jobs`: which process may run jobs, and the last run of every job."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class Lease(NamedTuple):
-    """The right to run jobs: its holder, and the time when it runs out."""
+    """The right to run jobs: its holder, and when it expires."""
 
     holder: str
     until: datetime
 
     def is_free(self, now: datetime, seconds: float) -> bool:
-        """Tell whether another may take it.
+        """Tell whether another process may take it.
 
-        It ran out, its holder is dead, or the clock was set back since it was taken.
+        It expired, its holder is dead, or the clock was set back since it was taken.
         """
         ahead = self.until - now
         was_set_back = ahead > timedelta(seconds=seconds) + WOBBLE
@@ -35,7 +35,7 @@ class Lease(NamedTuple):
 
 
 def own_name() -> str:
-    """Make a unique name for a holder: the machine, the process, and a random word."""
+    """Make up a unique name for a holder: the machine, the process, and a random word."""
     return f"{_machine()}/{os.getpid()}/{secrets.token_hex(4)}"
 
 
@@ -57,7 +57,7 @@ def is_dead(holder: str) -> bool:
 
 
 def _machine() -> str:
-    """Name this machine; containers may share its name, but have their own process numbers."""
+    """Name this machine; containers may share its name, but have process numbers of their own."""
     try:
         space = os.readlink("/proc/self/ns/pid").strip("pid:[]")
     except OSError:
@@ -67,7 +67,7 @@ def _machine() -> str:
 
 
 def take_lease(database: Database, holder: str, now: datetime, seconds: float) -> bool:
-    """Take or prolong the lease. False when another holder has it."""
+    """Take or renew the lease. False if another holder has it."""
     with database.atomic() as transaction:
         current = lease(transaction.cursor)
         if current is not None and current.holder != holder and not current.is_free(now, seconds):
@@ -77,7 +77,7 @@ def take_lease(database: Database, holder: str, now: datetime, seconds: float) -
 
 
 def renew(database: Database, holder: str, now: datetime, seconds: float) -> bool:
-    """Prolong the lease. False when another holder has taken it meanwhile."""
+    """Renew the lease. False if another holder has taken it in the meantime."""
     with database.atomic() as transaction:
         current = lease(transaction.cursor)
         if current is None or current.holder != holder:
@@ -111,9 +111,9 @@ def lease(source: Connection | Cursor) -> Lease | None:
 def begin(
     database: Database, job: str, tick: datetime, holder: str, now: datetime, seconds: float
 ) -> bool:
-    """Begin a job and prolong the lease. True for one caller in a tick, which must hold the lease.
+    """Begin a job and renew the lease. True for one caller in a tick, which must hold the lease.
 
-    A run that a former holder began and never finished has died: it is begun again, and counted as
+    A run that a former holder began but never finished has died: it is begun again, and counted as
     a failure.
     """
     with database.atomic() as transaction:
@@ -142,7 +142,7 @@ def begin(
 def finish(
     database: Database, job: str, holder: str, now: datetime, outcome: Mapping[str, Any]
 ) -> bool:
-    """Store how a job ended. False when another holder took it for dead and began it again."""
+    """Store how a job ended. False if another holder assumed it dead and began it again."""
     body = msgspec.json.encode(outcome, enc_hook=str).decode()
     with database.atomic() as transaction:
         connection = transaction.cursor.connection

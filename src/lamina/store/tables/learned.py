@@ -1,4 +1,4 @@
-"""Read the decisions in the events of a store, and keep the models that were learned from them."""
+"""Read the decisions in the events of a store, and store the models learned from them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from lamina.store.tables.events import Body, ChangedRecord
 
 
 class Decided(NamedTuple):
-    """A sign that a record is liked, or is not, and the weight of this sign."""
+    """A sign that a record is wanted, or is not, and the weight of this sign."""
 
     liked: bool
     weight: float
 
 
-# A decision of an operator says most; a move that follows from an importance says little about it.
+# A decision of an operator counts most; a move that follows from an importance says little about
+# it.
 BY_OPERATORS = {
     "confirm": Decided(True, 1.0),
     "archive.restore": Decided(True, 1.0),
@@ -64,7 +65,7 @@ def _decision(body: Body) -> Decided | None:
 
 
 def _concerns(action: str, change: ChangedRecord) -> bool:
-    """Tell whether a change was decided, and did not just follow, as for a superseded record."""
+    """Tell whether a change was the decision itself, not its consequence for another record."""
     return action not in STATES or change.after.get("state") == STATES[action]
 
 
@@ -74,7 +75,7 @@ def load(connection: Connection, name: str) -> str | None:
 
 
 def keep(cursor: Cursor, name: str, body: str | None, now: int) -> None:
-    """Replace a model by a new one; by none, when there is nothing to learn any more."""
+    """Replace a model; with None, remove it, because there is nothing to learn any more."""
     cursor.execute("DELETE FROM models WHERE name = ?", (name,))
     if body is not None:
         insert = "INSERT INTO models (name, body, made_at) VALUES (?, ?, ?)"

@@ -1,4 +1,4 @@
-"""Trace records back to a source, by themselves or by their evidence."""
+"""Trace records back to a source, which they or their evidence name."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from lamina.store.tables.records import COLUMN, Row
 from lamina.text import words
 
 BATCH = 500
-TIME = 10  # the first characters of an id are its time
+TIME = 10  # the first characters of an id encode its time
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
-    """The part of an archived line that tells its origin."""
+    """The part of an archived line that names its origin."""
 
     id: str
     user: str | None = None
@@ -38,9 +38,9 @@ def revocable(store: RecordSource, source: str, user: str | None) -> tuple[list[
 def tainted(
     store: RecordSource, connection: Connection, source: str, user: str | None
 ) -> tuple[list[Row], int, set[str]]:
-    """Find the active rows that go back to a source, count the archived ones, and collect all ids.
+    """Find the active rows that go back to a source; count the archived ones; collect all ids.
 
-    A record is derived only from what was there before it: evidence that was added later merely
+    A record is derived only from what existed before it: evidence that was added later merely
     agrees with it.
     """
     archived = _archived(store)
@@ -63,7 +63,7 @@ def tainted(
 
 
 def trusts(store: RecordSource, connection: Connection, ids: Sequence[str]) -> set[Trust]:
-    """Collect the levels of trust of some records, in the store or archived."""
+    """Collect the levels of trust of some records, archived or not."""
     stored: dict[str, Trust] = {}
     for start in range(0, len(ids), BATCH):
         part = ids[start : start + BATCH]
@@ -74,7 +74,7 @@ def trusts(store: RecordSource, connection: Connection, ids: Sequence[str]) -> s
 
 
 def resting(connection: Connection, target: str, user: str | None) -> list[str]:
-    """List the records that have a record as evidence and that this user may see, oldest first."""
+    """List the records that have this one as evidence and that this user may see, oldest first."""
     query = (
         "SELECT r.id FROM links l JOIN records r ON r.seq = l.record WHERE l.target = ?1"
         f" AND l.relation = 'evidence' AND {records.visible('?2')} ORDER BY r.seq"
@@ -109,7 +109,7 @@ def facts_on(
 
 
 def replaced(connection: Connection, targets: Sequence[str], user: str | None) -> dict[str, str]:
-    """Map records to the text of what took the place of a fact that rests on them."""
+    """Map records to the text of what replaced a fact that rests on them."""
     query = (
         "SELECT l.target, now.content FROM links l JOIN records old ON old.seq = l.record"
         " JOIN records now ON now.id = old.superseded_by WHERE l.relation = 'evidence'"
@@ -135,7 +135,7 @@ def _from_source(connection: Connection, archived: Sequence[Origin], source: str
 
 
 def _derived(connection: Connection, target: str) -> list[str]:
-    """List the records that had this one as evidence from the start, by their ids or numbers."""
+    """List the records that had this one as evidence from the start, by id or number."""
     query = (
         "SELECT r.id, r.seq > (SELECT seq FROM records WHERE id = ?1) FROM links l"
         " JOIN records r ON r.seq = l.record WHERE l.target = ?1 AND l.relation = 'evidence'"
@@ -145,7 +145,7 @@ def _derived(connection: Connection, target: str) -> list[str]:
 
 
 def _is_older(record_id: str, other_id: str) -> bool:
-    """Tell whether a record was made before another or at the same time, which begins its id."""
+    """Tell whether a record is no younger than another, by the times in their ids."""
     return record_id[:TIME] <= other_id[:TIME]
 
 

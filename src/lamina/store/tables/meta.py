@@ -1,4 +1,4 @@
-"""Read and write `meta`: what a store says of itself."""
+"""Read and write `meta`: what a store says about itself."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from lamina.errors import Refused
 from lamina.store.engine.sql import Connection, Cursor, rows
 
-# A memory moves into this place, has left it, or has left copies on these servers.
+# A memory is being moved here, has left this place, or has left copies on these servers.
 ARRIVING, MOVED, LEFT = "arriving", "moved", "left"
 ERASE_AGAIN = "erase_again"  # what an import, or a restore by an older version, brought back
-# Everything that may be said: who this is, what made the index, how far the blocks know.
+# All names: the store's identity, the maker of the index, and the last event in the blocks.
 NAMES = frozenset({"store_id", "agent", "analyser", "blocks", ERASE_AGAIN, ARRIVING, MOVED, LEFT})
 INSERT = "INSERT INTO meta (name, value) VALUES (?, ?)"
 PUT = f"{INSERT} ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 
 
 def read(source: Connection | Cursor) -> dict[str, str]:
-    """Read all of it."""
+    """Read all values."""
     return dict(rows(source, "SELECT name, value FROM meta"))
 
 
@@ -38,13 +38,13 @@ def delete(target: Connection | Cursor, name: str) -> None:
 
 
 def check_here(source: Connection | Cursor, address: str, agent: str) -> None:
-    """Raise when the memory has moved since it was opened: what is written here would be lost."""
+    """Raise if the memory was moved since it was opened: what is written here would be lost."""
     query = "SELECT name, value FROM meta WHERE name IN (?, ?)"
     refuse_elsewhere(dict(rows(source, query, (ARRIVING, MOVED))), address, agent)
 
 
 def refuse_elsewhere(said: Mapping[str, str], address: str, agent: str) -> None:
-    """Raise when a memory is not here any more, or not yet."""
+    """Raise if a memory is no longer here, or not yet."""
     if MOVED in said:
         moved = said[MOVED]
         do = (

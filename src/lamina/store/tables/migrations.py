@@ -1,6 +1,6 @@
 """Migrate a database file to the schema of this program.
 
-Numbered steps do it in one transaction, after a backup.
+Numbered steps are run in one transaction, after a backup.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Step = Callable[[apsw.Connection], None]
 
 @functools.cache
 def _schema(name: str) -> str:
-    from importlib import resources  # only a new store needs it
+    from importlib import resources  # needed only for a new store
 
     return resources.files("lamina.store.tables").joinpath(name).read_text("utf-8")
 
@@ -54,14 +54,14 @@ def m003_lifecycle(connection: apsw.Connection) -> None:
 def m004_review(connection: apsw.Connection) -> None:
     """Add rejected values, which stay out, and how far sleep has read.
 
-    What was rejected before this step was only put aside.
+    Values rejected before this step were only set aside.
     """
     connection.execute(_schema("review.sql"))
     connection.execute(_schema("sleep.sql"))
 
 
 def m005_privacy(connection: apsw.Connection) -> None:
-    """Add stubs of what was erased, and grants to other agents."""
+    """Add stubs of erased records, and grants to other agents."""
     connection.execute(_schema("privacy.sql"))
 
 
@@ -71,12 +71,12 @@ def m006_tokens(connection: apsw.Connection) -> None:
 
 
 def m007_scopes(connection: apsw.Connection) -> None:
-    """Add the index by which a user's records are found, and what has changed among them."""
+    """Add the index that finds a user's records and what has changed among them."""
     connection.execute("CREATE INDEX records_of_users ON records (user, event)")
 
 
 def m008_sessions(connection: apsw.Connection) -> None:
-    """Add the index by which a session's records are found, and what has changed among them."""
+    """Add the index that finds a session's records and what has changed among them."""
     connection.execute(
         "CREATE INDEX records_by_session ON records (session, user, event)"
         " WHERE session IS NOT NULL"
@@ -100,7 +100,7 @@ def version_of(
 ) -> int:
     """Read the schema version of a file, 0 for a new one; refuse a foreign or a newer file.
 
-    The caller holds a transaction: between two queries, another process might make the store.
+    The caller holds a transaction: between two queries, another process might create the store.
     """
     pragmas = ("user_version", "application_id", "schema_version")
     user_version, application, schema = (_number(connection, name) for name in pragmas)
@@ -113,7 +113,7 @@ def version_of(
 def checked(
     version: int, application: int, schema: int, path: Path, steps: Sequence[Step] = STEPS
 ) -> int:
-    """Return the version, if the numbers are those of a store that this program can open."""
+    """Return the version if the numbers are those of a store that this program can open."""
     if application != file_header.STORE:
         if version or schema:
             raise _foreign(path)
@@ -126,7 +126,7 @@ def checked(
 
 
 def refuse_untouched(path: Path, steps: Sequence[Step]) -> None:
-    """Refuse a file that is not ours before SQLite opens it, which would leave files beside it."""
+    """Refuse a file that is not ours before SQLite opens it and leaves files beside it."""
     if path.is_dir():
         raise StoreUnavailable(f"{path} is a folder where a file is needed")
     file_header.refuse_lost(path, lambda: has_bytes(path))
@@ -143,7 +143,7 @@ def migrate(
     now: int,
     steps: Sequence[Step] = STEPS,
 ) -> None:
-    """Bring the file to the last step, and append an event. Processes that race do it once."""
+    """Run the missing steps, and append an event. Processes that race run them once."""
     with translated(database.path), database.atomic() as transaction:
         connection = transaction.cursor.connection
         before = version_of(connection, database, steps)
@@ -163,7 +163,7 @@ def migrate(
 
 
 def _check_ours(connection: apsw.Connection, path: Path) -> None:
-    """Refuse a file that only claims to be a store, before anything is done with it."""
+    """Refuse a file that only claims to be a store, before anything else is done with it."""
     tables = "SELECT name FROM sqlite_schema WHERE type = 'table'"
     if not {"meta", "records", "events"} <= {name for (name,) in connection.execute(tables)}:
         raise _foreign(path)

@@ -1,4 +1,4 @@
-"""Read from the events of nights what a language model has used in them."""
+"""Read from the events of nights how much a language model was used in them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RECENT = (
 
 
 class NightUse(msgspec.Struct, frozen=True):
-    """What the model of one night has used by then."""
+    """What the model of one night has used so far."""
 
     night: int  # when it began, in microseconds
     name: str
@@ -32,7 +32,7 @@ class NightUse(msgspec.Struct, frozen=True):
 def nights(connection: Connection, since: int) -> list[NightUse]:
     """List what each night since a time has used, the latest first.
 
-    Every event says how much it was by then, so that only the last one of a night counts.
+    Every event has the totals so far, so only the last event of a night counts.
     """
     found: dict[int, NightUse] = {}
     for body in _nights(connection, since):
@@ -50,7 +50,7 @@ def _use(told: object) -> NightUse:
 
 
 def _nights(connection: Connection, since: int) -> Iterator[str]:
-    """Read the events of sleep backwards, a page at a time, up to those before a time."""
+    """Read the events of sleep backwards, a page at a time, until those before a time."""
     before = events.LAST
     while page := list(rows(connection, RECENT, (before, PAGE))):
         for seq, at, body in page:

@@ -1,4 +1,4 @@
-"""The outbox for copies of the memories: they follow the events from a position onwards."""
+"""The outbox for copies of the memories, which follow the events from a position on."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from lamina.store.tables.records import Row
 if TYPE_CHECKING:
     from lamina.store.engine.sql import Database
 
-# Events that are read at once; each may be about hundreds of records.
+# Events that are read at once; each may cover hundreds of records.
 SOME = 20
-NO_EVENT = 1 << 62  # no history gets that far, and no database counts much further
+NO_EVENT = 1 << 62  # no history gets this far, and databases can hardly count higher
 LIVE = "state = 'active' AND layer <> 'working'"
 
 
 class Position(msgspec.Struct, frozen=True):
-    """A point in the history of a store: an event, and the hash that fixes everything up to it."""
+    """A point in the history of a store: an event, and the hash that covers all up to it."""
 
     store: str
     event: int = 0
@@ -47,9 +47,9 @@ def head(database: Database) -> Position:
 
 
 def after(database: Database, position: Position, limit: int) -> Changes | None:
-    """Read what happened after a position, until so many records have changed.
+    """Read what happened after a position, until this many records have changed.
 
-    None when the position is of another history, such as after the restore of a backup: then
+    None if the position belongs to another history, for example after a backup was restored: then
     nothing can be followed from there.
     """
     with database.moment() as connection:
@@ -57,7 +57,7 @@ def after(database: Database, position: Position, limit: int) -> Changes | None:
 
 
 def changes(connection: Connection, position: Position, limit: int) -> Changes | None:
-    """Do as `after`, for a caller that reads one moment already."""
+    """Do the same as `after` for a caller that already reads at one moment."""
     if not _is_known(connection, position):
         return None
     ids: dict[str, None] = {}  # in the order of the events
@@ -80,7 +80,7 @@ def active(database: Database, after_seq: int, limit: int) -> list[Row]:
 
 
 def every_active(database: Database, limit: int) -> Iterator[list[Row]]:
-    """Yield all active rows by number, so many at a time."""
+    """Yield all active rows by number, in lists of at most `limit`."""
     last = 0
     while batch := active(database, last, limit):
         yield batch
@@ -106,7 +106,7 @@ def _events(connection: Connection, last: int) -> Iterator[tuple[int, str, bytes
 
 
 def _ids(body: events.Body) -> Iterator[str]:
-    """Yield the records of an event, without new ones of working memory, which is never copied."""
+    """Yield the records of an event, except new working memory, which is never copied."""
     for group in body.made:
         if group.layer != "working":
             yield from (record_id for record_id, _ in group.records)

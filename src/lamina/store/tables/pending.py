@@ -30,7 +30,7 @@ def candidates(connection: Connection, user: str | None, speaking: Iterable[int]
 
 
 def answering(connection: Connection, user: str | None, ids: Sequence[str]) -> list[Row]:
-    """Find what cites one of these records as evidence, or says that it answers something."""
+    """Find records that cite one of these as evidence, or say that they answer something."""
     query = (
         f"{records.SELECT} WHERE state = 'active' AND {records.visible('?1')}"
         " AND (seq IN (SELECT record FROM links WHERE relation = 'evidence'"

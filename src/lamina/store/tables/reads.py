@@ -33,14 +33,14 @@ from lamina.text.words import counted
 FLUSH_SECONDS = 1.0
 FLUSH_READS = 2000
 KEPT_READS = 100_000
-LOOKED_AT = 500  # links, for what a session was given
+LOOKED_AT = 500  # links that are searched for what a session was given
 ERASED_AT = "erased_at"  # in `meta`: the time of the last erasure here, in microseconds
 
 log = logging.getLogger("lamina")
 
 
 class Read(msgspec.Struct, frozen=True, gc=False):
-    """One read: who looked, when, how, and which records came back.
+    """One read: who looked, when, how, and which records were returned.
 
     Query and user are in the note, which can be erased.
     """
@@ -65,8 +65,8 @@ class Read(msgspec.Struct, frozen=True, gc=False):
 class ReadLog:
     """Append reads and refusals to `reads.db`, many to one link of the chain.
 
-    Unless strict, a process that dies loses the reads since its last flush: those of about a
-    second, or 2,000. Of the refusals it loses at most those of a second that are only counted.
+    Unless strict, a process that dies loses the reads since its last flush, from about a second or
+    at most 2,000. Of the refusals, it loses at most a second of those that are only counted.
     """
 
     def __init__(self, path: Path, agent: str, busy_ms: int, *, strict: bool) -> None:
@@ -81,10 +81,10 @@ class ReadLog:
         self._buffer: deque[Read] = deque()
         self._lost = 0
         self._refused = refusals.Waiting()
-        self._counted: dict[refusals.Key, Tally] = {}  # so many that they are only counted
+        self._counted: dict[refusals.Key, Tally] = {}  # too many to be listed singly
         self._is_closed = False
         self._lock = threading.Lock()
-        self._refused_lock = threading.Lock()  # its own: a flush may wait long
+        self._refused_lock = threading.Lock()  # a lock of its own, as a flush may take long
         self._start_lock = threading.Lock()
         self._wake = threading.Event()
         self._worker: threading.Thread | None = None
@@ -92,11 +92,11 @@ class ReadLog:
 
     @property
     def problem(self) -> str | None:
-        """The reason why reads cannot be written now, or could not."""
+        """The reason why reads cannot be written, or could not."""
         return disk_space.hindrance(self.path.parent) or self._problem
 
     def add(self, read: Read) -> None:
-        """Note a read; strictly, it is durable before this returns."""
+        """Note a read; if strict, it is durable before this returns."""
         if self._strict:
             self._write([read], 0, ())
             return
@@ -110,7 +110,7 @@ class ReadLog:
             self._wake.set()
 
     def refuse(self, refusal: Refusal, *, wait: bool = True) -> None:
-        """Note that somebody was refused: durably before this returns, or soon, without waiting.
+        """Note a refusal: durably before this returns, or, without waiting, soon after.
 
         Those of a flood are counted, and written about a second later.
         """
@@ -128,9 +128,9 @@ class ReadLog:
             self._wake.set()
 
     def flush(self) -> None:
-        """Write what is buffered. On failure it is kept, and `problem` says why."""
+        """Write what is buffered. If this fails, it stays buffered, and `problem` says why."""
         if self.pid != os.getpid():
-            return  # the reads belong to our parent process, which will write them
+            return  # the reads belong to the parent process, which will write them
         with self._lock:
             batch = [self._buffer.popleft() for _ in range(len(self._buffer))]
             lost, self._lost = self._lost, 0
@@ -154,7 +154,7 @@ class ReadLog:
                 ]
                 what = f"{' and '.join(unwritten)} {'is' if len(batch) + number == 1 else 'are'}"
                 self._problem = f"{what} not audited yet: {error}"
-                if is_new:  # it is tried again and again, and logged once
+                if is_new:  # it is retried many times, but logged once
                     log.warning("%s", self._problem)
 
     def _take_refused(self) -> refusals.Waiting:
@@ -171,7 +171,7 @@ class ReadLog:
     def latest(
         self, limit: int, since: datetime | None = None, actions: Container[str] | None = None
     ) -> list[Read]:
-        """List the newest reads first, of every process that has written some; or some kinds."""
+        """List the newest reads of all processes first, or only some kinds."""
         connection = self._reader()
         if connection is None:
             return []
@@ -192,10 +192,10 @@ class ReadLog:
     def given(
         self, action: str, ended: str, session: str
     ) -> tuple[dict[str, datetime], datetime | None]:
-        """Map the records that a session was given by an action to the time, as far as is known.
+        """Map the records that an action gave to a session to the time, as far as is known.
 
-        A read called `ended` closes what was before it; its time is the second value. So many of
-        the newest links of the chain are looked at: a session is short.
+        A read called `ended` ends what came before it; its time is the second value. Only a limited
+        number of the newest links is searched, since a session is short.
         """
         connection = self._reader()
         if connection is None:
@@ -217,7 +217,7 @@ class ReadLog:
         return given, None
 
     def refused(self, limit: int) -> list[Refusal]:
-        """List the newest refusals first, with what is being counted, of every process."""
+        """List the newest refusals of all processes first, including those only counted so far."""
         connection = self._reader()
         if connection is None:
             return []
@@ -225,7 +225,7 @@ class ReadLog:
             return [*islice(refusals.latest(connection), limit)]
 
     def refused_since(self, since: datetime) -> Summary:
-        """Count the attempts since a time, and find the last."""
+        """Count the attempts since a time, and find the last one."""
         connection = self._reader()
         if connection is None:
             return Summary(0, None)
@@ -241,11 +241,11 @@ class ReadLog:
             return events.head(connection, self._seed)
 
     def chain(self) -> tuple[SqliteDatabase, bytes] | None:
-        """Return the file and the seed of the chain; None when no read was ever written."""
+        """Return the file and the seed of the chain; None if no read was ever written."""
         return None if self._reader() is None else (self.database(), self._seed)
 
     def database(self) -> SqliteDatabase:
-        """Open the file behind the log, and create it for the first read."""
+        """Open the file of the log, creating it for the first read."""
         if self._database is None:
             self._check_own()
             refuse_link(self.path)
@@ -264,9 +264,9 @@ class ReadLog:
         return self._database
 
     def sound(self) -> SqliteDatabase | None:
-        """Open the file behind the log for a backup; None without a file.
+        """Open the file of the log for a backup; None if there is no file.
 
-        None for a damaged one too, which `problem` then says.
+        None also for a damaged one, which `problem` then reports.
         """
         try:
             return None if self._reader() is None else self.database()
@@ -275,10 +275,10 @@ class ReadLog:
             return None
 
     def erase(self, actor: Actor, now: datetime, is_doomed: Callable[[Read], bool]) -> int:
-        """Erase the notes of some reads, such as their queries, and count them; the reads stay.
+        """Erase the notes of some reads, such as their queries; return how many. The reads stay.
 
-        Reads that other handles have buffered by now are written without notes: which of these
-        were doomed cannot be known then.
+        Reads that other handles have buffered by now are written without notes, since it cannot be
+        known later which of these had to be erased.
         """
         self._check_own()
         self.flush()
@@ -314,7 +314,7 @@ class ReadLog:
             )
 
     def _start_worker(self) -> None:
-        with self._start_lock:  # its own lock: a flush may wait long for another process
+        with self._start_lock:  # a lock of its own, as a flush may wait long for another process
             if self._worker is None:
                 worker = threading.Thread(target=self._work, name="lamina-reads", daemon=True)
                 worker.start()
@@ -347,7 +347,7 @@ class ReadLog:
             self._counted = {one.key: one for one in tallies if one.total >= refusals.SINGLE}
 
     def _append_reads(self, cursor: Cursor, actor: Actor, batch: Sequence[Read]) -> None:
-        """Append one link for many reads; an entry with a note has the position of it."""
+        """Append one link for many reads; an entry with a note holds its position."""
         entries: list[dict[str, Any]] = []
         notes: list[Mapping[str, Any]] = []
         for read in batch:
@@ -372,20 +372,20 @@ class ReadLog:
 
 
 def _only(body: Body, actions: Container[str] | None) -> Body | None:
-    """Leave out the reads of other kinds before anything is made of them; None if none is left."""
+    """Leave out reads of other kinds before they are decoded; None if nothing is left."""
     if actions is None:
         return body
     if body.action != "reads":
         return body if body.action in actions else None
     try:
         kept = [entry for entry in body.details["reads"] if entry["action"] in actions]
-    except (KeyError, TypeError):  # whoever reads it says what is wrong
+    except (KeyError, TypeError):  # whoever decodes it reports the error
         return body
     return msgspec.structs.replace(body, details={"reads": kept}) if kept else None
 
 
 def _is_before(text: str, since: datetime) -> bool:
-    """Tell whether a link was written before a time, and so were its reads and all before it."""
+    """Tell whether a link, and so all its reads and those before it, was written before a time."""
     return events.body_of(text).at < to_micros(since)
 
 
@@ -412,7 +412,7 @@ def _entries(body: Body, notes: Mapping[int, Mapping[str, Any]]) -> Iterator[Rea
 
 
 def _doomed(connection: Connection, is_doomed: Callable[[Read], bool]) -> Iterator[tuple[int, int]]:
-    """Yield event and position of each note that belongs to a doomed read."""
+    """Yield the event and position of each note whose read is to be erased."""
     for seq, text, _ in rows(connection, f"{events.SELECT} ORDER BY seq"):
         body = events.body_of(text)
         notes = events.notes_of(connection, seq)
@@ -424,7 +424,7 @@ def _doomed(connection: Connection, is_doomed: Callable[[Read], bool]) -> Iterat
 
 
 def _create(database: SqliteDatabase, path: Path, agent: str) -> str:
-    """Create the tables of a new log, and return its id; processes that race create it once."""
+    """Create the tables of a new log and return its id; processes that race create it once."""
     with database.atomic() as transaction:
         connection = transaction.cursor.connection
         existing = _log_id(connection, path)

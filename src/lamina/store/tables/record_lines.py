@@ -1,4 +1,4 @@
-"""Write a record as a line of an export or an archive, with what ties it to its events."""
+"""Write a record as a line of an export or an archive, including its link to its events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Written(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     key: str | None
     event: int
     salt: str
-    # Beside the record in lines of an archive, for readers of Sky's files; old lines have neither.
+    # Additional fields in archive lines, for readers of Sky's files; old lines lack both.
     ts: float | None = None
     type: str | None = None
 
@@ -37,18 +37,18 @@ def _iso(micros: int) -> str:
 
 
 def line(row: Row, agent: str) -> bytes:
-    """Write a row as one line of JSON: the same as `Record.to_dict`, straight from the columns."""
+    """Write a row as a JSON line: the same as `Record.to_dict`, but directly from the columns."""
     return hashing.encode(_fields(row, agent))
 
 
 def archive_line(row: Row, agent: str) -> bytes:
-    """Write a row as a line of an archive, which readers of Sky's files understand too."""
+    """Write a row as a line of an archive that readers of Sky's files understand as well."""
     ts, tier = _beside(row)
     return hashing.encode({**_fields(row, agent), "ts": ts, "type": tier})
 
 
 def _beside(row: Row) -> tuple[float, str]:
-    """Say when a record happened in epoch seconds, and of which tier it is, as Sky does."""
+    """Return when a record happened, in epoch seconds, and its tier, as Sky does."""
     is_short = row[COLUMN["layer"]] == Layer.SHORT_TERM
     return row[COLUMN["occurred_at"]] / 1_000_000, "short" if is_short else "long"
 
@@ -59,7 +59,7 @@ def _fields(row: Row, agent: str) -> dict[str, Any]:
         if fields[name] is not None:
             fields[name] = _iso(fields[name])
     for name in JSON:
-        fields[name] = msgspec.Raw(fields[name])  # it is canonical JSON already
+        fields[name] = msgspec.Raw(fields[name])  # it is already canonical JSON
     fields["agent"] = agent
     fields["salt"] = row[COLUMN["salt"]].hex()
     fields["score"] = score_of(row[COLUMN["importance"]])
@@ -67,7 +67,7 @@ def _fields(row: Row, agent: str) -> dict[str, Any]:
 
 
 def read(text: bytes) -> Written:
-    """Read a line back; raise Corrupt for one that we cannot have written."""
+    """Decode a line; raise Corrupt if we cannot have written it."""
     try:
         return _decoder.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -75,11 +75,11 @@ def read(text: bytes) -> Written:
 
 
 def row_of(written: Written) -> Row:
-    """Restore the row that a line was made of."""
+    """Restore the row from which a line was written."""
     try:
         fields = records.fields_of(written, written.key)
         row = (*fields, written.event, bytes.fromhex(written.salt))
-    except (ValueError, TypeError, OverflowError) as error:  # such as a time without a zone
+    except (ValueError, TypeError, OverflowError) as error:  # such as a time without a time zone
         raise Corrupt(f"this is not a record: {error}") from None
     if (written.ts, written.type) not in ((None, None), _beside(row)):
         raise Corrupt("this is not a record: its ts or its type is another one's")
@@ -87,6 +87,6 @@ def row_of(written: Written) -> Row:
 
 
 def record_of(written: Written, archived: str | None = None) -> Record:
-    """Take the record alone out of a line."""
+    """Take only the record from a line."""
     values = {name: getattr(written, name) for name in Record.__struct_fields__}
     return Record(**{**values, "archived": archived})

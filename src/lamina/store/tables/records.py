@@ -1,4 +1,4 @@
-"""The table `records`: rows to values and back, and queries by id, key, run or filter."""
+"""The table `records`: convert rows to values and back, and query by id, key, run or filter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lamina.model.record import Draft, Entry, Layer, Record, State, Trust
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.tables.facets import PROJECT
 
-# In the order of the table. A row's hash covers these; `event` and `salt` follow, uncovered.
+# In the order of the table. A row's hash covers these; `event` and `salt` follow, not covered.
 HASHED = (
     "seq", "id", "user", "layer", "state", "kind", "content", "importance", "confidence",
     "trust", "source", "tags", "metadata", "evidence", "speaker", "session", "run_id",
@@ -28,13 +28,13 @@ COLUMN = {name: position for position, name in enumerate(COLUMNS)}
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM records"
 INSERT = f"INSERT INTO records ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
-# The columns by which people narrow and sort a list.
+# The columns by which people filter and sort a list.
 OUTLINE = (
     "seq", "layer", "kind", "state", "speaker", "tags", "metadata", "session", "source",
     "occurred_at", "importance", "updated_at",
 )  # fmt: skip
 
-# Fields that hold no text of the memory; events carry them openly, before and after.
+# Fields that hold no text of the memory; events have them in the clear, before and after.
 TRACKED = (
     "layer", "state", "importance", "confidence", "promoted_at",
     "valid_from", "valid_to", "last_verified", "superseded_by",
@@ -48,12 +48,12 @@ LAYERS = {layer.value: layer for layer in Layer}
 STATES = {state.value: state for state in State}
 TRUSTS = {trust.value: trust for trust in Trust}
 
-# The tables in which a record that was ever stored has a row.
+# The tables, one of which has a row for every record that was ever stored.
 EVERYWHERE = ("records", "archived", "erased")
 AT_ONCE = 500  # ids in one query
 A_DAY = 86_400_000_000  # in microseconds
 EVER = (1 << 63) - 1
-EVERY = 1 << 31  # more than any list is asked for: all that match
+EVERY = 1 << 31  # more than any list is asked for: no limit
 Row = tuple[Any, ...]
 
 
@@ -62,7 +62,7 @@ def visible(mark: str) -> str:
     return f"({mark} IS NULL OR user IS NULL OR user = {mark})"
 
 
-# A superseded record was true until its `valid_to`; without one it was a mistake, and never true.
+# A superseded record was true until its `valid_to`; without one it was a mistake, never true.
 TRUE_AT = (
     "coalesce(records.valid_from, records.occurred_at) <= ? AND coalesce(records.valid_to,"
     f" CASE records.state WHEN 'superseded' THEN {-EVER} ELSE {EVER} END) > ?"
@@ -71,7 +71,7 @@ LIVE_IN_RUN = f"run_id = ?1 AND layer = 'working' AND state = 'active' AND {visi
 
 
 def stored(name: str, value: Any) -> Any:
-    """Convert a field's value to what its column holds."""
+    """Convert a field's value to the form in its column."""
     if value is None:
         return None
     if name in JSON:
@@ -82,7 +82,7 @@ def stored(name: str, value: Any) -> Any:
 
 
 def loaded(name: str, value: Any) -> Any:
-    """Convert the value that an event carries of a tracked field back to the field's type."""
+    """Convert the value of a tracked field in an event back to the field's type."""
     if name == "state":
         return STATES[value]
     if name == "layer":
@@ -102,7 +102,7 @@ def fields_of(record: Record, key: str | None) -> Row:
 
 
 def new_record(draft: Draft, record_id: str, seq: int, agent: str, now: datetime) -> Record:
-    """Make a record of a draft by giving it an id, a number, an owner and its times."""
+    """Make a record from a draft by giving it an id, a number, an owner and its times."""
     return Record(
         record_id, seq, agent, draft.user, draft.layer, draft.state, draft.kind, draft.content,
         draft.importance, draft.confidence, draft.trust, draft.source, draft.tags, draft.metadata,
@@ -125,7 +125,7 @@ def with_history(record: Record, draft: Draft) -> Record:
 
 
 def fields_of_new(record: Record, key: str | None, now: int) -> Row:
-    """Do as `fields_of` for a new record, without reading the fields that are still empty."""
+    """Do the same as `fields_of` for a new record, skipping the fields that are still empty."""
     tags = json_text(record.tags) if record.tags else "[]"
     metadata = json_text(record.metadata) if record.metadata else "{}"
     evidence = json_text(record.evidence) if record.evidence else "[]"
@@ -142,7 +142,7 @@ def fields_of_new(record: Record, key: str | None, now: int) -> Row:
 def record_of(row: Row, agent: str) -> Record:
     """Build the record that a row stores.
 
-    By position, and each equal time converted once: this runs for every row that is read.
+    It uses positions and converts equal times only once, since it runs for every row read.
     """
     (
         seq, record_id, user, layer, state, kind, content, importance, confidence, trust, source,
@@ -170,13 +170,13 @@ def _time(value: int | None) -> datetime | None:
 
 
 def row_hash(fields: Row, salt: bytes) -> bytes:
-    """Hash everything a row says; once the row and its salt are erased, the hash says nothing."""
+    """Hash a whole row; once the row and its salt are erased, the hash reveals nothing."""
     return sha256(salt + hashing.encode(fields)).digest()
 
 
-# The condition that a grant lets an agent read a record at a time. A grant of one user covers the
-# records of that user alone; a grant of a single record was given by an agent that may see it.
-# Proposals, records that were put aside and the notes of runs are never shared.
+# The condition that a grant lets an agent read a record at a time. A grant for one user covers only
+# that user's records; a grant for a single record was made by an agent that may see it. Proposals,
+# records that were set aside and the notes of runs are never shared.
 SHARED = f"""
 records.state IN ('active', 'superseded') AND records.layer <> 'working' AND EXISTS (
     SELECT 1 FROM grants g
@@ -193,8 +193,8 @@ records.state IN ('active', 'superseded') AND records.layer <> 'working' AND EXI
 
 
 MADE_BY_SLEEP = "SELECT record FROM facets WHERE name = 'origin' AND value = 'sleep'"
-# The numbers of the records of a project, and of all other projects: by the facets under which a
-# project is named, by a record that belongs to it and by one that sums it up.
+# The numbers of the records of a project, and of all other projects: by the facets that name the
+# project in a record that belongs to it, or in one that summarises it.
 OF_PROJECTS = f"SELECT record FROM facets WHERE name IN {PROJECT}"
 OF_PROJECT, OF_OTHERS = f"{OF_PROJECTS} AND value = ?", f"{OF_PROJECTS} AND value <> ?"
 
@@ -218,19 +218,19 @@ class Filter(msgspec.Struct, frozen=True):
     as_of: datetime | None = None
     id: str | None = None
     part: str | None = None  # the beginning or end of an id
-    # Another agent that reads, and the time: it sees what it was granted.
+    # The agent that reads, if it is another one, and the time: it sees what it was granted.
     guest: tuple[str, int] | None = None
     session: str | None = None
-    project: str | None = None  # what belongs to this project alone
-    beside: str | None = None  # what belongs to no other project: to this one, or to none
+    project: str | None = None  # only what belongs to this project
+    beside: str | None = None  # only what belongs to this project or to none
     speaker: str | None = None
     source: str | None = None
-    as_said: bool = False  # without what sleep made of turns, unless a person has agreed to it
+    as_said: bool = False  # without what sleep made from turns, unless a person has approved it
 
     def where(self) -> tuple[str, list[Any]]:
         """Write the condition in SQL, with its parameters.
 
-        Working memory is seen only within its run, or when its layer is named.
+        Working memory is visible only within its run, or if its layer is named.
         """
         clauses: list[str] = []
         parameters: list[Any] = []
@@ -269,7 +269,7 @@ class Filter(msgspec.Struct, frozen=True):
         if self.id is not None:
             add("records.id = ?", self.id)
         if self.part is not None:
-            # A query of its own, so that the index of ids is read and not the records.
+            # A separate query, so that the index of ids is read and not the records.
             by_part = "SELECT seq FROM records WHERE id LIKE ? OR id LIKE ?"
             add(f"records.seq IN ({by_part})", *alike(self.part))
         if self.guest is not None:
@@ -292,7 +292,7 @@ class Filter(msgspec.Struct, frozen=True):
             yield "SELECT seq AS record FROM records WHERE source = ?", (self.source,)
 
     def unindexed(self) -> Filter:
-        """Return what is left without the parts that `indexed` yields."""
+        """Return the filter without the parts that `indexed` yields."""
         return structs.replace(
             self, tags=(), all_tags=(), metadata=(), project=None, speaker=None, source=None
         )
@@ -303,7 +303,7 @@ def has_made(connection: Connection) -> bool:
     return bool(connection.execute(f"SELECT EXISTS ({MADE_BY_SLEEP})").get)
 
 
-# From one value of a facet to the next in the index: as many steps as there are values.
+# Step from one value of a facet to the next in the index: as many steps as there are values.
 VALUES = """
 WITH RECURSIVE found(value) AS (
     SELECT min(value) FROM facets WHERE name = ?1
@@ -321,12 +321,12 @@ def projects(connection: Connection) -> list[str]:
 
 
 def alike(part: str) -> tuple[str, str]:
-    """Write the patterns of ids that begin or end so. No character of an id is special in LIKE."""
+    """Write LIKE patterns for ids with this beginning or end. No character of an id is special."""
     return f"{part}%", f"%{part}"
 
 
 def removed_ids_like(connection: Connection, part: str, user: str | None, limit: int) -> list[str]:
-    """Find archived and erased ids that begin or end so, as far as this user may know of them."""
+    """Find archived and erased ids with this beginning or end that this user may know of."""
     is_alike = "(id LIKE ?1 OR id LIKE ?2)"
     archived = f"SELECT id FROM archived WHERE {is_alike} AND {visible('?3')}"
     erased = f"SELECT id FROM erased WHERE {is_alike} AND (?3 IS NULL OR private = 0)"
@@ -339,7 +339,7 @@ def marks(values: Sequence[Any]) -> str:
 
 
 def rows_of(connection: Connection, select: str, ids: Sequence[str]) -> Iterator[Row]:
-    """Read what a query selects of some ids, not too many at a time."""
+    """Run a query for some ids, a limited number at a time."""
     for start in range(0, len(ids), AT_ONCE):
         part = ids[start : start + AT_ONCE]
         yield from rows(connection, f"{select} WHERE id IN ({marks(part)})", part)
@@ -355,7 +355,7 @@ def by_number(connection: Connection, number: int) -> Row | None:
 
 
 def by_ids(connection: Connection, ids: Collection[str]) -> dict[str, Row]:
-    """Read the rows with these ids in one query; ids that are not in the store are left out."""
+    """Read the rows with these ids in one query, leaving out ids that are not in the store."""
     if not ids:
         return {}
     query = f"{SELECT} WHERE id IN (SELECT value FROM json_each(?))"
@@ -377,7 +377,7 @@ def by_key(connection: Connection, key: str, user: str | None) -> Row | None:
 
 
 def only_row(connection: Connection, query: str, parameters: Row) -> Row | None:
-    """Read the only row of a query, and run it to its end: left halfway it pins an old view."""
+    """Read the only row of a query to its end: an unfinished query would pin an old snapshot."""
     row: Row | None = connection.execute(query, parameters).get
     return row
 
@@ -386,7 +386,7 @@ def listed(connection: Connection, chosen: Filter, limit: int) -> list[Row]:
     """Read the rows that match, newest first."""
     where, parameters = chosen.where()
     query = f"{SELECT} WHERE {where}"
-    if limit >= EVERY:  # the order of the index by time would lead all through the table
+    if limit >= EVERY:  # the order of the time index would make it read the whole table
         found = rows(connection, query, parameters)
         return sorted(found, key=_time_and_number, reverse=True)
     order = "ORDER BY occurred_at DESC, seq DESC LIMIT ?"
@@ -398,7 +398,7 @@ def _time_and_number(row: Row) -> tuple[int, int]:
 
 
 def outlined(connection: Connection, chosen: Filter, limit: int) -> list[Row]:
-    """Read what lists are sorted and counted by, of the newest rows that match: OUTLINE."""
+    """Read the OUTLINE of the newest rows that match, by which lists are sorted and counted."""
     where, parameters = chosen.where()
     query = f"SELECT {', '.join(OUTLINE)} FROM records WHERE {where}"
     return rows(
@@ -407,7 +407,7 @@ def outlined(connection: Connection, chosen: Filter, limit: int) -> list[Row]:
 
 
 def by_day(connection: Connection, chosen: Filter) -> list[tuple[str, int, int]]:
-    """Count the rows that match by layer and by the day on which they happened, since 1970."""
+    """Count the rows that match by layer and by day (since 1970) on which they happened."""
     where, parameters = chosen.where()
     query = (
         f"SELECT layer, occurred_at / {A_DAY} AS day, count(*) FROM records WHERE {where}"
@@ -417,14 +417,14 @@ def by_day(connection: Connection, chosen: Filter) -> list[tuple[str, int, int]]
 
 
 def matching(connection: Connection, chosen: Filter, below: float | None) -> list[tuple[int, int]]:
-    """List number and last event of the records that match, and are less important than `below`."""
+    """List number and last event of the records that match and are less important than `below`."""
     where, parameters = chosen.where()
     query = f"SELECT seq, event FROM records WHERE {where} AND importance < ? ORDER BY seq"
     return rows(connection, query, (*parameters, 2.0 if below is None else below))
 
 
 def every(connection: Connection, chosen: Filter | None = None) -> Iterator[Row]:
-    """Read all records that match in the order in which they were made, as they are asked for."""
+    """Yield all records that match in the order of their creation, reading them as needed."""
     where, parameters = ("TRUE", []) if chosen is None else chosen.where()
     yield from connection.execute(f"{SELECT} WHERE {where} ORDER BY seq", parameters)
 
@@ -438,7 +438,7 @@ def count(connection: Connection, chosen: Filter | None = None) -> int:
 
 
 def last_event(connection: Connection, record_id: str) -> int | None:
-    """Find the last event about a record in the store, archived or erased."""
+    """Find the last event about a record, which may be archived or erased."""
     query = " UNION ALL ".join(f"SELECT event FROM {table} WHERE id = ?1" for table in EVERYWHERE)
     event = connection.execute(query, (record_id,)).get
     return event if isinstance(event, int) else None
@@ -450,7 +450,7 @@ def exists(connection: Connection, record_id: str) -> bool:
 
 
 def known(connection: Connection, record_ids: Sequence[str]) -> set[str]:
-    """Keep the ids that belong to a record in the store, archived or erased."""
+    """Return those ids that belong to a record, stored, archived or erased."""
     is_wanted = "id IN (SELECT value FROM json_each(?1))"
     query = " UNION ALL ".join(f"SELECT id FROM {table} WHERE {is_wanted}" for table in EVERYWHERE)
     wanted = hashing.encode(list(record_ids)).decode()
@@ -466,7 +466,7 @@ def short_term(
     record_id: str | None = None,
     kinds: Collection[str] = (),
 ) -> list[Entry]:
-    """List what waits in short-term memory, oldest first; or only one record, or some kinds."""
+    """List what is in short-term memory, oldest first; or only one record, or some kinds."""
     where, parameters = WAITING, [user]
     if record_id is not None:
         where, parameters = f"{where} AND id = ?2", [user, record_id]
@@ -497,7 +497,7 @@ def count_short_term(connection: Connection, user: str | None) -> int:
 
 
 def unchanged(connection: Connection, wanted: Sequence[tuple[int, int]]) -> list[Row]:
-    """Read the rows with these numbers whose last event is still the one beside the number."""
+    """Read the rows with these numbers whose last event is still the one given."""
     query = f"{SELECT} WHERE seq = ? AND event = ?"
     return [row for pair in wanted if (row := only_row(connection, query, pair)) is not None]
 
@@ -508,7 +508,7 @@ def in_run(connection: Connection, run_id: str, user: str | None) -> list[Row]:
 
 
 def count_notes(connection: Connection, run_id: str, user: str | None) -> int:
-    """Count the live records of a run, with the one that opened it."""
+    """Count the live records of a run, including the one that opened it."""
     query = f"SELECT count(*) FROM records WHERE {LIVE_IN_RUN}"
     number = connection.execute(query, (run_id, user)).get
     assert isinstance(number, int)
@@ -525,7 +525,7 @@ def open_runs(connection: Connection, user: str | None) -> list[Row]:
 
 
 def unresolved(connection: Connection, ids: Iterable[str], user: str | None) -> list[str]:
-    """Keep the ids of which this user may see no record, neither in the store nor archived."""
+    """Return the ids for which this user may see no record, stored or archived."""
     query = " UNION ALL ".join(
         f"SELECT 1 FROM {table} WHERE id = ?1 AND {visible('?2')}"
         for table in ("records", "archived")

@@ -1,4 +1,4 @@
-"""Refusals in the chain of reads: who tried what without the authority to. A flood is counted."""
+"""Refusals in the chain of reads: who tried what without authority. A flood is only counted."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from lamina.store.engine.sql import Connection, Cursor, rows
 from lamina.store.tables import events, meta
 from lamina.store.tables.events import Head
 
-LINK = "refusals"  # the action of a link that holds refusals, and what `meta` knows of them
-PREVIOUS = "previous"  # in the details of a link: the number of the one before it, or 0
-SINGLE = 10  # attempts of the same kind that have an entry each, before they are counted
-WINDOW = timedelta(hours=1)  # after which counting begins anew
+LINK = "refusals"  # the action of a link that holds refusals, and its name in `meta`
+PREVIOUS = "previous"  # in the details of a link: the number of the previous one, or 0
+SINGLE = 10  # attempts of one kind that get an entry each before they are counted
+WINDOW = timedelta(hours=1)  # after which counting starts again
 MOST_RECORDS = 20  # ids that one entry names
 MOST_COUNTED = 1000  # kinds of attempts that are counted at a time
 
@@ -30,21 +30,21 @@ Key = tuple[str, str, str, str]
 class Refusal(msgspec.Struct, frozen=True, gc=False):
     """Attempts of one actor at one verb, and the authority that was missing. No content."""
 
-    at: datetime  # of the last of them
+    at: datetime  # of the last attempt
     actor: Actor
     verb: str
     lacks: str
     records: tuple[str, ...] = ()
     count: int = 1
-    since: datetime | None = None  # of the first, when there are several
+    since: datetime | None = None  # of the first attempt, if there are several
 
     @property
     def key(self) -> Key:
-        """What the attempts that are counted together have in common."""
+        """What attempts must have in common to be counted together."""
         return str(self.actor), self.actor.surface, self.verb, self.lacks
 
     def joined(self, later: Refusal) -> Refusal:
-        """Count attempts of the same kind together."""
+        """Combine attempts of the same kind into one count."""
         return msgspec.structs.replace(
             later,
             records=_distinct((*self.records, *later.records)),
@@ -66,14 +66,14 @@ class Refusal(msgspec.Struct, frozen=True, gc=False):
 
 
 class Summary(NamedTuple):
-    """How many attempts were refused in some time, and the last of them."""
+    """How many attempts were refused in a period, and the last one."""
 
     attempts: int
     last: Refusal | None
 
 
 class Waiting:
-    """Refusals that are not written yet. However many they are, they take little room."""
+    """Refusals that are not written yet. However many they are, they take little memory."""
 
     def __init__(self) -> None:
         self._by_key: dict[Key, list[Refusal]] = {}
@@ -93,7 +93,7 @@ class Waiting:
 
 
 class Tally(msgspec.Struct):
-    """The attempts of one kind within a window: how many, and which of them no link holds yet."""
+    """The attempts of one kind within a window: how many, and which are not in a link yet."""
 
     actor: str
     surface: str
@@ -111,7 +111,7 @@ class Tally(msgspec.Struct):
         return self.actor, self.surface, self.verb, self.lacks
 
     def covers(self, at: int) -> bool:
-        """Tell if an attempt of this time is counted here; a clock may have been set back."""
+        """Tell if an attempt at this time is counted here; a clock may have been set back."""
         return 0 <= at - self.began < WINDOW // timedelta(microseconds=1)
 
     def add(self, refusal: Refusal) -> None:
@@ -125,32 +125,32 @@ class Tally(msgspec.Struct):
     def is_due(self) -> bool:
         """Whether to write an entry: for each of the first, then whenever the number has doubled.
 
-        So the chain always holds at least half of what was counted.
+        So the chain always holds at least half of the count.
         """
         return self.total <= SINGLE or 2 * self.waiting >= self.total
 
     def refusal(self) -> Refusal:
-        """The attempts that no link holds yet."""
+        """The attempts that are not in a link yet."""
         since = from_micros(self.since) if self.waiting > 1 else None
         actor = _actor(self.actor, self.surface)
         names = (self.verb, self.lacks, self.records)
         return Refusal(from_micros(self.at), actor, *names, self.waiting, since)
 
     def taken(self) -> Refusal:
-        """Hand over these attempts, and go on counting."""
+        """Return these attempts for writing, and go on counting."""
         refusal = self.refusal()
         self.waiting, self.records = 0, ()
         return refusal
 
 
 class Counter(msgspec.Struct):
-    """What `meta` knows: the last link that holds refusals, and what is being counted."""
+    """The content of `meta`: the last link that holds refusals, and the current counts."""
 
     last: int = 0
     tallies: list[Tally] = []
 
     def due(self, refusals: Iterable[Refusal]) -> Iterator[Refusal]:
-        """Count refusals, and yield those that a link has to hold now."""
+        """Count refusals, and yield those that must be written to a link now."""
         for refusal in refusals:
             yield from self._closed(to_micros(refusal.at))
             tally = self._tally(refusal)
@@ -159,7 +159,7 @@ class Counter(msgspec.Struct):
                 yield tally.taken()
 
     def _closed(self, now: int) -> Iterator[Refusal]:
-        """End the tallies whose time is over; with too many of them the oldest, too."""
+        """End the tallies whose window is over; if there are too many, end the oldest, too."""
         ended = [tally for tally in self.tallies if not tally.covers(now)]
         ended = ended or self.tallies[: max(0, len(self.tallies) - MOST_COUNTED + 1)]
         for tally in ended:
@@ -176,7 +176,7 @@ class Counter(msgspec.Struct):
 
 
 def counter(source: Connection | Cursor) -> Counter:
-    """Read what `meta` knows of refusals."""
+    """Read the counter from `meta`."""
     text = meta.get(source, LINK)
     if text is None:
         return Counter()
@@ -200,7 +200,7 @@ def append(cursor: Cursor, seed: bytes, refusals: Iterable[Refusal]) -> Counter:
 
 
 def latest(connection: Connection) -> Iterator[Refusal]:
-    """Yield all refusals, the newest first, with those that are being counted."""
+    """Yield all refusals, the newest first, including those only counted so far."""
     known = counter(connection)
     counting = [tally.refusal() for tally in known.tallies if tally.waiting]
     counting.sort(key=_time, reverse=True)
@@ -208,9 +208,9 @@ def latest(connection: Connection) -> Iterator[Refusal]:
 
 
 def _linked(connection: Connection, seq: int) -> Iterator[Refusal]:
-    """Yield what one link after the other holds.
+    """Yield the content of one link after the other.
 
-    Each names the one before it, so that reads in between cost nothing.
+    Each names the previous one, so that reads in between cost nothing.
     """
     while seq and (found := rows(connection, f"{events.SELECT} WHERE seq = ?", (seq,))):
         body = events.body_of(found[0][1])
@@ -228,7 +228,7 @@ def _time(refusal: Refusal) -> datetime:
 
 
 def differences(connection: Connection) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the way to the links: who changes it could hide refusals."""
+    """Yield what is wrong with the chain of links: altering it could hide refusals."""
     query = "SELECT max(seq) FROM events WHERE body ->> 'action' = ?"
     last = connection.execute(query, (LINK,)).get or 0
     try:

@@ -1,4 +1,4 @@
-"""The tables `rejected` and `proposed`: rejected values, and proposals by machines on each day."""
+"""The tables `rejected` and `proposed`: rejected values, and programs' proposals on each day."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from lamina.store.tables import events
 from lamina.store.tables.interfaces import RecordSource
 
 REJECT, LIFT, ERASE, UNDO = "reject", "lift", "erase", "undo"
-BARRING = (REJECT, "rollback", "forget")  # what may keep a value out
+BARRING = (REJECT, "rollback", "forget")  # actions that may keep a value out
 # A barring event lists the fingerprints in its note, by record or, in older ones, for the rejected
-# proposal. A lifting event names the record, and so does one that takes the decision back.
+# proposal. A lifting event names the record, and so does one that undoes the decision.
 BARRED = "barred"
-# An erasure may take such a note with it; its own note then lists the fingerprints by record.
+# An erasure may erase such a note; its own note then lists the fingerprints by record.
 STILL_BARRED = "still_barred"
-PROPOSED = "proposed"  # the detail with the number of proposals by machines on the event's day
+PROPOSED = "proposed"  # the detail with the number of programs' proposals on the event's day
 DAY = 86_400_000_000
 
 
 class Rejections:
-    """Answer the questions of plans about rejected values and the number of proposals."""
+    """Answer questions of plans about rejected values and the number of proposals."""
 
     def __init__(self, store: RecordSource) -> None:
         self._store = store
 
     def of(self, memory: Record | Draft) -> str | None:
-        """Find the rejected record whose value a memory would bring back."""
+        """Find the rejected record whose value a memory repeats."""
         with self._reader() as connection:
             return barred(connection, memory) if any_rejected(connection) else None
 
@@ -42,7 +42,7 @@ class Rejections:
             return any_rejected(connection)
 
     def every(self) -> RejectedValues:
-        """Read all rejected values, for a check of many memories."""
+        """Read all rejected values, to check many memories."""
         query = "SELECT fingerprint, record, user FROM rejected ORDER BY record"
         with self._reader() as connection:
             return RejectedValues(rows(connection, query))
@@ -54,7 +54,7 @@ class Rejections:
             return bool(connection.execute(query, (record_id,)).get)
 
     def allowance(self, now: datetime) -> int:
-        """Count the proposals that machines may still make today."""
+        """Count how many more proposals programs may make today."""
         with self._reader() as connection:
             return allowance(self._store, connection, to_micros(now))
 
@@ -68,14 +68,14 @@ class RejectedValues:
     """Rejected values, read once."""
 
     def __init__(self, rejected: Iterable[tuple[bytes, str, str | None]]) -> None:
-        self.records: dict[str, None] = {}  # in their order
+        self.records: dict[str, None] = {}  # in order
         self._by_fingerprint: dict[bytes, list[tuple[str, str | None]]] = {}
         for fingerprint, record, user in rejected:
             self.records[record] = None
             self._by_fingerprint.setdefault(fingerprint, []).append((record, user))
 
     def of(self, memory: Record | Draft) -> str | None:
-        """Find the rejected record whose value a memory would bring back, as `barred` does."""
+        """Find the rejected record whose value a memory repeats, as `barred` does."""
         from lamina.model import rejection
 
         if not self.records or not rejection.is_guarded(memory):
@@ -98,8 +98,8 @@ def any_rejected(connection: Connection) -> bool:
 def find(connection: Connection, user: str | None, fingerprints: Iterable[bytes]) -> str | None:
     """Find the rejected record with one of these fingerprints.
 
-    One without a user bars a value for every user; and a memory without a user is barred by the
-    rejection of any.
+    A rejection without a user bars a value for every user, and a memory without a user is barred by
+    a rejection of any user.
     """
     query = (
         "SELECT record FROM rejected WHERE fingerprint = ?1"
@@ -112,8 +112,8 @@ def find(connection: Connection, user: str | None, fingerprints: Iterable[bytes]
 
 
 def barred(connection: Connection, memory: Record | Draft) -> str | None:
-    """Find the rejected record whose value a memory would bring back to where it is believed."""
-    # Imported here: most stores never reject anything, and need no table of look-alikes.
+    """Find the rejected record whose value a memory would bring back as active."""
+    # Imported here: most stores never reject anything, and do not need the table of look-alikes.
     from lamina.model import rejection
 
     if not rejection.is_guarded(memory):
@@ -127,20 +127,20 @@ def add(cursor: Cursor, record: str, user: str | None, fingerprints: Sequence[by
 
 
 def lift(cursor: Cursor, record: str) -> int:
-    """Let in the value of a record again, and count its fingerprints."""
+    """Stop barring the values of a record, and count its fingerprints."""
     cursor.execute("DELETE FROM rejected WHERE record = ?", (record,))
     number: int = cursor.connection.changes()
     return number
 
 
 def forget(cursor: Cursor, gone: Sequence[str]) -> None:
-    """Remove the values of rejected records that are erased."""
+    """Remove the values of rejected records that were erased."""
     bound = [(record_id,) for record_id in gone]
     cursor.executemany("DELETE FROM rejected WHERE record = ?", bound)
 
 
 def rejected_by_events(connection: Connection) -> set[tuple[bytes, str]]:
-    """Collect the fingerprints, with records, that events have rejected and not lifted since."""
+    """Collect the fingerprints, with records, that events have barred and not lifted since."""
     actions = (*BARRING, LIFT, ERASE, UNDO)
     query = f"SELECT seq, body FROM events WHERE body ->> 'action' IN ({_marks(actions)})"
     rejected: dict[str, Sequence[str]] = {}
@@ -163,16 +163,16 @@ def _marks(values: Sequence[str]) -> str:
 
 
 def _lifts(action: str, change: events.ChangedRecord) -> bool:
-    """Tell if an event lets in again what a record says."""
+    """Tell if an event lifts the bar on a record's values."""
     return action == LIFT or change.before.get("state") == State.TOMBSTONED
 
 
 def barred_by(
     changed: Iterable[tuple[str, Mapping[str, Any]]], note: Mapping[str, Any]
 ) -> dict[str, list[str]]:
-    """Read the note of an event: which fingerprints it keeps out, by record.
+    """Read from the note of an event which fingerprints it bars, by record.
 
-    `changed` are the ids of its records, each with what it was before.
+    `changed` has the ids of its records, each with its fields before the event.
     """
     listed = note.get(BARRED, ())
     if isinstance(listed, Mapping):
@@ -198,14 +198,14 @@ def derived(connection: Connection) -> list[tuple[bytes, str, str | None]]:
 
 
 def rebuild(connection: Connection) -> None:
-    """Make `rejected` anew from the events."""
+    """Rebuild `rejected` from the events."""
     connection.execute("DELETE FROM rejected")
     insert = "INSERT INTO rejected (fingerprint, record, user) VALUES (?, ?, ?)"
     connection.executemany(insert, derived(connection))
 
 
 def count_today(connection: Connection, now: int) -> int:
-    """Count the proposals that machines have made since the day began."""
+    """Count the proposals that programs have made since the day began."""
     number = connection.execute("SELECT number FROM proposed WHERE day = ?", (now // DAY,)).get
     return int(str(number or 0))
 

@@ -1,4 +1,4 @@
-"""Check that a database is as this program makes it: its tables, triggers, views and pages."""
+"""Check that a database is as this program creates it: tables, triggers, views and pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Difference = tuple[str, str]
 
 
 def problems(connection: Connection, most: int) -> Iterator[Difference]:
-    """Yield what is wrong with the database of a store, place and problem, up to `most`."""
+    """Yield what is wrong with a store's database, as place and problem, up to `most`."""
     if isinstance(connection, apsw.Connection):
         yield from _schema_differs(connection, _store_schema)
         yield from _pages_differ(connection, most)
@@ -30,7 +30,7 @@ def chain_problems(connection: Connection, most: int) -> Iterator[Difference]:
 
 
 def _pages_differ(connection: Connection, most: int) -> Iterator[Difference]:
-    """Yield what SQLite itself finds wrong with its pages and indexes."""
+    """Yield what SQLite finds wrong with its own pages and indexes."""
     messages = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({most})")]
     if messages != ["ok"]:
         yield from (("database", message) for message in messages)
@@ -48,7 +48,7 @@ def _chain_schema(model: apsw.Connection) -> None:
 def _schema_differs(
     connection: Connection, build: Callable[[apsw.Connection], None]
 ) -> Iterator[Difference]:
-    """Yield tables, triggers and views that were altered: a dropped trigger is an open door."""
+    """Yield tables, triggers and views that were altered: a missing trigger allows anything."""
     model = apsw.Connection(":memory:")
     try:
         build(model)

@@ -24,7 +24,7 @@ ACTIVITY = (
     " FROM (SELECT body FROM events ORDER BY seq DESC LIMIT ?) AS recent"
     " WHERE body ->> 'actor' NOT LIKE 'system:%'"
 )
-# Older episodes have been summed up, or will not be.
+# Older episodes have been summarised, or will not be.
 LATELY = timedelta(days=90)
 SUMMARISED = (
     "SELECT turn FROM heard WHERE what = 'summary' UNION"
@@ -45,8 +45,8 @@ AGE = (
     " ON CONFLICT (record) DO UPDATE SET original = excluded.original, adjusted = excluded.adjusted"
 )
 EPISODES = f"{records.SELECT} WHERE layer = 'episodic' AND state = 'active'"
-# What may state something: all that was said, and explicit memories that last. A fact states no
-# other, nor does what engines made of other records.
+# Records that may contain statements: all turns, and explicit memories that last. Facts do not
+# count, nor does what engines derived from other records.
 _LASTING = ", ".join(f"'{kind}'" for kind in sorted(rules.LASTING_KINDS))
 _ENGINES = ", ".join(f"'{origin}'" for origin in sorted(rules.ENGINES))
 STATEMENTS = (
@@ -60,7 +60,7 @@ PROMOTED = (
     " AND id NOT IN (SELECT turn FROM heard WHERE what = 'promoted')"
     " AND id NOT IN (SELECT value FROM json_each(?))"
 )
-# Turns from which something was made that has been erased since.
+# Turns whose derived records have been erased since.
 AGAIN = (
     f"{STATEMENTS} AND id IN (SELECT turn FROM reread)"
     " AND id NOT IN (SELECT value FROM json_each(?))"
@@ -68,15 +68,15 @@ AGAIN = (
 
 
 class Marks(NamedTuple):
-    """The point up to which sleep has read."""
+    """How far sleep has read."""
 
     seq: int = 0  # every statement up to this number
-    promoted: tuple[str, ...] = ()  # older ones that were promoted later
-    again: tuple[str, ...] = ()  # those that were to be read once more
+    promoted: tuple[str, ...] = ()  # earlier ones that were promoted later
+    again: tuple[str, ...] = ()  # those that were to be read again
 
 
 class Aging(NamedTuple):
-    """The fields that decide how much a record matters by now."""
+    """The fields that decide how important a record still is."""
 
     seq: int
     event: int
@@ -88,18 +88,18 @@ class Aging(NamedTuple):
 
 
 class Night:
-    """Read what sleep needs of a store, each answer from one moment."""
+    """Read what sleep needs from a store, each answer at one moment."""
 
     def __init__(self, store: RecordSource) -> None:
         self._store = store
 
     def slept(self) -> Marks:
-        """Read how far sleep has come."""
+        """Read how far sleep has read."""
         with self._store.database.snapshot() as connection:
             return marks(connection)
 
     def unread(self, since: Marks, limit: int) -> tuple[list[Record], Marks]:
-        """Read the next records that sleep has not read, and how far it has come with them."""
+        """Read the next records that sleep has not read, and the new marks after them."""
         with self._store.database.snapshot() as connection:
             episodes, after = unread(connection, since, limit)
         return self._records(episodes), after
@@ -109,7 +109,7 @@ class Night:
             return count_unread(connection, marks(connection))
 
     def count_waiting(self) -> int:
-        """Count the memories that sleep reads only once they are promoted."""
+        """Count the memories that sleep will not read until they are promoted."""
         query = (
             "SELECT count(*) FROM records WHERE layer = 'short_term' AND state = 'active'"
             f" AND kind NOT IN ({_LASTING})"
@@ -123,9 +123,9 @@ class Night:
             return self._records(facts(connection, states, user))
 
     def changed_facts(self, known: Mapping[int, int]) -> tuple[dict[int, int], list[Record]]:
-        """Read the facts that have another last event than the known one beside their number.
+        """Read the facts whose last event differs from the known one for their number.
 
-        The last event of each fact, by its number, comes before them.
+        The last event of each fact, by its number, comes first.
         """
         with self._store.database.snapshot() as connection:
             versions, changed = changed_facts(connection, known)
@@ -134,17 +134,17 @@ class Night:
     def facts_with(
         self, attributes: Sequence[str], beginnings: Sequence[str], user: str | None
     ) -> list[Record]:
-        """Read the facts in any state whose attribute is one of some, or begins like others."""
+        """Read facts in any state by their attributes, or by the beginnings of these."""
         with self._store.database.snapshot() as connection:
             return self._records(facts_with(connection, attributes, beginnings, user))
 
     def episodes(self, ids: Sequence[str]) -> dict[str, str]:
-        """Map turns to the episodes that they belong to."""
+        """Map turns to the episodes they belong to."""
         with self._store.database.snapshot() as connection:
             return episodes(connection, ids)
 
     def unsummarised(self, now: datetime) -> tuple[list[Record], list[str]]:
-        """Read the recent episodes, and list those that are part of a summary already."""
+        """Read the recent episodes, and list those that already belong to a summary."""
         since = to_micros(now - LATELY)
         with self._store.database.snapshot() as connection:
             recent = rows(connection, f"{EPISODES} AND created_at > ? ORDER BY seq", (since,))
@@ -163,7 +163,7 @@ class Night:
             return endings, self._records(rows(connection, notes, (json.dumps(ids),)))
 
     def aging(self) -> list[Aging]:
-        """Read the active records whose importance may change, with what it was before sleep."""
+        """Read the active records whose importance may change, with their original importance."""
         with self._store.database.snapshot() as connection:
             return [
                 Aging(seq, event, id_, Layer(layer), importance, original, from_micros(created))
@@ -171,13 +171,13 @@ class Night:
             ]
 
     def original(self, record_id: str) -> float | None:
-        """Read the importance of a record as it was before sleep ever adjusted it."""
+        """Read the importance of a record before sleep adjusted it."""
         with self._store.database.snapshot() as connection:
             found = rows(connection, ORIGINAL, (record_id,))
         return float(found[0][0]) if found else None
 
     def activity(self) -> tuple[datetime | None, list[int]]:
-        """Find the last change that the system did not make, and count such changes by hour."""
+        """Find the last change not made by the system, and count such changes by hour."""
         with self._store.database.snapshot() as connection:
             times = [from_micros(at) for (at,) in rows(connection, ACTIVITY, (RECENT,))]
         by_hour = [0] * 24
@@ -205,13 +205,13 @@ def advance(cursor: Cursor, to: Marks) -> None:
 
 
 def hear(cursor: Cursor, turns: Sequence[str], what: str) -> None:
-    """Note that turns were promoted and read, or are part of a summary."""
+    """Note that turns were promoted and read, or belong to a summary."""
     insert = "INSERT INTO heard (turn, what) VALUES (?, ?) ON CONFLICT DO NOTHING"
     cursor.executemany(insert, [(turn, what) for turn in turns])
 
 
 def read_again(cursor: Cursor, turns: Sequence[str]) -> None:
-    """Let sleep read turns once more, and sum them up anew."""
+    """Let sleep read turns again and summarise them anew."""
     again = "INSERT INTO reread (turn) VALUES (?) ON CONFLICT DO NOTHING"
     cursor.executemany(again, [(turn,) for turn in turns])
     summed_up = "DELETE FROM heard WHERE turn = ? AND what = 'summary'"
@@ -219,7 +219,7 @@ def read_again(cursor: Cursor, turns: Sequence[str]) -> None:
 
 
 def forget(cursor: Cursor, gone: Sequence[str]) -> None:
-    """Remove what is kept about records that are erased."""
+    """Remove what is stored about records that are erased."""
     for query in (
         "DELETE FROM heard WHERE turn = ?",
         "DELETE FROM reread WHERE turn = ?",
@@ -250,22 +250,22 @@ def aged(connection: Connection) -> dict[str, tuple[float, float]]:
             if "importance" in change.before:
                 before = change.before["importance"]
                 original, adjusted = by_record.get(change.id, (before, before))
-                # Another importance than sleep left there was set since, and is original.
+                # If it differs from what sleep set, it was changed since, and is the original.
                 original = original if adjusted == before else before
                 by_record[change.id] = original, change.after["importance"]
     return by_record
 
 
 def rebuild(connection: Connection) -> None:
-    """Make `aged` anew from the events."""
+    """Rebuild `aged` from the events."""
     insert = "INSERT INTO aged (record, original, adjusted) VALUES (?, ?, ?)"
     connection.executemany(insert, [(record, *both) for record, both in aged(connection).items()])
 
 
 def unread(connection: Connection, since: Marks, limit: int) -> tuple[list[Row], Marks]:
-    """Read the next statements: new ones, else some promoted later, else some to read once more.
+    """Read the next statements: new ones, or some promoted later, or some to be read again.
 
-    A session is not split. New ones that were promoted before are read now, and not once more as
+    A session is not split. New ones that are already promoted are read now, and not again as
     promoted ones.
     """
     query = f"{STATEMENTS} AND seq > ? ORDER BY seq LIMIT ?"
@@ -290,7 +290,7 @@ def _ids(found: Sequence[Row]) -> list[str]:
 
 
 def _same_session(connection: Connection, last: Row) -> list[Row]:
-    """Read what directly follows a row in its session, so that it is read as one."""
+    """Read what directly follows a row in its session, so that they are read together."""
     session = last[COLUMN["session"]], last[COLUMN["user"]]
     if session[0] is None:
         return []
@@ -332,7 +332,7 @@ def facts(connection: Connection, states: tuple[str, ...], user: str | None) -> 
 def changed_facts(
     connection: Connection, known: Mapping[int, int]
 ) -> tuple[dict[int, int], list[Row]]:
-    """Read the last event of each fact in any state, and the rows of those that are not known."""
+    """Read the last event of each fact in any state, and the rows of those not known."""
     versions = dict(
         rows(
             connection,
@@ -363,7 +363,7 @@ def facts_with(
 
 
 def active(connection: Connection, beginning: str, user: str | None) -> list[Row]:
-    """Read the rows of active facts whose attribute begins so, oldest first."""
+    """Read the rows of active facts by the beginning of their attribute, oldest first."""
     after = beginning[:-1] + chr(ord(beginning[-1]) + 1)
     query = (
         f"{records.SELECT} WHERE layer = 'semantic' AND state = 'active' AND seq IN"
@@ -376,7 +376,7 @@ def active(connection: Connection, beginning: str, user: str | None) -> list[Row
 def about(connection: Connection, subject: str, attributes: Sequence[str]) -> list[Row]:
     """Read the rows of facts about one subject with some attributes, in any state, oldest first.
 
-    They are found by their facets, so that it costs the same however much is known of others.
+    They are found by their facets, so the cost does not depend on what is known of other subjects.
     """
     spellings = {subject, subject.lower(), subject.upper(), subject.title(), normalise(subject)}
     of_subject = (

@@ -1,4 +1,4 @@
-"""Find the active record that holds a slot: a place that only one active record can have."""
+"""Find the active record that holds a slot, which only one active record may hold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS = (
 
 
 def find(store: RecordSource, connection: Connection, memory: Record | Draft) -> list[Row]:
-    """Find the active rows that hold the slot of a memory, without the memory itself."""
+    """Find the other active rows that hold the slot of a memory."""
     slot = slots.slot(memory)
     if slot is None:
         return []
@@ -43,9 +43,9 @@ def among(
 
 
 def holding(connection: Connection, wanted: Collection[tuple[str, str]], state: State) -> list[Row]:
-    """Find the rows in a state that have one of some facets, which all have the same name.
+    """Find the rows in a state that have one of some facets, all with the same name.
 
-    It takes two queries: for a join, an engine without statistics may read every row.
+    It uses two queries: for a join, an engine without statistics may read every row.
     """
     if not wanted:
         return []

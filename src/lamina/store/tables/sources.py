@@ -15,7 +15,7 @@ OUTSIDE = (
 def arrived(
     connection: Connection, user: str | None, since: int, slot: int
 ) -> list[tuple[str | None, int, int]]:
-    """Count memories by source and by slot of time, which has its number for a name."""
+    """Count memories by source and by interval of time, which is identified by its number."""
     query = (
         f"SELECT source, created_at / ?3, count(*) FROM records WHERE {OUTSIDE}"
         " GROUP BY 1, 2 ORDER BY 1, 2"
@@ -27,7 +27,7 @@ def arrived(
 def repeated(
     connection: Connection, user: str | None, since: int, beginning: int, least: int
 ) -> list[tuple[str | None, int]]:
-    """Count the memories of a source that begin alike, where there are at least so many."""
+    """Count the memories of a source that begin alike, if there are at least `least`."""
     query = (
         f"SELECT source, count(*) FROM records WHERE {OUTSIDE}"
         " GROUP BY source, lower(substr(content, 1, CAST(?3 AS INTEGER)))"

@@ -1,4 +1,4 @@
-"""Collect what events say about tables beside the records, and compare these tables with it.
+"""Collect what events say about tables other than the records, and compare it with these tables.
 
 Events of older versions say less: what no event covers is listed as `uncovered`, not as altered.
 """
@@ -36,15 +36,15 @@ class TrailState:
 
     def __init__(self) -> None:
         self.erasures: dict[int, Erasure] = {}
-        # The hashes of certificates that a replaced history left as files.
+        # The hashes of certificates whose files remain from a replaced history.
         self.certificates: set[str] = set()
-        self.names_certificates = True  # every restoration named those that it found
+        self.names_certificates = True  # every restoration listed those that it found
         self.proposed: dict[int, int] | None = None
         self.slept: int | None = None
         self.uncovered: list[Difference] = []
 
     def hear(self, body: Body) -> None:
-        """Take in one event."""
+        """Process one event."""
         for change in body.changes:
             if (number := change.after.get("erased")) is not None:
                 erasure = self._erasure(number)
@@ -66,10 +66,10 @@ class TrailState:
         self.certificates |= set(details.get(CERTIFICATES, ()))
 
     def _take_proposals(self, event: int, day: int, more: int, number: int) -> None:
-        """Go on counting.
+        """Add to the count.
 
-        A number that does not follow from the last was altered in the table before, or counted by
-        an older version.
+        A number that does not continue the previous one was altered in the table, or counted by an
+        older version.
         """
         if self.proposed is not None and number != self.proposed.get(day, 0) + more:
             problem = f"event {event} went on from a number that no event recorded"
@@ -87,7 +87,7 @@ class TrailState:
         return self.erasures.setdefault(number, Erasure())
 
     def differences(self, connection: Connection) -> list[Difference]:
-        """List every row that is not what the events say."""
+        """List every row that differs from what the events say."""
         return [
             *self.erasures_differ(connection),
             *self._proposed_differ(dict(rows(connection, "SELECT day, number FROM proposed"))),
@@ -95,7 +95,7 @@ class TrailState:
         ]
 
     def erasures_differ(self, connection: Connection) -> Iterator[Difference]:
-        """Yield the rows of `erasures` that are not what the events say."""
+        """Yield the rows of `erasures` that differ from what the events say."""
         query = "SELECT number, at, todo, certificate FROM erasures"
         unseen = dict(self.erasures)
         for number, at, todo, certificate in rows(connection, query):
@@ -116,7 +116,7 @@ class TrailState:
     def _without_certificate(
         self, connection: Connection, number: int, erasure: Erasure
     ) -> Iterator[Difference]:
-        """Tell a certificate that was removed from one that an import did not bring."""
+        """Distinguish a certificate that was removed from one that an import did not bring."""
         fingerprints = (
             "SELECT 1 FROM erased"
             " WHERE erasure = ? AND (content IS NOT NULL OR key IS NOT NULL) LIMIT 1"
@@ -146,7 +146,7 @@ class TrailState:
             yield "how far sleep has read", f"the last event about it says {self.slept}"
 
     def rebuild(self, connection: Connection) -> None:
-        """Fill the tables that an export does not hold."""
+        """Fill the tables that an export does not contain."""
         for number, erasure in self.erasures.items():
             insert = "INSERT INTO erasures (number, at) VALUES (?, ?) ON CONFLICT DO NOTHING"
             connection.execute(insert, (number, erasure.at or 0))

@@ -1,4 +1,4 @@
-"""The full-text index in PostgreSQL, with the tokenizer of a file, so that the same words match."""
+"""The full-text index in PostgreSQL, with FTS5's tokenizer, so that the same words match."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from lamina.store.tables.fulltext import Entry
 
-SHORT = 20_000  # characters of a text whose words surely fit into one tsvector
-AT_ONCE = 1500  # words in a tsvector, even of the longest
-LONGEST = 512  # bytes of a word, as PostgreSQL has a limit; a longer one is known by its digest
+SHORT = 20_000  # characters of a text whose words certainly fit into one tsvector
+AT_ONCE = 1500  # words in a tsvector, even if all are of the greatest length
+LONGEST = 512  # bytes of a word, as PostgreSQL has a limit; of a longer one, its digest is stored
 INSERT = (
     "INSERT INTO words (record, part, said, metadata)"
     " VALUES (?, ?, array_to_tsvector(CAST(? AS text[])), array_to_tsvector(CAST(? AS text[])))"
@@ -30,14 +30,14 @@ INSERT = (
 
 @functools.cache
 def _tokenizer() -> Callable[..., Any]:
-    """Get the tokenizer of FTS5, from a database in memory that is never written to."""
+    """Get the tokenizer of FTS5 from an in-memory database that is never written to."""
     connection = apsw.Connection(":memory:")
     tokenizer: Callable[..., Any] = connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1]))
     return tokenizer
 
 
 def cut(analysed: str) -> list[str]:
-    """Cut a text into words."""
+    """Split a text into words."""
     only_words = {"include_offsets": False, "include_colocated": False}
     words = _tokenizer()(analysed.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, **only_words)
     if max(map(len, words), default=0) < LONGEST // 4:
@@ -51,7 +51,7 @@ def _short(word: str) -> str:
 
 
 class Tsvectors:
-    """The words of an agent's records as tsvectors; every word has the agent in front of it."""
+    """The words of an agent's records as tsvectors; every word is prefixed with the agent."""
 
     def __init__(self, agent: str) -> None:
         self._prefix = agent + "/"
@@ -70,14 +70,14 @@ class Tsvectors:
         target.execute("DELETE FROM words")
 
     def purge(self, target: Connection | Cursor) -> None:
-        """Do nothing: PostgreSQL takes deleted rows out of its index by itself."""
+        """Do nothing: PostgreSQL removes deleted rows from its index itself."""
 
     def holding(self, source: Connection, word: str, where: str, since: int) -> NDArray[int64]:
-        """List the records from number `since` on that hold a word there, ascending."""
+        """List the records from number `since` on that contain a word in this part, ascending."""
         import numpy as np
 
-        # Not by the view: the owner is in the words, and PostgreSQL would rather read all rows of
-        # the owner.
+        # Not through the view: the words include the owner, and the view would make PostgreSQL read
+        # all rows of the owner.
         query = f"SELECT record FROM lamina.words WHERE {where} @@ CAST(?1 AS tsquery)"
         parameters: list[str | int] = [self.query(cut(word))]
         if since:
@@ -86,7 +86,7 @@ class Tsvectors:
         return np.unique(numbers(source, query, parameters))
 
     def matching(self, source: Connection, phrases: Sequence[str], limit: int) -> list[int]:
-        """List some records that hold all words of the phrases, but perhaps not side by side."""
+        """List some records that contain all words of the phrases, not necessarily side by side."""
         wanted = [word for phrase in phrases for word in cut(phrase)]
         if not wanted:
             return []
@@ -107,7 +107,7 @@ class Tsvectors:
         return [seq for (seq,) in source.execute(query)]
 
     def differs(self, source: Connection, entries: Iterable[Entry]) -> bool:
-        """Tell whether the index holds other words than these entries of its records."""
+        """Tell whether the index differs from these entries of its records."""
         query = (
             "SELECT record, part, tsvector_to_array(said), tsvector_to_array(metadata) FROM words"
         )
@@ -123,7 +123,7 @@ class Tsvectors:
         return [(seq, part, *both) for part, both in enumerate(parts)]
 
     def _words(self, analysed: str) -> list[list[str]]:
-        """Split the words of a text, each once, into as many as a tsvector takes."""
+        """Split the distinct words of a text into groups that each fit into one tsvector."""
         words = [self._prefix + word for word in dict.fromkeys(cut(analysed))] if analysed else []
         if len(analysed) < SHORT:
             return [words]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from lamina.home.folder import stored_user
 from lamina.store.engine.sql import Connection, rows
 
-# From each user in the index straight to the next one: a user may have very many records.
+# Step from each user in the index directly to the next: a user may have very many records.
 DISTINCT = """
 WITH RECURSIVE names (name) AS (
     SELECT min(user) FROM records
@@ -20,11 +20,11 @@ ARCHIVED = "SELECT DISTINCT user FROM archived WHERE user IS NOT NULL"
 BEGUN = """
 SELECT value FROM json_each(?1)
 WHERE EXISTS (SELECT 1 FROM records WHERE user >= value AND user < value || ?2)"""
-LAST = chr(0x10FFFF)  # no name has it: it sorts after whatever follows a beginning
+LAST = chr(0x10FFFF)  # in no name: it sorts after everything that may follow a prefix
 
 
 def resolved(name: object, connected: Callable[[], Connection]) -> str | None:
-    """Spell the name of a user as the store does; refuse a new one that looks like another."""
+    """Return the name of a user as the store spells it; refuse one that looks like another."""
     return stored_user(
         name,
         lambda user: is_known(connected(), user),
@@ -49,10 +49,10 @@ def every(connection: Connection) -> list[str]:
 def has_likeness(connection: Connection, likeness: str) -> bool:
     """Tell whether the name of a user has this skeleton.
 
-    The index is walked letter by letter, through beginnings that users have: it takes time by the
-    length of a name, however many users there are.
+    The index is searched letter by letter through prefixes that users have: the time depends on the
+    length of the name, not on the number of users.
     """
-    from lamina.text import lookalikes  # few names get here, and every command starts without it
+    from lamina.text import lookalikes  # needed for few names, and not when commands start
 
     beginnings = [""]
     for letter in likeness:

@@ -1,4 +1,4 @@
-"""Vectors of records: exact ones in half precision, and two bits of each number for a scan."""
+"""Vectors of records: exact ones in half precision, and two bits per number for a scan."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from lamina.store.engine.sql import Connection, Half, rows
 from lamina.store.tables.blocks import BLOCK, SEAL, opened, sealed
 
 HALF = np.dtype("<f2")
-INFINITE = np.uint16(0x7C00)  # the bits that all are set in what is no finite number
+INFINITE = np.uint16(0x7C00)  # the bits that are all set only in values that are not finite
 WORD = 64  # bits that are compared at a time
 STEP = 32768  # rows of a scan that fit into the processor's cache
 ALL = slice(None)
-KEPT = 64 << 20  # bytes of exact vectors of a space that a process keeps, at most
-FEW = 32  # exact vectors that there is room for at first: a process may have many small stores
+KEPT = 64 << 20  # the most bytes of a space's exact vectors that a process keeps
+FEW = 32  # initial room for exact vectors: a process may have many small stores
 # Vectors that are read one by one cost twenty times as much as a range of them. When a process has
-# read one in so many like that, it reads all, so many at a time.
+# read one in so many singly, it reads all of them, in ranges of this size.
 ONE_BY_ONE, RANGE = 256, 4096
 PIECE = 1024  # vectors that are packed at a time
-# A number is large when its square is above this share of the mean square of its vector: with one
-# level for each half, the steps of a bell curve that lose least.
+# A number is large if its square is above this share of the mean square of its vector: with one
+# level for each half, these are the steps of a bell curve that lose least.
 LARGE = 0.96
-# The bits of each number of a question, and how far from 0 they reach, in mean squares.
+# The bits of each number of a query, and how far from 0 they reach, in mean squares.
 ASKED_BITS, REACH = 3, 2.5
-MEAN_SQUARE = 3.19  # of a step, for numbers on a bell curve, shortened by what the steps lose
+MEAN_SQUARE = 3.19  # of a step, for normally distributed numbers, reduced by what the steps lose
 SELECT_SPACE = "SELECT number, name, dimensions, seen, mean FROM spaces"
 PUT = (
     "INSERT INTO {0} (space, record, {1}) VALUES (?, ?, ?)"
@@ -45,7 +45,7 @@ Bits = NDArray[np.uint64]
 class Space(msgspec.Struct, frozen=True):
     """The vectors of one embedder, which has seen every record up to number `seen`.
 
-    `mean`, in half precision, is taken off a vector before its signs become bits.
+    `mean`, in half precision, is subtracted from a vector before its signs become bits.
     """
 
     number: int
@@ -55,7 +55,7 @@ class Space(msgspec.Struct, frozen=True):
     mean: bytes | None = None
 
     def centred(self, vectors: NDArray[Any]) -> NDArray[Any]:
-        """Take the mean off some vectors, if there is one."""
+        """Subtract the mean from some vectors, if there is one."""
         return vectors if self.mean is None else vectors - np.frombuffer(self.mean, HALF)
 
 
@@ -101,9 +101,9 @@ def put(
     seen: int,
     tokens: Sequence[bytes] | None = None,
 ) -> None:
-    """Store the vectors of some records, with the codes of their tokens if there are any.
+    """Store the vectors of some records, with their token codes if there are any.
 
-    From now on the space has seen all records up to `seen`.
+    After this, the space has seen all records up to `seen`.
     """
     packed, size = vectors.tobytes(), vectors.shape[1] * HALF.itemsize
     stored = (
@@ -119,7 +119,7 @@ def put(
 
 
 def exact(connection: Connection, space: Space, numbers: Sequence[int]) -> tuple[Numbers, Vectors]:
-    """Read the exact vectors of some records; those without a vector are left out."""
+    """Read the exact vectors of some records, leaving out those without a vector."""
     query = (
         "SELECT record, vector FROM vectors"
         " WHERE space = ? AND record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
@@ -130,7 +130,7 @@ def exact(connection: Connection, space: Space, numbers: Sequence[int]) -> tuple
 def codes_of_tokens(
     connection: Connection, space: Space, numbers: Sequence[int]
 ) -> dict[int, bytes]:
-    """Read the codes of the tokens of some records, by their number."""
+    """Read the token codes of some records, by number."""
     query = (
         "SELECT record, codes FROM tokens"
         " WHERE space = ? AND record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
@@ -139,13 +139,13 @@ def codes_of_tokens(
 
 
 def unpacked(stored: Sequence[tuple[int, bytes]], space: Space) -> tuple[Numbers, Vectors]:
-    """Unpack stored vectors, without those of the wrong size or with values that are not finite."""
+    """Unpack stored vectors, leaving out those of the wrong size or with values not finite."""
     size = space.dimensions * HALF.itemsize
     sound = [pair for pair in stored if len(pair[1]) == size]
     numbers = np.array([number for number, _ in sound], np.int64)
     joined = b"".join([vector for _, vector in sound])
     vectors = np.frombuffer(joined, HALF).reshape(-1, space.dimensions)
-    # Numbers of half precision are compared as whole numbers, which is many times faster.
+    # Half-precision numbers are compared as integers, which is many times faster.
     finite = (vectors.view("<u2") & INFINITE != INFINITE).all(axis=1)
     if not finite.all():
         numbers, vectors = numbers[finite], vectors[finite]
@@ -153,7 +153,7 @@ def unpacked(stored: Sequence[tuple[int, bytes]], space: Space) -> tuple[Numbers
 
 
 def count_missing(connection: Connection, space: Space) -> int:
-    """Count the records that a space has seen and that have no vector of the right size."""
+    """Count the records that a space has seen but that have no vector of the right size."""
     query = (
         "SELECT count(*) FROM records"
         " LEFT JOIN vectors ON vectors.space = ? AND vectors.record = records.seq"
@@ -165,10 +165,10 @@ def count_missing(connection: Connection, space: Space) -> int:
 
 
 def bits_of(vectors: Vectors) -> Bits:
-    """Pack two bits of each number: all signs, then whether it is the higher number of its sign.
+    """Pack two bits of each number: all signs, then whether it is the larger step of its sign.
 
-    So the two bits together are one of four steps from -3 to 3. They are packed 64 to a word; the
-    rest of the last word is zero.
+    Together the two bits are one of four steps from -3 to 3. They are packed 64 to a word; the rest
+    of the last word is zero.
     """
     pieces = [vectors[start : start + PIECE] for start in range(0, len(vectors), PIECE)]
     return np.concatenate([_steps(piece) for piece in pieces or [vectors]])
@@ -191,60 +191,60 @@ def _packed(marks: NDArray[np.bool_]) -> Bits:
 
 
 def words_of(dimensions: int) -> int:
-    """Count the words that hold one bit of each number of a vector."""
+    """Return how many words hold one bit for each number of a vector."""
     return -(-dimensions // WORD)
 
 
 def packed_size(dimensions: int) -> int:
-    """Count the bytes of one block of bits, without its checksum."""
+    """Return the size in bytes of one block of bits, without its checksum."""
     return BLOCK * (1 + 2 * 8 * words_of(dimensions))
 
 
 def is_earlier(stored: bytes, dimensions: int) -> bool:
-    """Tell whether a block has signs alone, as an earlier version wrote it."""
+    """Tell whether a block has only signs, as an earlier version wrote it."""
     return len(stored) == SEAL + BLOCK * (1 + 8 * words_of(dimensions))
 
 
 def singles(halves: Vectors) -> NDArray[np.float32]:
-    """Widen finite numbers of half precision to single precision, exactly.
+    """Convert finite numbers from half to single precision, exactly.
 
-    numpy does that number by number, which takes five times as long.
+    numpy converts one number at a time, which takes five times as long.
     """
     bits = halves.view("<i2").astype(np.int32)
     bits <<= 13
     bits &= np.int32(-0x70002000)  # the sign, and exponent and fraction in their new places
     wide: NDArray[np.float32] = bits.view(np.float32)
-    wide *= np.float32(2.0**112)  # the exponent counts from another number
+    wide *= np.float32(2.0**112)  # the exponent has another bias
     return wide
 
 
 class SignBits:
     """The bits of all vectors of a space, in memory.
 
-    There is one array for each 64 signs, which are read one after the other; second bits are read
-    here and there, and have one array. Row n is the record with number n.
+    There is one array for every 64 signs, since these are scanned in order; the second bits are
+    read selectively, and share one array. Row n is the record with number n.
     """
 
     def __init__(self, dimensions: int, kept: int | None = None) -> None:
-        """Make room for bits; `kept` exact vectors are kept beside them, at most."""
+        """Create room for bits; at most `kept` exact vectors are kept beside them."""
         self.dimensions = dimensions
         most = KEPT // (HALF.itemsize * dimensions) if kept is None else kept
         self.kept = RecentVectors(dimensions, most)
         self.known = np.zeros(BLOCK, np.bool_)
         self._number: int | None = None
-        self._upto = 0  # the records below this number were read
-        self._one_by_one = 0  # how many exact vectors were read like that
-        self._exact_upto = 0  # the exact vectors below this number were read
+        self._upto = 0  # the records below this number have been read
+        self._one_by_one = 0  # how many exact vectors were read one by one
+        self._exact_upto = 0  # the exact vectors below this number have been read
         self._signs = [np.zeros(BLOCK, np.uint64) for _ in range(words_of(dimensions))]
         self._seconds = np.zeros((BLOCK, len(self._signs)), np.uint64)
 
     @property
     def footprint(self) -> int:
-        """The memory that it takes, with the exact vectors that were read lately."""
+        """The memory it takes, including recently read exact vectors."""
         return (1 + 2 * 8 * len(self._signs)) * len(self.known) + self.kept.footprint
 
     def are_of(self, space: Space) -> bool:
-        """Tell whether these bits are of this space: another one may have taken its name."""
+        """Tell whether these bits belong to this space: another one may have taken its name."""
         is_same = self._number in (None, space.number) and self.dimensions == space.dimensions
         return is_same and self._upto <= space.seen + 1
 
@@ -256,7 +256,7 @@ class SignBits:
         query = "SELECT block, bits FROM codes WHERE space = ? AND block >= ? ORDER BY block"
         blocks = rows(connection, query, (space.number, -(-self._upto // BLOCK)))
         for block, packed in blocks:
-            # After a missing or damaged block, the bits are made from the vectors.
+            # After a missing or damaged block, the bits are computed from the vectors.
             bits = opened(packed, packed_size(self.dimensions))
             if block * BLOCK > self._upto or bits is None:
                 break
@@ -269,7 +269,7 @@ class SignBits:
         self._upto = space.seen + 1
 
     def read(self, stored: Sequence[tuple[int, bytes]], space: Space, first: int = 0) -> None:
-        """Take in stored vectors; record `first` becomes row 0."""
+        """Add stored vectors; record `first` becomes row 0."""
         numbers, vectors = unpacked(stored, space)
         if len(numbers):
             self.put(numbers - first, bits_of(space.centred(vectors)))
@@ -282,12 +282,12 @@ class SignBits:
         self._seconds[numbers] = bits[:, len(self._signs) :]
 
     def pack(self, size: int) -> bytes:
-        """Pack the first rows: a byte for each that says if it is known, then the bits."""
+        """Pack the first rows: a byte for each that says whether it is known, then the bits."""
         bits = self._bits(size)
         return sealed(self.known[:size].tobytes() + bits.astype("<u8").tobytes())
 
     def differ(self, stored: bytes, space: Space) -> bool:
-        """Tell whether a packed block has other bits than these.
+        """Tell whether a packed block differs from these bits.
 
         It may still have bits of records that were archived since.
         """
@@ -305,7 +305,7 @@ class SignBits:
         return np.concatenate((signs, self._seconds[:size]), axis=1)
 
     def known_of(self, size: int) -> NDArray[np.bool_]:
-        """Mark those of the first `size` records that have bits."""
+        """Mark which of the first `size` records have bits."""
         self._reserve(size)
         return self.known[:size]
 
@@ -324,10 +324,10 @@ class SignBits:
         return distances
 
     def likeness(self, vector: NDArray[np.float32], some: Numbers) -> NDArray[np.float32]:
-        """Estimate the cosines of some records and a query from both bits of each number.
+        """Estimate the cosines between some records and a query from both bits of each number.
 
-        The query has more bits than the records. All products of bits are 1 or -1, so that each
-        sum is a count of bits that differ.
+        The query has more bits than the records. Every product of bits is 1 or -1, so each sum is a
+        count of bits that differ.
         """
         planes, length = _asked(vector)
         number = len(self._signs)
@@ -339,17 +339,17 @@ class SignBits:
         differ = differ.reshape(-1, len(some))
         levels = np.float32(1 << np.arange(len(planes)))
         weights = np.concatenate((np.tile(2 * levels, number), np.tile(levels, number)))
-        # Whole numbers, so that the sum is the same in whatever order.
+        # Integers, so that the sum is the same in whatever order.
         total: NDArray[np.float32] = weights @ differ.astype(np.float32)
         most = np.float32(3 * ((1 << ASKED_BITS) - 1) * self.dimensions)
         return (most - 2 * total) / np.float32(length * math.sqrt(self.dimensions * MEAN_SQUARE))
 
     def read_ahead(self, connection: Connection, space: Space, wanted: int) -> bool:
-        """Read all exact vectors, if that pays now that some more are wanted and fits in memory.
+        """Read all exact vectors if that pays now that more are wanted, and if they fit in memory.
 
-        False when it does not, or when all have been read before.
+        False if not, or if all have been read before.
         """
-        # Before these are counted: a process that asks once should not read all for it.
+        # Before these are counted: a process that asks once should not read all of them.
         is_worth = ONE_BY_ONE * self._one_by_one >= space.seen - self._exact_upto
         self._one_by_one += wanted
         if not is_worth or self._exact_upto > space.seen or space.seen >= self.kept.most:
@@ -379,7 +379,7 @@ class SignBits:
 
 
 def _asked(vector: NDArray[np.float32]) -> tuple[Bits, float]:
-    """Turn a query into odd numbers of some bits: these bits, lowest first, and its length."""
+    """Quantize a query to odd numbers; return their bits, lowest first, and their length."""
     numbers = vector.astype(np.float64)
     reach = REACH * math.sqrt(float(np.vecdot(numbers, numbers)) / len(numbers))
     most = (1 << ASKED_BITS) - 1
@@ -390,19 +390,19 @@ def _asked(vector: NDArray[np.float32]) -> tuple[Bits, float]:
 
 
 class RecentVectors:
-    """A ring of exact vectors that this process read lately, so that the next search need not."""
+    """A ring buffer of recently read exact vectors, for the next searches of this process."""
 
     def __init__(self, dimensions: int, most: int) -> None:
         self.most = most
         self._position = np.full(BLOCK, -1, np.int32)  # by record number; -1: not in the ring
-        # By position; 0, which no record has: free. It grows until it has its full length.
+        # By position; 0, which no record has: free. It grows up to its full length.
         self._record = np.zeros(min(most, FEW), np.int64)
         self._vectors = np.zeros((min(most, FEW), dimensions), HALF)
         self._next = 0
 
     @property
     def footprint(self) -> int:
-        """The memory that it takes, in bytes."""
+        """The memory it takes, in bytes."""
         return self._position.nbytes + self._record.nbytes + self._vectors.nbytes
 
     def find(self, numbers: Numbers) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
@@ -414,7 +414,7 @@ class RecentVectors:
         return is_kept, singles(self._vectors.take(found, axis=0))
 
     def put(self, numbers: Numbers, vectors: Vectors) -> None:
-        """Take in vectors that `find` did not find, in place of the oldest."""
+        """Add vectors that `find` did not find, replacing the oldest."""
         numbers, vectors = numbers[-self.most :], vectors[-self.most :]
         self._reserve(int(numbers.max(initial=0)) + 1)
         self.make_room(self._next + len(numbers))
@@ -426,7 +426,7 @@ class RecentVectors:
         self._next = (self._next + len(numbers)) % self.most
 
     def make_room(self, size: int) -> None:
-        """Make room for so many vectors, up to the most that are kept."""
+        """Make room for this many vectors, up to the maximum."""
         length, width = self._vectors.shape
         more = min(self.most, max(size, 2 * length)) - length
         if size > length and more > 0:

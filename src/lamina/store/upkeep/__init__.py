@@ -1,1 +1,1 @@
-"""Look after whole stores: open, verify, back up, restore, migrate elsewhere, erase for good."""
+"""Maintain whole stores: open, verify, back up, restore, move and erase them."""

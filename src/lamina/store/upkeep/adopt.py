@@ -1,4 +1,4 @@
-"""Let an empty store become one that was exported, with its history."""
+"""Turn an empty store into one that was exported, with its history."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ IMPORT = Actor(Role.SYSTEM, "import", "store")
 
 
 class Exported(msgspec.Struct, frozen=True):
-    """A whole store, as an export has it."""
+    """A whole store, as an export contains it."""
 
     store_id: str
     rows: Sequence[Row]
-    events: Sequence[tuple[str, bytes]]  # bodies and hashes, in their order
+    events: Sequence[tuple[str, bytes]]  # bodies and hashes, in order
     notes: Sequence[tuple[int, int, bytes, str]]
     archives: Sequence[archive.Copy] = ()
     grants: Sequence[Row] = ()
@@ -45,11 +45,11 @@ class Exported(msgspec.Struct, frozen=True):
 
 
 class _Rejected(Exception):
-    """The export does not agree with itself; the transaction must not be kept."""
+    """The export contradicts itself; the transaction must not be committed."""
 
 
 def adopt(store: Store, exported: Exported, progress: Progress | None = None) -> Report:
-    """Become the store that was exported; change nothing if it does not agree with itself."""
+    """Become the store that was exported; change nothing if the export contradicts itself."""
     seed = hashing.chain_seed(exported.store_id, store.agent, "events")
     report: Report | None = None
     with (

@@ -41,7 +41,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def unused(path: Path) -> Path:
-    """Return the path, or the next one like it that is free: a clock may stand still."""
+    """Return the path, or the next free one with a number: a clock may stand still."""
     candidate, number = path, 1
     while candidate.exists():
         number += 1
@@ -50,7 +50,7 @@ def unused(path: Path) -> Path:
 
 
 def make(store: Store, now: datetime, to: Path | None = None) -> Path:
-    """Copy a store as it is now into a new folder."""
+    """Copy the current state of a store into a new folder."""
     return store.steadily(
         lambda: write(store.folder, store.database, store.reads.sound(), now, to=to)
     )
@@ -66,10 +66,10 @@ def write(
     *,
     lenient: bool = False,
 ) -> Path:
-    """Copy the store as it is at one moment into a new folder. A crash leaves only a `.tmp` behind.
+    """Copy the store at one moment into a new folder. A crash leaves only a `.tmp` behind.
 
-    A file of the archive that is gone is an error. A lenient copy goes without it: it is made
-    before something else.
+    A missing file of the archive is an error. A lenient copy, which is made before another
+    operation, goes without it.
     """
     if to is None:
         refuse_link(folder / "backups")
@@ -86,7 +86,7 @@ def write(
         if reads is not None:
             files["reads.db"] = _copy(reads, work / "reads.db")
         for name, archived in _archives(work / "memory.db"):
-            if (work / name).exists():  # it came with the rows
+            if (work / name).exists():  # it was copied with the rows
                 files[name] = digest(work / name)
             elif (folder / name).exists() or not lenient:
                 files[name] = _copy_file(folder / name, work / name, None if lenient else archived)
@@ -110,7 +110,7 @@ def backups(folder: Path) -> list[Path]:
 
 
 def holds(folder: Path, ids: Collection[str]) -> bool:
-    """Tell whether a backup has one of some records, also in its archive; a damaged one may."""
+    """Tell whether a backup has one of some records, archived or not; a damaged one may."""
     wanted = json.dumps(list(ids))
     find = "SELECT 1 FROM {} WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1"
     there = "SELECT name FROM sqlite_schema WHERE name IN ('records', 'archived')"
@@ -123,19 +123,19 @@ def holds(folder: Path, ids: Collection[str]) -> bool:
 
 
 def ids(folder: Path) -> set[str]:
-    """List the memories that a backup has, in its store or in its archive."""
+    """List the memories in a backup, archived or not."""
     with _opened(folder / "memory.db") as connection:
         return ids_of(connection)
 
 
 def ids_of(connection: Connection) -> set[str]:
-    """List those of any database; one of an older schema has no archive."""
+    """List the memories in any database; one with an older schema has no archive."""
     tables = [table for table in ("records", "archived") if _has(connection, table)]
     return {name for table in tables for (name,) in rows(connection, f"SELECT id FROM {table}")}
 
 
 def _has(connection: Connection, table: str) -> bool:
-    """Tell whether there is a table; other databases than SQLite's have all of them."""
+    """Tell whether a table exists; databases other than SQLite have all tables."""
     if not isinstance(connection, apsw.Connection):
         return True
     query = "SELECT 1 FROM sqlite_schema WHERE name = ?"
@@ -143,14 +143,14 @@ def _has(connection: Connection, table: str) -> bool:
 
 
 def owner(folder: Path) -> str | None:
-    """Return the agent whose memory a backup has, if it says so."""
+    """Return the agent whose memory is in a backup, if it says so."""
     with _opened(folder / "memory.db") as connection:
         agent = meta.get(connection, "agent") if _has(connection, "meta") else None
     return None if agent is None else str(agent)
 
 
 def made_at(folder: Path) -> datetime:
-    """Return the time at which a backup was made, by its manifest."""
+    """Return the time at which a backup was made, from its manifest."""
     try:
         return datetime.fromisoformat(_manifest(folder).made_at).astimezone(UTC)
     except ValueError as error:
@@ -176,7 +176,7 @@ def notes(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[apsw.Connection]:
-    """Open a database of a backup for reading."""
+    """Open the database of a backup for reading."""
     with translated(path):
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -186,14 +186,14 @@ def _opened(path: Path) -> Iterator[apsw.Connection]:
 
 
 def read_through(connection: Connection) -> None:
-    """Read every memory and every event of a store: that fails if it is damaged."""
+    """Read every memory and every event of a store, which fails if it is damaged."""
     for name in READ_THROUGH:
         for _ in connection.execute(f"SELECT * FROM {name} NOT INDEXED"):
             pass
 
 
 def check(folder: Path) -> Path:
-    """Compare the files of a backup with its manifest; return its database."""
+    """Check the files of a backup against its manifest; return its database."""
     manifest = _manifest(folder)
     if "memory.db" not in manifest.files:
         raise Corrupt(f"{folder / MANIFEST} names no memory.db")
@@ -228,7 +228,7 @@ def _copy(database: Database, path: Path) -> str:
             with target.backup("main", database.reader(), "main") as copying:
                 copying.step()
             database.check_still()
-            # A copy that stands alone must not need a log beside it.
+            # A copy must be complete without a log.
             target.execute("PRAGMA journal_mode = DELETE")
             result = target.execute("PRAGMA quick_check").get
         finally:
@@ -241,7 +241,7 @@ def _copy(database: Database, path: Path) -> str:
 
 
 def _copy_rows(database: Database, path: Path) -> str:
-    """Write a file with all rows of a database of another kind, and its archive beside it."""
+    """Write a SQLite file with all rows of another kind of database, and its archive beside it."""
     target = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=2000)
     try:
         with database.snapshot() as source:
@@ -256,10 +256,10 @@ def _copy_rows(database: Database, path: Path) -> str:
 
 
 def _archives(copied: Path) -> list[tuple[str, str]]:
-    """List the files of the archive that a copy of the database needs, with their digests."""
+    """List the archive files that a copy of the database needs, with their digests."""
     query = "SELECT file, lower(hex(sha256)) FROM archives ORDER BY number"
     with _opened(copied) as connection:
-        # A store of an older schema has none.
+        # A store with an older schema has none.
         return rows(connection, query) if _has(connection, "archives") else []
 
 
@@ -277,7 +277,7 @@ def _copy_file(source: Path, target: Path, expected: str | None = None) -> str:
 
 
 def copy_archives(source: Path, folder: Path) -> None:
-    """Copy the files of a backup's archive below another folder."""
+    """Copy the archive files of a backup to another folder."""
     for name in _manifest(source).files:
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise Corrupt(f"{source / MANIFEST} names {name}, which lies outside the backup")
@@ -286,7 +286,7 @@ def copy_archives(source: Path, folder: Path) -> None:
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 of a file, as a manifest has it."""
+    """Return the SHA-256 of a file, as it is in a manifest."""
     with raw_file.opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

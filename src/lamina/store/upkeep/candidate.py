@@ -1,4 +1,4 @@
-"""Prepare a copy of a backup to become the store, in a folder that no handle reads from."""
+"""Prepare a copy of a backup to become the store, in a folder from which no handle reads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lamina.store.upkeep.verify import Progress, Report
 
 
 class Candidate:
-    """A store that is about to replace another: an empty one, unless a backup is copied into it."""
+    """A store that is about to replace another, empty unless a backup is copied into it."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Candidate:
         make_private_file(self.file)
 
     def copy(self, source: Path) -> None:
-        """Copy the database of a backup, which the caller has checked, and its archive."""
+        """Copy the database of a backup, already checked by the caller, and its archive."""
         try:
             self.file.unlink()
             raw_file.copy(source / FILE_NAME, self.file)
@@ -56,7 +56,7 @@ class Candidate:
             raise StoreUnavailable(what) from error
 
     def verified(self, progress: Progress | None = None) -> Report:
-        """Migrate and check the rows. Files of the archive may be missing, as in the backup."""
+        """Migrate and check the rows. Archive files may be missing, as in the backup."""
         with self._opened() as store:
             report = verify.store(store, None, progress, files=False)
         if not report.ok:
@@ -66,9 +66,9 @@ class Candidate:
         return report
 
     def remove(self, erased: Collection[str], taken: Collection[str] = ()) -> StartedErasure | None:
-        """Remove what was erased since the backup was made; what is left to clean elsewhere.
+        """Remove what was erased since the backup was made; return what is left to clean elsewhere.
 
-        No new file of the archive gets one of the names in `taken`.
+        No new archive file gets one of the names in `taken`.
         """
         with self._opened() as store:
             with store.database.moment() as connection:
@@ -89,7 +89,7 @@ class Candidate:
         return begun
 
     def _borrow(self, files: Sequence[str]) -> None:
-        """Copy files that the backup lacks from the present archive: every line is looked at."""
+        """Copy files that the backup lacks from the present archive; every line will be checked."""
         for file in files:
             source, target = self.place.parent / file, self.place / file
             if is_file(source) and not target.exists():
@@ -97,7 +97,7 @@ class Candidate:
                 shutil.copyfile(source, target)
 
     def _drop(self, own: Collection[str]) -> None:
-        """Remove files that were written anew. Tidying does that, but is silent when it fails."""
+        """Remove files that were rewritten. Tidying does that too, but ignores failures."""
         for file in staging.beside(self.place):
             if file.endswith(".jsonl") and file not in own:
                 (self.place / file).unlink()
@@ -105,7 +105,7 @@ class Candidate:
     def take_reads(
         self, source: Path | None, erased: Collection[str], begun: StartedErasure | None
     ) -> None:
-        """Copy the trail of reads of a backup, without notes on what was erased, or begin one."""
+        """Copy a backup's trail of reads, without notes on what was erased, or create a new one."""
         path = self.place / READS_NAME
         if source is None or not (source / READS_NAME).exists():
             make_private_file(path)
@@ -122,18 +122,18 @@ class Candidate:
                 log.close()
 
     def tell(self, details: Mapping[str, Any]) -> None:
-        """Add an event that says what is about to be replaced."""
+        """Add an event that describes what is about to be replaced."""
         who, when = self._actor, self._now
         with self._opened() as store, store.change(who, "restore", when, details=details):
             pass
 
     def archives(self) -> list[str]:
-        """List the files of its archive."""
+        """List the files of the candidate's archive."""
         with self._opened() as store:
             return [file.file for file in store.archives()]
 
     def leave_behind(self, files: Collection[str]) -> None:
-        """Note the files of the present archive that are not its own, so that they are removed."""
+        """Note as strays the files of the present archive that are not its own, to remove them."""
         others = [(file,) for file in set(files).difference(self.archives())]
         with self._opened() as store, store.database.atomic() as transaction:
             transaction.cursor.execute("DELETE FROM strays")

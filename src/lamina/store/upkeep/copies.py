@@ -1,4 +1,4 @@
-"""Find the copies of memories in files of an agent that hold what was erased."""
+"""Find the copies of erased memories in an agent's files."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from lamina.store.upkeep import backup, erase_plan, leftovers
 if TYPE_CHECKING:
     from lamina.store.core.store import Store
 
-LEFTOVER = (".tmp", ".replaced")  # what a killed process, or a restored backup, has left
-# Names and numbers that we keep about files, no text of a memory.
+LEFTOVER = (".tmp", ".replaced")  # remains of a killed process or of a restored backup
+# Names and numbers that we store about files, without text of a memory.
 OURS = frozenset({".written.json", ".position.json"})
 
 
 class Copies:
-    """The files beside the databases of a store, as far as they hold some records."""
+    """The files beside the databases of a store that contain some records."""
 
     def __init__(self, store: Store, ids: Collection[str], known: Signature) -> None:
         self._store = store
@@ -30,7 +30,7 @@ class Copies:
         self._known = known
 
     def exports(self) -> Iterator[Path]:
-        """Find exports in any form. Our own have ids in their history too: their records count."""
+        """Find exports in any format. Our own list ids in their history; only records count."""
         for path in leftovers.files([self._store.path_of("exports")]):
             own = _exported(path)
             ids = self._ids if own is None else ()
@@ -38,7 +38,7 @@ class Copies:
                 yield path
 
     def backups(self) -> Iterator[Path]:
-        """Find backups, also one that is being made or was being removed."""
+        """Find backups, including those being made or removed."""
         place = self._store.folder / "backups"
         for folder in sorted(place.iterdir()) if place.is_dir() else ():
             if (folder / backup.MANIFEST).is_file() and backup.is_readable(folder):
@@ -48,7 +48,7 @@ class Copies:
                 yield folder
 
     def damaged(self) -> Iterator[Path]:
-        """Find damaged stores that were set aside, and what killed processes have left."""
+        """Find damaged stores that were set aside, and the remains of killed processes."""
         place = self._store.folder / "damaged"
         found = sorted(place.iterdir()) if place.is_dir() else []
         found += [
@@ -64,7 +64,7 @@ class Copies:
         )
 
     def is_left_behind(self) -> bool:
-        """Tell whether files that the memory was in before it moved to a server still hold it."""
+        """Tell whether the memory's files from before its move to a server still contain it."""
         if isinstance(self._store.database, SqliteDatabase):
             return False
         own = [self._store.folder / f"memory.db{suffix}" for suffix in ("", "-wal")]
@@ -72,7 +72,7 @@ class Copies:
         return any(leftovers.is_in(path, self._known, self._ids) for path in files)
 
     def mirrors(self) -> Iterator[Path]:
-        """Find files of mirrors that are not kept up to date any more."""
+        """Find files of mirrors that are no longer kept up to date."""
         settings = self._store.settings
         folder = self._store.path_of("jsonl")
         if settings["mirrors.jsonl"] == "off" and any(
@@ -81,18 +81,18 @@ class Copies:
             yield folder
         folder = self._store.path_of("rag/chroma_store")
         if settings["mirrors.chroma"] != "embedded" and (folder / ".lamina").exists():
-            yield folder  # what lies in a database page need not be found by its words
+            yield folder  # a search for words may miss what is in database pages
 
     def conversations(self, ids: Collection[str]) -> Iterator[Path]:
-        """Find files of conversations of which something is erased: they hold whole ones only."""
+        """Find the files of conversations that are partly erased: a file holds only whole ones."""
         files = leftovers.files([self._store.path_of("episodes")])
         return (path for path in files if path.stem in ids)
 
     def others(self, beside: Collection[Path]) -> Iterator[Path]:
         """Find any other file of the agent, or at the given places, that holds what was erased.
 
-        The databases were just written anew, backups were asked for the records, and an archive has
-        nothing else.
+        The databases were just rewritten, backups were searched for the records, and an archive
+        contains nothing else.
         """
         if not self._known:
             return
@@ -132,7 +132,7 @@ class _Exported(msgspec.Struct):
 
 
 def _exported(path: Path) -> set[str] | None:
-    """List the ids in an export of our own; None when it is something else."""
+    """List the ids in an export of our own; None if it is something else."""
     try:
         export = msgspec.json.decode(raw_file.read(path), type=_Exported)
     except (msgspec.DecodeError, UnicodeDecodeError):

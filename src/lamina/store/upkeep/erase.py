@@ -1,4 +1,4 @@
-"""Erase records from every table for good, in one transaction with the event that says so."""
+"""Erase records from every table for good, in one transaction with the event that records it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ STUBBED = ("layer", "content", "key")
 
 
 class StartedErasure(msgspec.Struct, frozen=True):
-    """An erasure whose records are out of the tables: what still has to be cleaned elsewhere."""
+    """An erasure whose records are no longer in the tables: what is left to clean elsewhere."""
 
     number: int
     what: str
@@ -59,11 +59,11 @@ class StartedErasure(msgspec.Struct, frozen=True):
     user: str | None
     notes: int
     reread: int
-    files: list[str] = []  # that they had been imported from
+    files: list[str] = []  # from which they had been imported
     keep_backups: bool = False
-    # By what they would be known again: kept in a file of its own, in no copy of the store.
+    # The signature of the erased texts: kept in a separate file, and in no copy of the store.
     known: Signature = Signature()
-    salt: str = ""  # so that the hash of this in the trail says nothing once this is gone
+    salt: str = ""  # so that the hash of this in the trail reveals nothing once this is gone
 
 
 class Removal(Transaction):
@@ -72,9 +72,9 @@ class Removal(Transaction):
     def erase(
         self, plan: Plan, number: int, files: Mapping[str, str], user: str | None
     ) -> Signature:
-        """Take records out of every table; return by what they would be known again.
+        """Remove records from every table; return the signature that recognises their texts.
 
-        `files` are those of the archive that are written anew, by their old names.
+        `files` maps archive files that are rewritten to their new names.
         """
         going = plan.goes
         traced = erase_plan.texts_of(self.db, self._store, going)
@@ -106,7 +106,7 @@ class Removal(Transaction):
         writing.repack(self.db, [row[0] for row in leaving])
 
     def _leave_file(self, old: str, new: str, going: Collection[str], number: int) -> None:
-        """Write a file of the archive anew, without some of its lines."""
+        """Rewrite an archive file without some of its lines."""
         gone, kept, laid = self._store.archive.parted(self.db, old, new, going)
         for line in gone:
             self._leave_line(line, number)
@@ -138,9 +138,9 @@ class Removal(Transaction):
         self.cursor.execute(erased.INSERT, stub)
 
     def _end_grants(self, gone: Sequence[Row], user: str | None) -> set[int]:
-        """End grants of what is gone, of tags left without a record, and of the user.
+        """End grants of erased records, of tags no longer used, and of the user.
 
-        Return the events about them.
+        Return the events about these grants.
         """
         tags = {tag for row in gone for tag in records.texts(row[COLUMN["tags"]])}
         left = "SELECT 1 FROM tags WHERE tag = ? LIMIT 1"
@@ -151,7 +151,7 @@ class Removal(Transaction):
     def _forget_notes(
         self, about: Collection[int], known: Signature, going: Collection[str]
     ) -> None:
-        """Remove notes on what is erased, or with its words; what they bar stays barred."""
+        """Remove notes about what is erased, or with its words; values they bar stay barred."""
         gone = erase_plan.notes_about(self.db, about, known)
         barred: dict[str, list[str]] = {}
         for event, position in gone:
@@ -172,13 +172,13 @@ class Removal(Transaction):
         return [(change.record, change.before) for change in changes]
 
     def _forget_work(self, going: Sequence[str]) -> None:
-        """Remove what is kept beside them: marks of sleep, barred values, what was learned."""
+        """Remove data about the records: marks of sleep, barred values, and what was learned."""
         sleep.forget(self.cursor, going)
         rejections.forget(self.cursor, going)
         learned.forget(self.cursor)
 
     def _forget_outcomes(self, known: Signature) -> None:
-        """Remove what jobs report of their last run; whether it went well stays."""
+        """Remove the reports of jobs about their last run, except whether it succeeded."""
         query = "SELECT name, outcome FROM jobs WHERE outcome IS NOT NULL"
         for job, outcome in rows(self.db, query):
             report = hashing.decode(outcome)
@@ -187,13 +187,13 @@ class Removal(Transaction):
                 self.cursor.execute("UPDATE jobs SET outcome = ? WHERE name = ?", (kept, job))
 
     def read_again(self, turns: Collection[str]) -> int:
-        """Let sleep reread turns of which something was made that is erased; count them."""
+        """Let sleep read turns again from which something erased was derived; count them."""
         there = [turn for turn in turns if records.by_id(self.db, turn) is not None]
         sleep.read_again(self.cursor, there)
         return len(there)
 
     def keep(self, begun: StartedErasure) -> None:
-        """Keep what still has to be done, as long as it has to."""
+        """Store what is left to do until it is done."""
         write_private(todo_file(self._store.folder, begun.number), _packed(begun.known))
         fields, salt = msgspec.structs.asdict(begun), self._store.salts.next().hex()
         todo = hashing.encode({**fields, "known": {}, "salt": salt}).decode()
@@ -212,10 +212,10 @@ def begin(
     anyway: Callable[[], bool] = lambda: False,
     after: int = 0,
 ) -> StartedErasure | None:
-    """Erase what is wanted, and what says the same, from the database and from the archive.
+    """Erase the records requested, and others that say the same, from database and archive.
 
-    None when there is nothing, unless there is something to clean elsewhere: `anyway` is asked.
-    The erasure gets a number beyond `after`.
+    Return None if there are none, unless `anyway` says that there is something to clean elsewhere.
+    The erasure gets a number greater than `after`.
     """
 
     def change(who: Actor, action: str, at: datetime) -> Removal:
@@ -248,7 +248,7 @@ def begin(
             known,
         )
         transaction.keep(begun)
-        meta.delete(connection, meta.ERASE_AGAIN)  # opening did it
+        meta.delete(connection, meta.ERASE_AGAIN)  # opening the store has done so
         return begun
 
     with store.database.moment() as connection:
@@ -265,7 +265,7 @@ def begin(
 
 
 def _turns(connection: Connection, store: Store, plan: Plan) -> set[str]:
-    """Find what sleep had read beside the erased, to make what is erased with them."""
+    """Find other turns from which sleep derived what is erased."""
     goes = {verdict.id for verdict in plan.verdicts if verdict.goes}
     traces = erase_plan.texts_of(connection, store, goes)
     asleep = [trace for trace in traces if trace.origin == erased_words.SLEEP]
@@ -273,7 +273,7 @@ def _turns(connection: Connection, store: Store, plan: Plan) -> set[str]:
 
 
 def _files(connection: Connection, ids: Collection[str]) -> list[str]:
-    """List the files that some records were imported from, by the events of the imports."""
+    """List the files from which some records were imported, according to the import events."""
     found: set[str] = set()
     for seq in erase_plan.events_about(connection, ids):
         event = events.read(connection, seq)
@@ -283,7 +283,7 @@ def _files(connection: Connection, ids: Collection[str]) -> list[str]:
 
 
 def unfinished(store: Store, connection: Connection) -> list[StartedErasure]:
-    """List the erasures that still have something to clean, the oldest first."""
+    """List the erasures that have something left to clean up, oldest first."""
     begun = [msgspec.json.decode(todo, type=StartedErasure) for todo in erased.todos(connection)]
     return [
         msgspec.structs.replace(erasure, known=_read(todo_file(store.folder, erasure.number)))
@@ -292,9 +292,9 @@ def unfinished(store: Store, connection: Connection) -> list[StartedErasure]:
 
 
 def erase_again(store: Store, actor: Actor, now: datetime) -> None:
-    """Erase what an import or an older version's restore has brought back, before anybody reads it.
+    """Erase what an import or an older version's restore brought back, before anybody reads it.
 
-    Only what a certificate names: a mark that another program wrote erases nothing.
+    Only what a certificate names is erased: a mark that another program wrote has no effect.
     """
     with store.database.moment() as connection:
         marked = erase_plan.brought_back(connection)
@@ -308,7 +308,7 @@ def erase_again(store: Store, actor: Actor, now: datetime) -> None:
 
 
 def last_number(folder: Path) -> int:
-    """Return the highest number of an erasure that has left a file below an agent's folder."""
+    """Return the highest number of an erasure that left a file below an agent's folder."""
     names = (
         path.stem.removeprefix(".todo-") for path in (folder / erase_plan.CERTIFICATES).glob("*")
     )
@@ -320,7 +320,7 @@ def is_doomed(
     known: Signature,
     user: str | None = None,
 ) -> Callable[[Read], bool]:
-    """Choose the notes of reads that go: on what is erased, on its words, or of its user."""
+    """Choose the notes of reads to remove: on what is erased, with its words, or of its user."""
     gone = set(ids)
 
     def is_about(read: Read) -> bool:
@@ -334,12 +334,12 @@ def is_doomed(
 
 
 def todo_file(folder: Path, number: int) -> Path:
-    """Locate the signature of an erasure, which is kept until it is done."""
+    """Return the path of an erasure's signature, which is kept until the erasure is done."""
     return folder / erase_plan.CERTIFICATES / f".todo-{number:04d}"
 
 
 def tidy(store: Store, connection: Connection) -> None:
-    """Remove signatures of erasures that are done, or that never began."""
+    """Remove signatures of erasures that are done or that never began."""
     open_ = {todo_file(store.folder, number) for number in erased.open_erasures(connection)}
     for path in (store.folder / erase_plan.CERTIFICATES).glob(".todo-*"):
         if path not in open_:
@@ -347,13 +347,13 @@ def tidy(store: Store, connection: Connection) -> None:
 
 
 def _packed(known: Signature) -> bytes:
-    """Pack a signature so that it is not found where files are searched for it."""
+    """Pack a signature so that a search of files for its words does not find it."""
     packed = zlib.compress(hashing.encode([sorted(known.words), sorted(known.runs)]))
     return base64.b85encode(packed)
 
 
 def _read(path: Path) -> Signature:
-    """Read a signature; an empty one when its file was removed or damaged."""
+    """Read a signature; an empty one if its file was removed or damaged."""
     try:
         words, runs = hashing.decode(zlib.decompress(base64.b85decode(path.read_bytes())))
     except (OSError, ValueError, zlib.error, Corrupt):
@@ -362,7 +362,7 @@ def _read(path: Path) -> Signature:
 
 
 def purge(store: Store) -> bool:
-    """Take words of erased records out of the index, and empty the log; False if that must wait."""
+    """Remove words of erased records from the index, and empty the log; False if it must wait."""
     with store.database.atomic() as transaction:
         fulltext.words(transaction.cursor).purge(transaction.cursor)
     return store.database.fold()
@@ -371,7 +371,7 @@ def purge(store: Store) -> bool:
 def finish(
     store: Store, actor: Actor, now: datetime, number: int, certificate: Mapping[str, Any]
 ) -> None:
-    """Keep the certificate of an erasure with nothing left to clean; the trail has its hash."""
+    """Store the certificate of a finished erasure; its hash is in the trail."""
     body = hashing.encode(certificate)
     details = {"erasure": number, "certificate": trail_check.digest(body)}
     with store.change(actor, trail_check.CERTIFIED, now, details=details) as transaction:

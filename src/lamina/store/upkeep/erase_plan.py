@@ -1,4 +1,4 @@
-"""Plan an erasure: which records are meant, what rests on them, and what becomes of that."""
+"""Plan an erasure: which records are meant, what rests on them, and what happens to that."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ if TYPE_CHECKING:
     from lamina.store.core.store import Store
 
 EVERY = 1 << 31
-# Records that seem to hold a word, of which each may hold another one with the same stem.
+# Records examined for a word, each of which may contain a different word with the same stem.
 LOOKED_AT = 20
 CERTIFICATES = certificates.FOLDER
 UNFINISHED = "an erasure is not finished; run `lamina erase --resume`"
-# Actions by which an operator says something in own words.
+# Actions by which an operator writes something in their own words.
 WRITING = frozenset({"remember", "correct", "profile.upsert"})
 TAKEN_FROM = "what goes was taken from it, and it may say the same"
 NAMED = ("speaker", "source", "session", "user", "kind")
 
 
 class ErasureRequest(msgspec.Struct, frozen=True):
-    """The records to erase: some by their ids, or all of one session, user, source or project."""
+    """The records to erase: some by id, or all of one session, user, source or project."""
 
     ids: tuple[str, ...] = ()
     session: str | None = None
     user: str | None = None
     source: str | None = None
-    scope: str | None = None  # the user whose memories alone may be touched
+    scope: str | None = None  # the only user whose memories may be erased
     project: str | None = None
 
     @property
     def what(self) -> str:
-        """The kind of what is erased in one word, without saying whose or which."""
+        """The kind of what is erased, in one word, without saying whose or which."""
         if self.ids:
             return "records"
         if self.user is not None:
@@ -70,7 +70,7 @@ class ErasureRequest(msgspec.Struct, frozen=True):
         source: str | None,
         projects: Collection[str],
     ) -> bool:
-        """Tell whether a record is one of these, when they are not named by their ids."""
+        """Tell whether a record is one of these, if they are not named by id."""
         if self.scope is not None and user != self.scope:
             return False
         if self.user is not None:
@@ -85,7 +85,7 @@ class ErasureRequest(msgspec.Struct, frozen=True):
 
 
 class ArchivedLine(msgspec.Struct, frozen=True):
-    """A line of the archive, as far as an erasure reads it."""
+    """The part of an archive line that an erasure reads."""
 
     id: str
     layer: str
@@ -101,11 +101,11 @@ class ArchivedLine(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """The records that an erasure was asked for, and what becomes of those that rest on them."""
+    """The records that an erasure was asked for, and what happens to those that rest on them."""
 
     chosen: list[str]
     verdicts: list[Verdict]
-    archived: list[str]  # of those that go
+    archived: list[str]  # those of the erased records that are archived
 
     @property
     def goes(self) -> list[str]:
@@ -114,18 +114,18 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def kept(self) -> list[Verdict]:
-        """The records that are related to them and stay, with the reason."""
+        """The related records that stay, each with the reason."""
         return [verdict for verdict in self.verdicts if not verdict.goes]
 
 
 class Certified(msgspec.Struct, frozen=True):
-    """A certificate, as far as it names the erased records."""
+    """The part of a certificate that names the erased records."""
 
     records: list[str]
 
 
 def remains(store: Store, record_id: str, user: str | None) -> Record | None:
-    """Make a record of what is left of an erased one, if this user may know."""
+    """Build a record from what remains of an erased one, if this user may know about it."""
     with store.read() as db:
         stub = erased.find(db, record_id)
     if stub is None or (user is not None and stub.private):
@@ -157,7 +157,7 @@ def plan(store: Store, connection: Connection, wanted: ErasureRequest) -> Plan:
 
 
 def signature(store: Store, connection: Connection, gone: Collection[Trace]) -> Signature:
-    """Find by what records would be known again, once they are gone: what no other record has."""
+    """Find the words that will identify records when they are gone: those in no other record."""
     others = OtherRecords(connection, {trace.id: trace for trace in gone}, _lines(store))
     return Signature(
         frozenset(word for word in erased_words.words(gone) if not others.have_word(word)),
@@ -166,7 +166,7 @@ def signature(store: Store, connection: Connection, gone: Collection[Trace]) -> 
 
 
 class OtherRecords:
-    """The texts of all other records, in the store and in its archive."""
+    """The texts of all other records, archived or not."""
 
     def __init__(
         self,
@@ -185,20 +185,20 @@ class OtherRecords:
         self._runs = erased_words.runs(others)
 
     def have_word(self, word: str) -> bool:
-        """Tell whether one of them holds a word; another word with the same stem does not count."""
+        """Tell whether one of them contains a word; words with the same stem do not count."""
         if word in self._words:
             return True
         return any(word in words.tokens(text) for text in self._holding(word))
 
     def have_run(self, run: str) -> bool:
-        """Tell whether one of them holds a run of words."""
+        """Tell whether one of them contains a sequence of words."""
         if run in self._runs:
             return True
         rows_of_words = (" ".join(words.row(text)) for text in self._holding(run))
         return any(f" {run} " in f" {row} " for row in rows_of_words)
 
     def _holding(self, phrase: str) -> Iterator[str]:
-        """Read texts of other records that seem to hold a word or a run of them."""
+        """Read texts of other records that seem to contain a word or a sequence of words."""
         limit = len(self._without) + LOOKED_AT
         index = fulltext.words(self._connection)
         found = index.matching(self._connection, [words.analyse(phrase)], limit)
@@ -209,7 +209,7 @@ class OtherRecords:
 
 
 def _versions(connection: Connection, ids: Collection[str]) -> list[str]:
-    """Find what some records have superseded, and what has superseded them, however far."""
+    """Find everything that some records have superseded, and everything that superseded them."""
     query = (
         "SELECT r.id FROM links l JOIN records r ON r.seq = l.record"
         " WHERE l.relation = 'supersedes' AND l.target = ?1"
@@ -226,7 +226,7 @@ def _versions(connection: Connection, ids: Collection[str]) -> list[str]:
 
 
 def texts_of(connection: Connection, store: Store, ids: Collection[str]) -> list[Trace]:
-    """Read what some records hold, wherever they are."""
+    """Read the texts of some records, wherever they are."""
     return _traces(connection, ids, _lines(store))
 
 
@@ -258,7 +258,7 @@ def _chosen(
 def _resting(
     connection: Connection, chosen: Sequence[str], lines: Mapping[str, ArchivedLine]
 ) -> list[str]:
-    """Find everything that rests on these, however far."""
+    """Find everything that rests on these, directly or indirectly."""
     above: dict[str, list[str]] = {}
     for line in lines.values():
         for target in line.evidence:
@@ -299,13 +299,13 @@ def _trace_of(connection: Connection, row: Row, *, judged: bool = True) -> Trace
 
 
 def _is_written(connection: Connection, row: Row) -> bool:
-    """Tell whether an operator said this in own words, by the event that made it."""
+    """Tell whether an operator wrote this in their own words, by the event that created it."""
     trail = list(events.trail(events.Book(connection), row[COLUMN["id"]], row[COLUMN["event"]]))
     return bool(trail) and trail[-1].action in WRITING
 
 
 def _present(connection: Connection, ids: Sequence[str]) -> set[str]:
-    """Find those of some records that are in the store, not in its archive."""
+    """Return which of some records are in the store and not archived."""
     return {name for (name,) in records.rows_of(connection, "SELECT id FROM records", ids)}
 
 
@@ -318,7 +318,7 @@ def _numbers(connection: Connection, ids: Collection[str]) -> set[int]:
 def _names(connection: Connection, without: Collection[str]) -> set[str]:
     """Collect the words of names: of speakers, sources, sessions, users and tables."""
     found: set[str] = set()
-    if isinstance(connection, apsw.Connection):  # a file holds how its tables were made
+    if isinstance(connection, apsw.Connection):  # a file contains the statements of its schema
         for (sql,) in rows(connection, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"):
             found |= words.tokens(sql)
     own = json.dumps(list(without))
@@ -333,7 +333,7 @@ def _names(connection: Connection, without: Collection[str]) -> set[str]:
 
 
 def count_of(store: Store, user: str) -> int:
-    """Count the records that are this user's own, in the store and in its archive."""
+    """Count the records of this user alone, archived or not."""
     query = (
         "SELECT (SELECT count(*) FROM records WHERE user = ?1)"
         " + (SELECT count(*) FROM archived WHERE user = ?1)"
@@ -344,13 +344,13 @@ def count_of(store: Store, user: str) -> int:
 
 
 def naming(connection: Connection, name: str) -> set[str]:
-    """Find the records whose texts hold a name, or whose speaker has it."""
+    """Find the records whose text or speaker contains a name."""
     held = fulltext.words(connection).matching(connection, words.asked(name), EVERY)
     query = (
         "SELECT id FROM records WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))"
         " OR (speaker IS NOT NULL AND lower(speaker) = ?2)"
     )
-    # ASCII alone, as a file has it; a server would ask its locale.
+    # ASCII only, as in a file; a server would use its locale.
     small = name.encode().lower().decode()
     return {one for (one,) in rows(connection, query, (json.dumps(held), small))}
 
@@ -365,7 +365,7 @@ def _lines(store: Store) -> dict[str, ArchivedLine]:
 def notes_about(
     connection: Connection, told: Collection[int], known: Signature
 ) -> list[tuple[int, int]]:
-    """Find the notes of some events, and those by which what is erased would be known again."""
+    """Find the notes of some events, and those that contain words of the erased records."""
     found: set[tuple[int, int]] = set()
     for event, position, body in rows(connection, "SELECT event, position, body FROM notes"):
         if event in told or known.is_among(erased_words.strings(hashing.decode(body))):
@@ -381,13 +381,13 @@ def events_about(connection: Connection, ids: Collection[str]) -> set[int]:
 
 
 def archives_of(connection: Connection, ids: Collection[str]) -> list[str]:
-    """List the files of the archive that hold some records."""
+    """List the archive files that contain some records."""
     places = [archived.find(connection, one) for one in ids]
     return sorted({place.file for place in places if place is not None})
 
 
 def everything(store_folder: Path, connection: Connection | None) -> set[str]:
-    """List all that was ever erased, by the stubs and the certificates the trail vouches for."""
+    """List all that was ever erased, by the stubs and the certificates confirmed by the trail."""
     found = set() if connection is None else erased.every(connection)
     trail = None if connection is None else trail_check.about_erasures(connection)
     for path, _ in certificates.vouched(store_folder, trail):
@@ -399,7 +399,7 @@ def everything(store_folder: Path, connection: Connection | None) -> set[str]:
 
 
 def held_of(connection: Connection, ids: Collection[str]) -> list[str]:
-    """Find those of some records that are in a store or in its archive."""
+    """Return which of some records are in a store, archived or not."""
     queries = ("SELECT id FROM records", "SELECT id FROM archived")
     wanted = sorted(ids)
     return sorted(
@@ -408,18 +408,18 @@ def held_of(connection: Connection, ids: Collection[str]) -> list[str]:
 
 
 def mark_returned(connection: Connection, ids: Collection[str]) -> None:
-    """Note which of some erased records an import has brought back: they are erased again first."""
+    """Note which erased records an import has brought back, so that they are erased again first."""
     if there := held_of(connection, ids):
         meta.put(connection, meta.ERASE_AGAIN, hashing.encode(there).decode())
 
 
 def is_unfinished(connection: Connection) -> bool:
-    """Tell whether something that was erased is still somewhere, or back."""
+    """Tell whether something that was erased still exists somewhere, or is back."""
     marked = meta.get(connection, meta.ERASE_AGAIN)
     return marked is not None or bool(erased.open_erasures(connection))
 
 
 def brought_back(connection: Connection) -> list[str]:
-    """List what was erased and is back: an import or an older version's restore was cut off."""
+    """List what is back though erased: an import or an older version's restore was interrupted."""
     found = meta.get(connection, meta.ERASE_AGAIN)
     return hashing.decode(found) if isinstance(found, str) else []

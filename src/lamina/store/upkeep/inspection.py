@@ -1,4 +1,4 @@
-"""Inspect a store for `doctor`: the file, the chain, and all that is derived from the records."""
+"""Inspect a store for `doctor`: the file, the chain, and everything derived from the records."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def inspect(
 
 
 def _unmoved(folder: Path, database: Database) -> Iterator[Finding]:
-    """Find a memory in the home that people may miss, since another one on a server is used."""
+    """Report a memory in the home that people may miss, because one on a server is used instead."""
     path = folder / FILE_NAME
     if not isinstance(database, SqliteDatabase) and has_bytes(path) and not migrate.is_copy(path):
         do = "without store.url `lamina migrate` moves it"
@@ -107,7 +107,7 @@ def _trail(connection: Connection, agent: str, progress: Progress | None) -> Fin
 
 
 def _users(connection: Connection) -> Iterator[Finding]:
-    """Find users whose names a reader would take for each other, such as those of older stores."""
+    """Report users whose names a reader could confuse, for example in older stores."""
     alike: dict[str, list[str]] = {}
     for name in users.every(connection):
         alike.setdefault(lookalikes.skeleton(unicodedata.normalize("NFKC", name)), []).append(name)
@@ -118,7 +118,7 @@ def _users(connection: Connection) -> Iterator[Finding]:
 
 
 def _reads(path: Path, agent: str) -> Iterator[Finding]:
-    """Check the trail of reads; once a damaged one is moved away, a new one begins."""
+    """Check the trail of reads; once a damaged one is moved away, a new one is created."""
     if not has_bytes(path):
         return
     database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
@@ -153,8 +153,8 @@ def _index(connection: Connection) -> Finding:
 
 
 def _derived(connection: Connection) -> Finding:
-    """Check what searches read beside the words: it is whole, and as complete as it says."""
-    # These need numpy, which the other checks do not.
+    """Check whether everything else that searches read is intact, and as complete as it says."""
+    # numpy is needed here, but not by the other checks.
     from lamina.store.index import writing
     from lamina.store.tables import vectors
 
@@ -177,7 +177,7 @@ def _derived(connection: Connection) -> Finding:
 
 
 def _secrets(connection: Connection) -> Iterator[Finding]:
-    """Find memories that hold what looks like a secret; name their ids and kinds alone."""
+    """Find memories that seem to contain a secret; report only their ids and kinds."""
     suspects: list[str] = []
     texts = ("content", "source", "speaker", "session")
     encoded = ("tags", "evidence", "metadata")
@@ -200,7 +200,7 @@ def _secrets(connection: Connection) -> Iterator[Finding]:
 
 
 def _erasures(connection: Connection, folder: Path) -> Iterator[Finding]:
-    """Check that erasures are finished, and have the certificates of which the trail has hashes."""
+    """Check that erasures are finished, and that their certificates match the trail's hashes."""
     number = learned.count_erasures(connection)
     altered, uncovered = certificates.files_differ(connection, folder)
     altered = [*trail_check.about_erasures(connection).erasures_differ(connection), *altered]
@@ -216,7 +216,7 @@ def _erasures(connection: Connection, folder: Path) -> Iterator[Finding]:
 
 
 def _archive(connection: Connection, folder: Path, progress: Progress | None) -> Iterator[Finding]:
-    """Check that each file of the archive is as it was archived, and that no others lie there."""
+    """Check that the archive files are as they were archived, and that no others exist."""
     problems = verify.files_differ(connection, folder, progress)
     if problems:
         what = f"{problems[0].place}: {problems[0].message}"
@@ -239,13 +239,13 @@ def _archive(connection: Connection, folder: Path, progress: Progress | None) ->
 
 
 def _files(folder: Path, name: str, pattern: str) -> list[Path]:
-    """List files of a folder of the agent, wherever any preset has it."""
+    """List files in one of the agent's folders, wherever a preset puts it."""
     places = sorted({preset.paths.get(name, name) for preset in PRESETS.values()})
     return [path for place in places for path in sorted((folder / place).glob(pattern))]
 
 
 def _episodes(connection: Connection, folder: Path) -> Iterator[Finding]:
-    """Find files of conversations whose episode was never stored: a process died in between."""
+    """Find conversation files whose episode was never stored, because a process died in between."""
     known = "SELECT 1 FROM records WHERE id = ?1 UNION ALL SELECT 1 FROM archived WHERE id = ?1"
     files = _files(folder, "episodes", "*/*.json")
     strays = [path for path in files if connection.execute(known, (path.stem,)).get is None]

@@ -1,4 +1,4 @@
-"""Search files for erased texts: an erasure looks instead of believing that it was thorough."""
+"""Search files for erased texts, to check that an erasure was thorough."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from lamina.home.folder import is_file
 from lamina.model.erased_words import Signature
 from lamina.store.engine import raw_file
 
-AT_ONCE = 1 << 20  # bytes of a file that are looked at together
-TELLING, SAMPLED = 6, 16  # letters of a word, and how many words, for a quick look
-OVERLAP = 1 << 12  # of which so many again with the next: a text may lie across
+AT_ONCE = 1 << 20  # bytes of a file that are searched together
+TELLING, SAMPLED = 6, 16  # letters of a word, and how many words, for a quick check
+OVERLAP = 1 << 12  # the bytes that two parts share, since a text may span both
 ID = re.compile(rb"(?<![0-9a-z])[0-9a-hjkmnp-tv-z]{26}(?![0-9a-z])")
 PRINTED = re.compile(
     rb"(?:[\t\n\r\x20-\x7e]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})+"
@@ -41,22 +41,22 @@ def files(folders: Iterable[Path]) -> Iterator[Path]:
 
 
 def is_in(path: Path, known: Signature, ids: Collection[str] = ()) -> bool:
-    """Tell whether a file holds what was erased: by its words, or one of its ids."""
+    """Tell whether a file contains what was erased: its words, or one of its ids."""
     return any(holds(part, known, ids) for part in _parts(path))
 
 
 def holds(part: bytes, known: Signature, ids: Collection[str] = ()) -> bool:
-    """Tell whether some bytes hold what was erased."""
+    """Tell whether some bytes contain what was erased."""
     if ids and not {one.encode() for one in ids}.isdisjoint(ID.findall(part)):
         return True
     return bool(known) and known.is_in(_text(part))
 
 
 def is_sampled(path: Path, known: Signature) -> bool:
-    """Tell whether a large file of our own holds one of the longest words: a quick look.
+    """Tell whether a large file of our own contains one of the longest words: a quick check.
 
-    It would show a careless disk. Everything was deleted there in the same way, so some of it
-    stands for all.
+    It would reveal a disk that did not overwrite. Everything in the file was deleted in the same
+    way, so a sample represents all of it.
     """
     telling = [word for word in known.words if word.isascii() and len(word) >= TELLING]
     longest = sorted(telling, key=len)[-SAMPLED:]
@@ -67,10 +67,10 @@ def is_sampled(path: Path, known: Signature) -> bool:
 
 
 def holding(paths: Sequence[Path], known: Signature) -> list[Path]:
-    """Find those of some files that hold it, by a process that has none of them open.
+    """Search files for what was erased, in a process that has none of them open.
 
-    A library with a SQLite of its own, such as Chroma, does its own bookkeeping: nothing that we
-    close here would respect it.
+    A library with its own SQLite, such as Chroma, tracks its locks itself: if we closed a file
+    here, it would lose them.
     """
     question = msgspec.json.encode(([os.fsencode(path) for path in paths], known))
     command = [sys.executable, "-P", "-m", "lamina.store.upkeep.leftovers"]
@@ -83,12 +83,12 @@ def holding(paths: Sequence[Path], known: Signature) -> list[Path]:
 
 
 def is_below(folder: Path, known: Signature, ids: Collection[str] = ()) -> bool:
-    """Tell whether any file below a folder holds what was erased."""
+    """Tell whether any file below a folder contains what was erased."""
     return any(is_in(path, known, ids) for path in files([folder]))
 
 
 def _parts(path: Path) -> Iterator[bytes]:
-    """Read a file in parts that overlap; none if it was just removed, or can hold no text."""
+    """Read a file in overlapping parts; none if it was just removed or cannot contain text."""
     if raw_file.is_index(path):
         return
     with suppress(FileNotFoundError), raw_file.opened(path) as file:
@@ -99,7 +99,7 @@ def _parts(path: Path) -> Iterator[bytes]:
 
 
 def _text(part: bytes) -> str:
-    """Extract what people could read of some bytes."""
+    """Extract the readable text from some bytes."""
     text = b"\n".join(PRINTED.findall(part)).decode(errors="ignore")
     if "\\u" not in text:
         return text
@@ -107,10 +107,10 @@ def _text(part: bytes) -> str:
 
 
 def masked(path: Path, known: Signature) -> int:
-    """Overwrite texts in a log of JSON where they stand; count them.
+    """Overwrite texts in a JSON log in place; return how many.
 
-    Others may append to the log meanwhile, and mask the same: each text is replaced by as many
-    bytes, and nothing else moves.
+    Others may append to the log at the same time, and mask the same texts: each is replaced by the
+    same number of bytes, and nothing else moves.
     """
     if not known or not is_file(path):
         return 0

@@ -36,8 +36,8 @@ def move(
 ) -> dict[str, Any]:
     """Move everything to an address, or back into the file of the agent's folder; report it.
 
-    Nobody else writes meanwhile. Run again after a crash, a move to a server goes on where it was,
-    unless the memory has changed since; a move into a file begins again.
+    Nobody else can write in the meantime. If it is run again after a crash, a move to a server
+    continues, unless the memory has changed since; a move into a file starts over.
     """
     if to == FILE:
         return _into_file(store, settings, now, progress)
@@ -53,7 +53,7 @@ def move(
                 try:
                     _check(target, store, work, head, store.folder)
                 except Corrupt:
-                    with target.atomic() as transaction:  # the next try begins anew
+                    with target.atomic() as transaction:  # the next try starts over
                         meta.put(transaction.cursor, ARRIVING, "")
                     raise
             meta.put(hold, MOVED, target.address)
@@ -68,7 +68,7 @@ def _into_file(
     now: datetime,
     progress: Progress | None,
 ) -> dict[str, Any]:
-    """Build the file beside its place: half of one there would be taken for an empty memory."""
+    """Build the file beside its place: an incomplete one there would look like an empty memory."""
     path = store.folder / FILE_NAME
     if store.database.address == str(path):
         raise InvalidInput(f"the memory of {store.agent} is in {path} already")
@@ -82,17 +82,17 @@ def _into_file(
         _keep_left(store, path, now)
         obsolete = sorted(set(old).difference(staging.beside(place)))
         staging.exchange(place, staging.Plan(obsolete=tuple(obsolete)))
-        certificates.write_missing(hold.connection, store.folder)  # also those of other homes
+        certificates.write_missing(hold.connection, store.folder)  # including those of other homes
         meta.put(hold, MOVED, str(path))
     return report
 
 
 @contextmanager
 def _held(store: Store) -> Iterator[tuple[Cursor, events.Head]]:
-    """Keep others from writing at the source; its cursor, and the end of its trail."""
+    """Keep others from writing at the source; yield its cursor and the end of its trail."""
     with store.database.atomic() as hold:
         store.database.linger(hold.cursor)
-        store.check_not_moved(hold.cursor.connection)  # another process may have moved it meanwhile
+        store.check_not_moved(hold.cursor.connection)  # another process may have moved it
         yield hold.cursor, events.head(hold.cursor.connection, store.seed)
 
 
@@ -109,7 +109,7 @@ def _report(store: Store, target: Database, to: str, head: events.Head) -> dict[
 
 
 def place(folder: Path, to: str) -> str:
-    """Return the place that a memory moves to as people see it, without a password."""
+    """Return the place a memory moves to in the form that people see, without a password."""
     if to == FILE:
         return str(folder / FILE_NAME)
     from lamina.store.engine.postgres.pool import parameters, shown
@@ -118,7 +118,7 @@ def place(folder: Path, to: str) -> str:
 
 
 def _opened(store: Store, settings: Settings) -> Database:
-    """Open the agent's place on a server; a new one says at once that its memory is to arrive."""
+    """Open the agent's place on a server; a new one is marked at once as awaiting its memory."""
     from lamina.store.tables.postgres.opening import connected
 
     return connected(settings, store.agent, store.id, made=((ARRIVING, ""),))
@@ -139,7 +139,7 @@ def _new_file(
 
 
 def _replaceable(store: Store, path: Path, source: Connection) -> list[str]:
-    """List the archive of a file that may be replaced; raise when it holds another memory."""
+    """List the archive of a file that may be replaced; raise if it holds another memory."""
     if not _has_tables(path):
         return []
     with _file(path) as database:
@@ -151,14 +151,14 @@ def _replaceable(store: Store, path: Path, source: Connection) -> list[str]:
 
 
 def _is_part(there: Connection, source: Connection, store: Store) -> bool:
-    """Tell whether a place has a part of our history, as a crash at the end of a move leaves it."""
+    """Tell whether a place has part of our history, as a crash at the end of a move leaves it."""
     last = events.head(there, store.seed)
     same = source.execute("SELECT hash FROM events WHERE seq = ?", (last.seq,)).get
     return bool(same == last.hash)
 
 
 def _has_tables(path: Path) -> bool:
-    """Tell whether a file holds a memory; a process may have died before it made the tables."""
+    """Tell whether a file holds a memory; a process may have died before creating the tables."""
     if not has_bytes(path):
         return False
     with _file(path) as database, database.snapshot() as connection:
@@ -166,7 +166,7 @@ def _has_tables(path: Path) -> bool:
 
 
 def _keep_left(store: Store, path: Path, now: datetime) -> None:
-    """Make what was left behind when the memory moved away a backup, before it is replaced."""
+    """Back up the file from which the memory moved away, before it is replaced."""
     if _has_tables(path):
         with _file(path) as database:
             if MOVED in meta.read(database.reader()):
@@ -174,7 +174,7 @@ def _keep_left(store: Store, path: Path, now: datetime) -> None:
 
 
 def _keep(kept: Path) -> None:
-    """Let a backup of what was left behind be one like any other, which can be restored."""
+    """Make a backup of such a file a regular one, which can be restored."""
     with closing(apsw.Connection(str(kept / FILE_NAME))) as connection:
         meta.delete(connection, MOVED)
     manifest = msgspec.json.decode((kept / backup.MANIFEST).read_bytes(), type=backup.Manifest)
@@ -184,7 +184,7 @@ def _keep(kept: Path) -> None:
 
 
 def is_unmoved(path: Path) -> bool:
-    """Tell whether a file holds a memory that was never moved, and is hidden by one on a server."""
+    """Tell whether a file holds a memory that was never moved and is hidden by one on a server."""
     if not _has_tables(path):
         return False
     with _file(path) as database:
@@ -192,7 +192,7 @@ def is_unmoved(path: Path) -> bool:
 
 
 def is_copy(path: Path) -> bool:
-    """Tell whether a file says itself that its memory is elsewhere, or not all there yet."""
+    """Tell whether a file says that its memory is elsewhere, or not complete yet."""
     if not _has_tables(path):
         return True
     with _file(path) as database, database.snapshot() as connection:
@@ -200,7 +200,7 @@ def is_copy(path: Path) -> bool:
 
 
 def _file(path: Path) -> closing[SqliteDatabase]:
-    """Open a file of the home as it is."""
+    """Open a file of the home without changing it."""
     return closing(SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000))
 
 
@@ -209,10 +209,10 @@ def _is_copy(said: dict[str, str]) -> bool:
 
 
 def hollow(store: Store, now: datetime) -> list[Path]:
-    """Empty the copy in the home of a memory that is kept elsewhere; return the cleaned files.
+    """Empty the copy in the home of a memory that is now elsewhere; return the cleaned files.
 
-    Only where the memory went stays. A file that does not say so itself is no copy of ours, but a
-    memory of its own.
+    Only the new address remains. A file that does not name one is not our copy, but a separate
+    memory.
     """
     path = store.folder / FILE_NAME
     if isinstance(store.database, SqliteDatabase) or not _has_tables(path):
@@ -239,12 +239,12 @@ def hollow(store: Store, now: datetime) -> list[Path]:
 
 
 def _mark(head: events.Head) -> str:
-    """Write down up to where a memory goes that arrives at a place."""
+    """Encode how far the trail of an arriving memory goes."""
     return hashing.encode({"event": head.seq, "hash": head.hash.hex()}).decode()
 
 
 def _begin(target: Database, store: Store, source: Connection, head: events.Head) -> bool:
-    """Say in the new place that a memory arrives there; False when all of it has arrived."""
+    """Mark the new place as awaiting a memory; return False if all of it has arrived."""
     mark = _mark(head)
     with target.atomic() as transaction:
         connection = transaction.cursor.connection
@@ -253,7 +253,7 @@ def _begin(target: Database, store: Store, source: Connection, head: events.Head
             if _any(connection):
                 other = f"{target.address} holds another memory of {store.agent}"
                 raise Conflict(f"{other}; use another database, or export and import")
-            # Another process has looked there, and no more.
+            # Another process has only opened it.
             meta.put(transaction.cursor, "store_id", store.id)
         there = events.head(connection, store.seed)
         if said.get(ARRIVING) != mark and there.seq:
@@ -263,14 +263,14 @@ def _begin(target: Database, store: Store, source: Connection, head: events.Head
                 if not _is_part(connection, source, store):
                     what = f"{target.address} holds a memory of {store.agent} that is in use"
                     raise Conflict(f"{what}; nothing was moved")
-            transfer.clear(connection)  # half of a copy, or one that the memory has left long ago
+            transfer.clear(connection)  # an incomplete copy, or one from before an earlier move
         meta.put(transaction.cursor, ARRIVING, mark)
         meta.delete(transaction.cursor, MOVED)
     return True
 
 
 def _check(target: Database, store: Store, work: Transfer, head: events.Head, folder: Path) -> None:
-    """Believe the copy once it is the same, and its own trail says so."""
+    """Accept the copy if it is identical and passes a check of its own trail."""
     with target.snapshot() as connection:
         work.compare(connection, folder)
         report = verify.verify(connection, store.seed)
@@ -285,13 +285,13 @@ def _check(target: Database, store: Store, work: Transfer, head: events.Head, fo
 
 
 def copies_left(source: Connection | Cursor) -> list[str]:
-    """List the servers that a memory has been on, which may still have what it was then."""
+    """List the servers from which a memory was moved, which may still have an old copy."""
     servers: list[str] = hashing.decode(meta.get(source, LEFT) or "[]")
     return servers
 
 
 def _any(connection: Connection) -> bool:
-    """Tell whether anything has ever happened in a memory."""
+    """Tell whether a memory has any events."""
     return connection.execute("SELECT 1 FROM events LIMIT 1").get is not None
 
 

@@ -1,4 +1,4 @@
-"""Open a store wherever the settings have it; make, migrate and tidy it first."""
+"""Open a store wherever the settings place it; create, migrate and tidy it first."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def opened(
     store_id: str | None = None,
     steps: Sequence[Step] = migrations.STEPS,
 ) -> Store:
-    """Open the agent's store where the settings have it; make one, or migrate an older one."""
+    """Open the agent's store where the settings place it; create one, or migrate an older one."""
     if not settings["store.url"]:
         return in_file(folder, agent, settings, now, store_id, steps)
     from lamina.store.tables.postgres.opening import connected
@@ -45,12 +45,12 @@ def opened(
 
 
 def has_erased(store: Store) -> bool:
-    """Tell whether a cut-off import or older restore has brought back what was erased."""
+    """Tell whether an interrupted import or older restore has brought back what was erased."""
     return meta.get(store.database.reader(), meta.ERASE_AGAIN) is not None
 
 
 def refuse_unmoved(store: Store) -> None:
-    """Raise when an empty memory on a server hides the one in the home, which is to move there."""
+    """Raise if an empty memory on a server hides the one in the home, which should move there."""
     if not isinstance(store.database, SqliteDatabase) and store.head().seq == 0:
         _refuse_hidden(store.folder, store.agent)
 
@@ -107,7 +107,7 @@ def in_file(
 def _ready(
     folder: Path, agent: str, database: Database, settings: Settings, now: datetime
 ) -> Store:
-    """Return a store that is ready: tidied after a crash, and indexed by this version."""
+    """Return a store that is ready to use: tidied after a crash, and indexed by this version."""
     try:
         store = Store(folder, agent, database, settings)
         refuse_unmoved(store)

@@ -17,7 +17,7 @@ from lamina.store.upkeep.opening import FILES
 
 
 def attached(folder: Path, agent: str, settings: Settings) -> Store | None:
-    """Open the store of an agent; None without one, or if it is too old for sharing."""
+    """Open the store of an agent; None if there is none, or if it is too old for sharing."""
     found = database(folder, agent, settings)
     if found is None:
         return None
@@ -34,7 +34,7 @@ def attached(folder: Path, agent: str, settings: Settings) -> Store | None:
 
 
 def _held_back(store: Store) -> Store:
-    """Return a store, or raise when it would show what was erased or hide what is elsewhere."""
+    """Return a store; raise if it would show erased records or hide a memory kept elsewhere."""
     if opening.has_erased(store):
         what = f"the store of {store.agent} has erased records that a restore brought back"
         raise StoreUnavailable(f"{what}; `lamina --agent {store.agent} status` removes them")
@@ -43,7 +43,7 @@ def _held_back(store: Store) -> Store:
 
 
 def database(folder: Path, agent: str, settings: Settings) -> Database | None:
-    """Open the database of an agent; None when it has none yet."""
+    """Open the database of an agent; None if it has none yet."""
     for step in (folder.parent, folder, *(folder / name for name in FILES)):
         refuse_untrusted(step)
     if settings["store.url"]:
@@ -62,7 +62,7 @@ def database(folder: Path, agent: str, settings: Settings) -> Database | None:
 
 
 def version(found: Database, connection: Any) -> int:
-    """Return the version of the schema that a memory has."""
+    """Return the version of a memory's schema."""
     if isinstance(found, SqliteDatabase):
         return migrations.version_of(connection, found)
-    return len(migrations.STEPS)  # else it would not have been opened
+    return len(migrations.STEPS)  # otherwise it would not have been opened

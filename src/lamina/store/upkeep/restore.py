@@ -1,4 +1,4 @@
-"""Put a backup in the place of the store, sound or damaged, which is kept."""
+"""Replace the store, intact or damaged, by a backup, and keep what was replaced."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from lamina.text.words import counted
 
 
 class Outlook(msgspec.Struct, frozen=True):
-    """The effect of restoring a backup: its age, what it holds, and what would be lost."""
+    """The effect of restoring a backup: its age, what it contains, and what would be lost."""
 
     made_at: datetime
     age: timedelta
     records: int
-    lost: int | None  # memories of the present store that it lacks; None if that cannot be read
+    lost: int | None  # memories in the present store that it lacks; None if that cannot be read
 
     def to_dict(self) -> dict[str, Any]:
         return {"made_at": iso(self.made_at), "lost": self.lost}
 
     @property
     def sentences(self) -> list[str]:
-        """The effect in words, for people who have to decide."""
+        """The effect in words, for the people who decide."""
         held = counted(self.records, "memory", "memories")
         made = self.made_at.strftime("%Y-%m-%d %H:%M")
         if self.lost is None:
@@ -54,7 +54,7 @@ class Outlook(msgspec.Struct, frozen=True):
 
 
 def _ago(age: timedelta) -> str:
-    """Say roughly how long ago something was; a clock may have been set back since."""
+    """Say roughly how long ago something was; the clock may have been set back since."""
     if age < timedelta(hours=1):
         return "less than an hour ago"
     hours = age // timedelta(hours=1)
@@ -62,7 +62,7 @@ def _ago(age: timedelta) -> str:
 
 
 def outlook(folder: Path, agent: str, settings: Settings, source: Path, now: datetime) -> Outlook:
-    """Look at a backup and at the store that it would replace, once a crash is dealt with."""
+    """Examine a backup and the store that it would replace, after recovering from any crash."""
     checked(source, agent)
     if not settings["store.url"]:
         staging.settle(folder)
@@ -73,7 +73,7 @@ def outlook(folder: Path, agent: str, settings: Settings, source: Path, now: dat
 
 
 def checked(source: Path, agent: str) -> Path:
-    """Return the database of a backup; raise when it is not whole, or another agent's."""
+    """Return the database of a backup; raise if it is incomplete or belongs to another agent."""
     file = backup.check(source)
     own = backup.owner(source)
     if own not in (None, agent):
@@ -83,7 +83,7 @@ def checked(source: Path, agent: str) -> Path:
 
 
 def _detour(source: Path, own: str, agent: str) -> str:
-    """Say how the memories of a backup come to another agent."""
+    """Explain how to give the memories of a backup to another agent."""
     elsewhere = f"lamina --home NEW --agent {own}"
     restore = f"`{elsewhere} restore {source} --yes`"
     steps = (
@@ -99,7 +99,7 @@ def _present(
     settings: Settings,
     ask: Callable[[Connection], set[str]],
 ) -> set[str]:
-    """Ask the store that is there now, if there is one."""
+    """Query the present store, if there is one."""
     database = read_only.database(folder, agent, settings)
     if database is None:
         return set()
@@ -113,10 +113,10 @@ def _present(
 def over_live(
     store: Store, source: Path, actor: Actor, now: datetime, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """Replace the content of an open store in one transaction; others see the one or the other.
+    """Replace the content of an open store in one transaction, which others see at once or not.
 
-    What was erased is removed from the copy before. Nobody else can write between the backup of
-    the present store and its replacement, so that nothing acknowledged is in neither.
+    What was erased is first removed from the copy. Nobody else can write between the backup of the
+    present store and its replacement, so nothing acknowledged is missing from both.
     """
     checked(source, store.agent)
     done = None
@@ -126,7 +126,7 @@ def over_live(
             try:
                 done = _tried(store, source, copy, now, progress)
             except StoreUnavailable:
-                if place.exists():  # else an eraser has removed it, since it held the text
+                if place.exists():  # otherwise an erasure removed it with the text it contained
                     raise
     store.identify()
     store.archive.filing.tidy()
@@ -140,7 +140,7 @@ def _tried(
     now: datetime,
     progress: Progress | None,
 ) -> dict[str, Any] | None:
-    """Replace the store by a copy; None when something was erased meanwhile."""
+    """Replace the store by a copy; None if something was erased in the meantime."""
     replace = _replaced_file if isinstance(store.database, SqliteDatabase) else _replaced_rows
     with _restoring(store.folder):
         copy.copy(source)
@@ -155,7 +155,7 @@ def _tried(
 
 
 class Present(NamedTuple):
-    """The facts that a copy needs of the store that it replaces."""
+    """What a copy must know about the store that it replaces."""
 
     erased: set[str]
     number: int  # of the last erasure
@@ -168,7 +168,7 @@ class Present(NamedTuple):
         return cls(erased, erase.last_number(store.folder), files)
 
     def is_still(self, now: Present) -> bool:
-        """Tell whether nothing was erased since."""
+        """Tell whether nothing was erased in the meantime."""
         return (self.erased, self.number) == (now.erased, now.number)
 
 
@@ -179,7 +179,7 @@ def _replaced_file(
     present: Present,
     now: datetime,
 ) -> Path | None:
-    """Return a backup of what was replaced; None when the copy does not fit any more."""
+    """Return a backup of what was replaced; None if the copy is out of date."""
     assert isinstance(store.database, SqliteDatabase)
     files = copy.archives()
     store.archive.filing.note([name for name in files if name not in present.files])
@@ -203,7 +203,7 @@ def _replaced_rows(
     present: Present,
     now: datetime,
 ) -> Path | None:
-    """Do the same where there is no file to copy over another; the archive is in rows there."""
+    """Do the same on a server, where no file can be copied and the archive is in rows."""
     with store.database.atomic() as transaction:
         store.database.linger(transaction.cursor)
         if not present.is_still(Present.of(store)):
@@ -219,7 +219,7 @@ def _replaced_rows(
 
 
 def _kept(store: Store, copy: Candidate, now: datetime) -> Path:
-    """Back up what is about to be replaced; the trail of what replaces it says so."""
+    """Back up what is about to be replaced, and say so in the trail of the replacement."""
     head, folder, database = store.head(), store.folder, store.database
     kept = backup.write(folder, database, None, now, label="before-restore", lenient=True)
     replaced = {"seq": head.seq, "hash": head.hash.hex()}
@@ -255,7 +255,7 @@ def over_damage(
 
 
 def _erased(folder: Path, agent: str, settings: Settings) -> set[str]:
-    """List what was ever erased, by the certificates and as far as a damaged store can be read."""
+    """List what was ever erased, from the certificates and the readable part of a damaged store."""
     found = erase_plan.everything(folder, None)
     with suppress(LaminaError):
         found |= _present(
@@ -265,7 +265,7 @@ def _erased(folder: Path, agent: str, settings: Settings) -> set[str]:
 
 
 def _exchanged(place: Path, now: datetime) -> Path:
-    """Put another store in the place of a damaged one; return where the damaged one is kept."""
+    """Replace a damaged store by another; return where the damaged one is kept."""
     aside = backup.unused(place.parent / staging.DAMAGED / stamp(now))
     staging.exchange(place, staging.Plan(aside.name))
     return aside
@@ -276,12 +276,12 @@ def _restoring(folder: Path) -> AbstractContextManager[None]:
 
 
 def damage(folder: Path, agent: str, settings: Settings) -> str | None:
-    """Say why the memories of a store in the home cannot all be read; None when they can.
+    """Say why some memories of a store in the home cannot be read; None if all can.
 
-    That an index is damaged does not count: it is made anew.
+    A damaged index does not count, since it can be rebuilt.
     """
     if settings["store.url"]:
-        return None  # a server looks after its own files
+        return None  # a server takes care of its own files
     try:
         database = read_only.database(folder, agent, settings)
         if database is None:
@@ -302,7 +302,7 @@ def damage(folder: Path, agent: str, settings: Settings) -> str | None:
 def empty(
     folder: Path, agent: str, settings: Settings, actor: Actor, now: datetime
 ) -> dict[str, Any]:
-    """Begin an empty store in the place of one that cannot be read and has no backup.
+    """Create an empty store in place of one that cannot be read and has no backup.
 
     The damaged files are kept.
     """
@@ -339,7 +339,7 @@ def _report(source: Path, kept: Path, report: Report) -> dict[str, Any]:
 
 
 def _is_sound(path: Path) -> bool:
-    """Tell whether a trail of reads can go on; one that is not there cannot."""
+    """Tell whether a trail of reads can be continued; a missing one cannot."""
     if not path.exists():
         return False
     database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)

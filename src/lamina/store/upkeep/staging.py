@@ -1,4 +1,4 @@
-"""Databases that are built beside the one they replace, in a folder that no handle reads from.
+"""Databases that are built beside the one they replace, in a folder from which no handle reads.
 
 Until a plan is written in that folder, the old files are valid. Afterwards the new ones are, and
 the next opening of the store moves them into place before anything is read.
@@ -30,23 +30,23 @@ from lamina.store.core.store import FILE_NAME, READS_NAME
 
 LOCK = "exchange.lock"
 PLAN = "exchange.json"
-ARRIVING = ".arriving.tmp"  # takes a memory from a server; each restore has a folder of its own
+ARRIVING = ".arriving.tmp"  # receives a memory from a server; each restore has a folder of its own
 RESTORE, UNFINISHED = ".restore-", ".tmp"
 DAMAGED = "damaged"
 SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A plan for the files that are replaced."""
+    """What happens to the files that are replaced."""
 
     aside: str | None = None  # the folder below `damaged` for old databases; None removes them
-    obsolete: tuple[str, ...] = ()  # archive files without a successor, to be removed with them
+    obsolete: tuple[str, ...] = ()  # archive files without a replacement, to be removed as well
 
 
 @contextmanager
 def restoring(folder: Path) -> Iterator[Path]:
-    """Make a private folder for the only restore that runs, and remove it afterwards."""
-    from tempfile import mkdtemp  # every opening loads this module, and few replace anything
+    """Create a private folder for the only running restore, and remove it afterwards."""
+    from tempfile import mkdtemp  # every opening loads this module, but few replace anything
 
     with hold_lock(folder / LOCK):
         _remove(_restores(folder))
@@ -62,9 +62,9 @@ def restoring(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def arriving(folder: Path) -> Iterator[Path]:
-    """Make a private folder for the only move into the home that runs, and remove it afterwards.
+    """Create a private folder for the only running move into the home, and remove it afterwards.
 
-    A crash leaves it, and while it is there no new memory is begun.
+    A crash leaves it behind, and as long as it exists, no new memory is created.
     """
     with hold_lock(folder / LOCK):
         place = folder / ARRIVING
@@ -80,9 +80,9 @@ def arriving(folder: Path) -> Iterator[Path]:
 
 
 def exchange(place: Path, plan: Plan) -> None:
-    """Put the files of a folder where they belong; the caller holds the lock."""
+    """Move the files of a folder into place; the caller holds the lock."""
     for name in (READS_NAME, FILE_NAME):
-        if has_bytes(place / f"{name}-wal"):  # SQLite does not say that it could not fold the log
+        if has_bytes(place / f"{name}-wal"):  # SQLite does not say that it could not empty the log
             raise StoreUnavailable(
                 f"{place / name} could not be written whole; nothing was replaced"
             )
@@ -93,26 +93,26 @@ def exchange(place: Path, plan: Plan) -> None:
 
 
 def settle(folder: Path) -> None:
-    """Finish exchanges that were planned, and remove restores that were not, after a crash."""
+    """After a crash, finish exchanges that were planned, and remove restores that were not."""
     if _planned(folder):
         with (
             hold_lock(folder / LOCK),
             _replacing(folder),
-        ):  # a process that is finishing one is waited for
+        ):  # waits for a process that is finishing one
             for place in _planned(folder):
                 _finish(place)
     remove_restores(folder)
 
 
 def remove_restores(folder: Path) -> None:
-    """Remove what killed restores left, unless one is running or the folder is read-only."""
+    """Remove the remains of killed restores, unless one is running or the folder is read-only."""
     if _restores(folder):
         with suppress(OSError), locked(folder / LOCK, patience=0):
             _remove(_restores(folder))
 
 
 def refuse_unsettled(folder: Path) -> None:
-    """Raise when a planned exchange has to be finished first; for callers that may not write."""
+    """Raise if a planned exchange must be finished first; for callers that may not write."""
     if _planned(folder):
         do = "the next command that opens it for writing, such as `lamina status`, finishes that"
         what = f"{folder / FILE_NAME}: a killed process was about to replace it"
@@ -120,7 +120,7 @@ def refuse_unsettled(folder: Path) -> None:
 
 
 def refuse_arriving(folder: Path, agent: str) -> None:
-    """Raise when the memory has yet to arrive: a new one would be taken for it."""
+    """Raise if the memory has yet to arrive: a new one would be mistaken for it."""
     place, path = folder / ARRIVING, folder / FILE_NAME
     if place.is_dir() and not has_bytes(path):
         what = f"{path}: a move of {agent} into this place is not finished"
@@ -129,13 +129,13 @@ def refuse_arriving(folder: Path, agent: str) -> None:
 
 
 def beside(place: Path) -> list[str]:
-    """List the files that belong to the database in a folder, by their names below it."""
+    """List the files that belong to the database in a folder, relative to it."""
     found = (path for path in place.glob("*/*") if is_file(path))
     return sorted(path.relative_to(place).as_posix() for path in found)
 
 
 def put(place: Path, folder: Path, files: Iterable[str], *, keep: bool = True) -> None:
-    """Move files below another folder; keep a different file of the same name, or replace it."""
+    """Move files to another folder; keep a different file of the same name, or replace it."""
     from lamina.store.upkeep import backup
 
     for file in files:
@@ -151,7 +151,7 @@ def put(place: Path, folder: Path, files: Iterable[str], *, keep: bool = True) -
 
 @contextmanager
 def disk_errors(path: Path, problem: str, *, of_file: bool = False) -> Iterator[None]:
-    """Raise errors of the disk as a problem of a path, or of the file that the error names."""
+    """Raise disk errors as a problem with a path, or with the file that the error names."""
     try:
         yield
     except OSError as error:
@@ -164,9 +164,9 @@ def _replacing(folder: Path) -> AbstractContextManager[None]:
 
 
 def _restores(folder: Path) -> list[Path]:
-    """List the folders of restores, running or left behind."""
+    """List the folders of restores, running or abandoned."""
     try:
-        names = os.listdir(folder)  # every opening looks, and pathlib takes ten times as long
+        names = os.listdir(folder)  # every opening does this, and pathlib takes ten times as long
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -184,7 +184,7 @@ def _is_planned(place: Path) -> bool:
 
 
 def _finish(place: Path) -> None:
-    """Move everything into place, the memory last; steps that were done before are skipped."""
+    """Move everything into place, the memory last; skip steps that were done before."""
     from shutil import rmtree
 
     plan, folder = _read(place / PLAN), place.parent
@@ -200,7 +200,7 @@ def _finish(place: Path) -> None:
 
 
 def _replace(place: Path, name: str, plan: Plan) -> None:
-    """Put a database in the place of another, whose log would be taken for the new one's."""
+    """Replace a database and its log, which would be mistaken for that of the new one."""
     folder = place.parent
     old = [name + suffix for suffix in reversed(SUFFIXES) if (folder / (name + suffix)).exists()]
     if plan.aside is not None:
@@ -227,7 +227,7 @@ def _read(path: Path) -> Plan:
 
 
 def _sync(place: Path) -> None:
-    """Make everything in a folder survive a power cut."""
+    """Sync everything in a folder to disk, so that it survives a power cut."""
     for path in sorted(place.rglob("*"), reverse=True):
         if is_file(path):
             with path.open("rb") as file:
@@ -241,5 +241,5 @@ def _remove(places: Iterable[Path]) -> None:
     from shutil import rmtree
 
     for place in places:
-        if not _is_planned(place):  # else an exchange was cut off, which the next opening finishes
+        if not _is_planned(place):  # otherwise the next opening finishes the exchange
             rmtree(place, ignore_errors=True)

@@ -15,13 +15,13 @@ from lamina.store.tables import archived, fulltext, meta
 from lamina.store.tables.records import COLUMNS
 
 PAGE = 1000
-OWN = (meta.ARRIVING, meta.MOVED)  # what `meta` says of the place alone
+OWN = (meta.ARRIVING, meta.MOVED)  # entries of `meta` about the place only
 UNCHANGED = "nothing was switched"
 Progress = Callable[[int, int], None]
 
 
 class Table(NamedTuple):
-    """A table: its columns, and by which of them a row is known."""
+    """A table: its columns, and those that form its key."""
 
     name: str
     columns: tuple[str, ...]
@@ -37,7 +37,7 @@ class Table(NamedTuple):
         return f"INSERT INTO {self.name} ({columns}) VALUES ({marks})"
 
     def pages(self, source: Connection, after: Sequence[Any] | None = None) -> Iterator[list[Any]]:
-        """Read the rows in the order of their keys, some at a time."""
+        """Read the rows in the order of their keys, a page at a time."""
         order = f"ORDER BY {', '.join(self.key)} LIMIT {PAGE}"
         later = f"({', '.join(self.key)}) > ({', '.join('?' * len(self.key))})"
         places = [self.columns.index(name) for name in self.key]
@@ -62,7 +62,7 @@ class Table(NamedTuple):
 
 
 RECORDS = Table("records", COLUMNS, ("seq",))
-# In this order what refers to something comes after it. Every change of these is an event.
+# Ordered so that rows come after what they refer to. Every change to these is an event.
 TOLD = (
     Table("events", ("seq", "records", "body", "hash"), ("seq",)),
     Table("notes", ("event", "position", "salt", "body"), ("event", "position")),
@@ -79,7 +79,7 @@ TOLD = (
     Table("links", ("target", "relation", "record"), ("target", "relation", "record")),
     Table("facets", ("name", "value", "record"), ("record", "name", "value")),
 )
-# These change without one: what is there of them may be old already.
+# These change without events: what the target already has may be out of date.
 UNTOLD = (
     Table("spaces", ("number", "name", "dimensions", "seen", "mean"), ("number",)),
     Table("vectors", ("space", "record", "vector"), ("space", "record")),
@@ -120,7 +120,7 @@ TABLES = TOLD + UNTOLD
 
 
 class Transfer:
-    """One move: from a connection, and its files, to another."""
+    """One move: from a connection and its files to another."""
 
     def __init__(self, source: Connection, folder: Path, progress: Progress | None = None) -> None:
         self._source = source
@@ -130,12 +130,12 @@ class Transfer:
         self._done = 0
 
     def copy(self, target: Connection, folder: Path) -> None:
-        """Bring over what is not there yet, within the caller's transaction."""
+        """Copy what is missing, within the caller's transaction."""
         for put in self.pages(target, folder):
             put(target)
 
     def pages(self, there: Connection, folder: Path) -> Iterator[Callable[[Connection], None]]:
-        """Yield writes that bring over what is missing, in pieces that can be made durable."""
+        """Yield writes that copy what is missing, in pieces that can be made durable."""
         yield lambda target: _empty(target, UNTOLD)
         for table in TABLES:
             after = table.last(there)
@@ -151,7 +151,7 @@ class Transfer:
         self._step(RECORDS.count(self._source))
 
     def compare(self, target: Connection, folder: Path) -> None:
-        """Raise when anything is not the same in both, row by row and file by file."""
+        """Raise if anything differs between both, row by row and file by file."""
         for table in TABLES:
             for ours, theirs in zip_longest(_paged(table, self._source), _paged(table, target)):
                 if ours is None:
@@ -182,7 +182,7 @@ class Transfer:
 
     def _copy_meta(self, target: Connection) -> None:
         there, ours = meta.read(target), meta.read(self._source)
-        # What is the same stays untouched: another process may hold that row.
+        # Equal values are not written: another process may have locked the row.
         changed = [row for row in ours.items() if there.get(row[0]) != row[1]]
         target.executemany(meta.PUT, [row for row in changed if row[0] not in OWN])
 
@@ -193,10 +193,10 @@ class Transfer:
 
 
 def clear(target: Connection) -> None:
-    """Empty a memory on a server; the caller's transaction has made sure that it is meant."""
+    """Empty a memory on a server; the caller's transaction has checked that it is the right one."""
     target.execute("SELECT set_config('lamina.replacing', 'on', true)")
     _empty(target, TABLES)
-    for name in ("files", "strays"):  # those that come bear names of their own
+    for name in ("files", "strays"):  # new ones will have names of their own
         target.execute(f"DELETE FROM {name}")
     fulltext.words(target).clear(target)
 

@@ -1,4 +1,4 @@
-"""Verify that a store says what was written into it: the chain, then every row against it."""
+"""Verify that a store holds what was written to it: the chain, then every row against it."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ MAX_PROBLEMS = 20
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Something that is not as it was written, and where."""
+    """Something that differs from what was written, and its place."""
 
     place: str
     message: str
 
 
 class Report(msgspec.Struct, frozen=True):
-    """The result of a check; without a problem every row is what the events say."""
+    """The result of a check; without problems, every row is what the events say."""
 
     events: int
     records: int
     head: str
     problems: tuple[Problem, ...]
-    uncovered: tuple[Problem, ...] = ()  # what cannot be compared, since no event tells of it
+    uncovered: tuple[Problem, ...] = ()  # what cannot be checked, since no event covers it
 
     @property
     def ok(self) -> bool:
@@ -62,7 +62,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 class RecordState(msgspec.Struct):
-    """One record, as the events so far have it."""
+    """The state of one record according to the events so far."""
 
     hash: str
     event: int
@@ -81,12 +81,12 @@ class Replay:
         self.head = Head(0, 0, seed)
         self.known: dict[str, RecordState] = {}
         self.notes: dict[tuple[int, int], bytes] = {}
-        self.archives: dict[Any, dict[str, Any]] = {}  # what was last said of each that is there
-        self.grants: dict[Any, str] = {}  # the hash of each that is there
+        self.archives: dict[Any, dict[str, Any]] = {}  # the latest statement about each
+        self.grants: dict[Any, str] = {}  # the hash of each
         self.told = TrailState()
 
     def problems(self, connection: Connection, step: Callable[[], None]) -> Iterator[Problem]:
-        """Find what is wrong with the chain, in its order. Only links that hold are believed."""
+        """Find what is wrong with the chain, in order. Only valid links are used."""
         query = "SELECT seq, records, body, hash FROM events ORDER BY seq"
         for row in _rows(connection, query, "event"):
             step()
@@ -120,7 +120,7 @@ class Replay:
             for said in told.details.get("grants", ()):
                 self._hear_of_grant(said)
             self.told.hear(told)
-        except (KeyError, TypeError, AttributeError):  # a chain that was written anew
+        except (KeyError, TypeError, AttributeError):  # a chain that was rewritten
             return "its details make no sense"
         for change in changes_of(told):
             problem = self._apply(change, seq)
@@ -130,7 +130,7 @@ class Replay:
         return None
 
     def _hear_of_archive(self, said: Mapping[str, Any], at: int) -> None:
-        """Take in what an event says of a file of the archive: it is new, another one, or gone."""
+        """Process a statement about an archive file: it is new, replaced or gone."""
         number = said["archive"]
         if not said.get("lines"):
             self.archives.pop(number, None)
@@ -138,7 +138,7 @@ class Replay:
             self.archives[number] = {"made_at": at, **self.archives.get(number, {}), **said}
 
     def _hear_of_grant(self, said: Mapping[str, Any]) -> None:
-        """Take in what an event says of a grant: the hash of its row, or that it was erased."""
+        """Process a statement about a grant: the hash of its row, or that it was erased."""
         if said["hash"] is None:
             self.grants.pop(said["grant"], None)
         else:
@@ -167,7 +167,7 @@ def store(
     *,
     files: bool = True,
 ) -> Report:
-    """Compare every row of a store with its chain, and the files of the archive with both."""
+    """Compare every row of a store with its chain, and the archive files with both."""
     while True:
         with whole.database.snapshot() as connection:
             whole.identify(connection)
@@ -177,7 +177,7 @@ def store(
             before = archived.files(connection)
             problems = files_differ(connection, whole.folder, progress)
             altered, uncovered = certificates_differ(connection, whole.folder)
-        # Else files were written anew while we looked.
+        # Otherwise files were rewritten during the check.
         if not problems or whole.archives() == before:
             return msgspec.structs.replace(
                 report,
@@ -187,7 +187,7 @@ def store(
 
 
 def reads(log: ReadLog, expected: Mapping[str, Any] | None = None) -> Report:
-    """Check the chain of every read that was written so far."""
+    """Check the chain of all reads written so far."""
     try:
         chain = log.chain()
         if chain is None:
@@ -207,7 +207,7 @@ def verify(
 ) -> Report:
     """Check the chain, every row, tag, link and note, the schema, and a head exported earlier.
 
-    The caller holds a transaction, so that all tables are of one moment, whatever others write.
+    The caller holds a transaction, so that all tables are from one moment, whatever others write.
     """
     replay = Replay(seed)
     try:
@@ -227,7 +227,7 @@ def verify(
             _strays_differ,
             _meta_differs,
         ):
-            # A broken chain says nothing about rows, nor a broken row about what is derived.
+            # A broken chain proves nothing about rows, nor broken rows about what is derived.
             problems = problems or check(connection, replay, step)
         problems += head_differs(connection, expected) if expected else ()
         problems += [Problem(*one) for one in schema_check.problems(connection, MAX_PROBLEMS)]
@@ -244,7 +244,7 @@ def verify(
 def verify_chain(
     connection: Connection, seed: bytes, expected: Mapping[str, Any] | None = None
 ) -> Report:
-    """Check a chain that stands alone, such as that of the reads."""
+    """Check a chain without records, such as that of the reads."""
     replay = Replay(seed)
     try:
         problems = list(replay.problems(connection, lambda: None)) or _notes_differ(
@@ -259,7 +259,7 @@ def verify_chain(
 
 
 def missing_chain(expected: Mapping[str, Any] | None) -> tuple[Problem, ...]:
-    """Say what it means that a chain is not there: nothing, unless a head of it was exported."""
+    """Return what a missing chain means: nothing, unless its head was exported."""
     if expected is None or expected["seq"] == 0:
         return ()
     problem = "the exported head is not here: the trail is gone"
@@ -267,7 +267,7 @@ def missing_chain(expected: Mapping[str, Any] | None) -> tuple[Problem, ...]:
 
 
 def head_differs(connection: Connection, expected: Mapping[str, Any]) -> list[Problem]:
-    """Check that the history up to an exported head is still the one that was exported."""
+    """Check that the history up to an exported head has not changed since the export."""
     seq, digest = expected["seq"], expected["hash"]
     if seq == 0:
         return []  # the head of an empty trail: anything may follow it
@@ -298,7 +298,7 @@ def _rows_differ(connection: Connection, replay: Replay, step: Callable[[], None
 
 
 def _row_differs(row: Row, replay: Replay) -> str | None:
-    """Compare one row with what the events say of it; return what is wrong."""
+    """Compare one row with what the events say about it; return what is wrong."""
     known = replay.known.get(row[COLUMN["id"]])
     if known is None:
         return "no event made it"
@@ -375,7 +375,7 @@ def _erased_differ(
 def certificates_differ(
     connection: Connection, folder: Path
 ) -> tuple[list[Problem], list[Problem]]:
-    """Find files of certificates that are not what was certified, and those without an event."""
+    """Find certificate files that differ from what was certified, and those without an event."""
     problems, uncovered = certificates.files_differ(connection, folder)
     return [Problem(*one) for one in problems], [Problem(*one) for one in uncovered]
 
@@ -383,7 +383,7 @@ def certificates_differ(
 def files_differ(
     connection: Connection, folder: Path, progress: Progress | None = None
 ) -> list[Problem]:
-    """Find what is not as it was archived, in the files that belong to a store."""
+    """Find differences from what was archived in the files that belong to a store."""
     step = _counter(archived.count_lines(connection), progress)
     return [
         Problem(place, message)
@@ -455,7 +455,7 @@ def _notes_differ(
 def _rejected_differ(
     connection: Connection, replay: Replay, step: Callable[[], None]
 ) -> list[Problem]:
-    """Compare the values that are kept out with the decisions.
+    """Compare the values that are barred with the decisions.
 
     A decision whose note was erased no longer says which values.
     """
@@ -497,7 +497,7 @@ def _told_differ(connection: Connection, replay: Replay, step: Callable[[], None
 
 
 def _aged_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
-    """Compare the importance of records before sleep adjusted it with the events that did."""
+    """Compare the original importance of records with the events in which sleep adjusted it."""
     erased = {
         record_id
         for record_id, known in replay.known.items()
@@ -517,7 +517,7 @@ def _aged_differ(connection: Connection, replay: Replay, step: Callable[[], None
 def _strays_differ(
     connection: Connection, replay: Replay, step: Callable[[], None]
 ) -> list[Problem]:
-    """Check that no file which is to be removed is one that memories lie in."""
+    """Check that no file listed for removal contains memories."""
     wrong = file_changes.wrong_strays(connection)
     return [
         Problem(f"stray {file}", "it names a file that must not be removed; delete this row")
@@ -537,7 +537,7 @@ def _meta_differs(
 
 
 def _rows(connection: Connection, query: str, name: str) -> Iterator[Row | Problem]:
-    """Read the rows of a query; one that cannot be read becomes the last item, as a problem."""
+    """Yield the rows of a query; if one cannot be read, a problem is the last item."""
     last: object = "the start"
     try:
         for row in connection.execute(query):

@@ -9,7 +9,7 @@ from lamina.errors import InvalidInput
 from lamina.home import extras
 
 try:
-    import psycopg  # noqa: F401 - to see if it is installed
+    import psycopg  # noqa: F401 - to check that it is installed
 except ImportError as error:
     needed = f"store.url needs psycopg ({error}); {extras.remedy('postgres')}"
     raise InvalidInput(needed, place="psycopg") from error

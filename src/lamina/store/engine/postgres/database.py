@@ -1,4 +1,4 @@
-"""The rows of one agent in a PostgreSQL database, read and written like a file of its own."""
+"""The rows of one agent in a PostgreSQL database, used like a database file of its own."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from lamina.store.engine.sql import Connection, Cursor, Database
 
 Value = TypeVar("Value")
 READ = "REPEATABLE READ READ ONLY"
-# Whatever a role has by default, a writer sees what was there when its turn came, not when it
-# began to wait for it.
+# Whatever the role's default is, a writer must see the data as of the moment when it gets the lock,
+# not of the moment when it began to wait for it.
 TURN = "READ COMMITTED"
-# A commit that we report is on the server's disk, even where the default is to be quick instead.
+# A commit that we report is on the server's disk, even if the server's default is asynchronous.
 DURABLE = (
     "SELECT set_config('synchronous_commit', 'on', true)"
     " WHERE current_setting('synchronous_commit') = 'off'"
 )
-# One writer of an agent at a time, on any machine: it locks a row of the agent that is always
-# there, which only roles that may write can do. (Every role that can connect could take an advisory
-# lock.) A writer that was stopped does not hold up the others for ever.
+# One writer per agent at a time, on any machine: it locks a row of the agent that always exists,
+# which only roles with write access can do. (Any role that can connect could take an advisory
+# lock.) The timeout keeps a stopped writer from blocking the others for ever.
 WRITE = (
     f"SET LOCAL lock_timeout = {{}}; {DURABLE}; SET LOCAL idle_in_transaction_session_timeout ="
     " '60s'; SELECT FROM lamina_own.meta WHERE name = 'store_id' FOR UPDATE"
 )
-# Work that is no write takes turns by a row of `meta` that is never committed: a second insert of
-# the same name waits until the first transaction ends. 0 milliseconds: without end.
+# Tasks other than writes take turns by inserting a row into `meta` that is never committed: a
+# second insert of the same name waits until the first transaction ends. 0 milliseconds: no limit.
 ALONE = "SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = 0"
 POSITION = "SELECT CAST(pg_current_wal_flush_lsn() AS text)"
 FOLLOWED = "SELECT pg_last_wal_replay_lsn() >= CAST(? AS pg_lsn)"
-ABSENT = 1.0  # seconds in which nobody looks again for a standby that was not there
+ABSENT = 1.0  # seconds before looking again for a standby that was not there
 EMPTIED = tuple(
     f"lamina.{name}"
     for name in "records notes words tags facets vectors tokens archived files".split()
@@ -52,7 +52,7 @@ class Rows(list[Any]):
 
     @property
     def get(self) -> Any:
-        """None, a value, a row, or a list of them: as little as holds all."""
+        """None, a value, a row, or a list of them: the simplest that holds the whole result."""
         values = [row[0] if len(row) == 1 else row for row in self]
         if not values:
             return None
@@ -91,11 +91,11 @@ class Session:
             raise translate(error, self._address) from error
 
     def begin(self, level: str, first: str = "") -> None:
-        """Begin a transaction at an isolation level, with what its statements rely on."""
+        """Begin a transaction at an isolation level, with the settings our statements rely on."""
         self.script(f"BEGIN ISOLATION LEVEL {level}; {self.raw.preamble}; {first}")
 
     def script(self, statements: str) -> None:
-        """Run several statements as they are."""
+        """Run several statements unchanged."""
         try:
             self.raw.execute(statements)
         except psycopg.Error as error:
@@ -106,7 +106,7 @@ class Session:
 
 
 class SingleStatements:
-    """Run reading statements, each on any free connection."""
+    """Run single read statements, each on any free connection."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
@@ -181,7 +181,7 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def primary(self) -> Iterator[Session]:
-        """Open a connection that sees one moment of the server that writes."""
+        """Open a connection that sees one moment of the primary server."""
         session, _ = self.begin_with(lambda session: session.begin(READ))
         try:
             yield session
@@ -191,7 +191,8 @@ class PostgresDatabase(Database):
     def begin_with(self, first: Callable[[Session], Value]) -> tuple[Session, Value]:
         """Take a connection, and run the first statement on it.
 
-        That the server has dropped an idle connection shows only now; then another one is taken.
+        If the server has dropped an idle connection, this shows only now; then another one is
+        taken.
         """
         self.check_usable()
         while True:
@@ -203,13 +204,13 @@ class PostgresDatabase(Database):
                 is_lost = raw.closed
                 self.release(session)
                 if is_lost:
-                    self._pool.close_idle()  # they led to the same server
+                    self._pool.close_idle()  # they were connected to the same server
                 is_stale = was_used and is_lost and isinstance(error, StoreUnavailable)
                 if not is_stale or isinstance(error.__cause__, ServerSilent):
                     raise
 
     def release(self, session: Session) -> None:
-        """Give a connection back, and roll back what is unfinished on it."""
+        """Roll back what is unfinished on a connection, and return it to the pool."""
         if self.inherited:
             self._pool.abandon(session.raw)
             return
@@ -220,7 +221,7 @@ class PostgresDatabase(Database):
         self._local.asked = time.monotonic()
 
     def begin(self) -> Cursor:
-        if self._died > self._local.asked:  # another thread found out while we waited for our turn
+        if self._died > self._local.asked:  # noticed by another thread while we waited for our turn
             raise StoreUnavailable(
                 f"{self.address}: the server cannot be reached; nothing was stored"
             )
@@ -255,16 +256,16 @@ class PostgresDatabase(Database):
     def roll_back(self, cursor: Cursor, error: BaseException) -> None:
         raw = cursor.connection.raw
         if is_replica(error):
-            raw.close()  # a new connection may lead to the server that writes now
+            raw.close()  # a new connection may reach the server that is now the primary
             self._pool.close_idle()
         if raw.closed:
             self._died = time.monotonic()
         self.release(cursor.connection)
 
     def fold(self) -> bool:
-        """Have the server clean up what was deleted.
+        """Have the server vacuum what was deleted.
 
-        Its own log is in the hands of its operator, as a certificate says.
+        The server's own log is up to its operator, as a certificate says.
         """
         vacuum = f"VACUUM {', '.join(EMPTIED)}"
         session, _ = self.begin_with(lambda session: session.script(vacuum))
@@ -274,14 +275,14 @@ class PostgresDatabase(Database):
     @contextmanager
     def alone(self, what: str, patience: float | None = None) -> Iterator[None]:
         self.check_usable()
-        # Beside the pool: the work under this lock still needs all of the pool.
+        # Outside the pool: the work under this lock may need all of its connections.
         session = Session(self._pool.connect(), self.address, self.agent)
         try:
             session.begin(TURN, ALONE.format(round((patience or 0) * 1000)))
             session.execute("INSERT INTO meta (name, value) VALUES (?, '')", (f"alone.{what}",))
             yield
         finally:
-            session.raw.close()  # which takes the row back, whatever happened meanwhile
+            session.raw.close()  # which discards the row, whatever has happened
 
     def leave(self) -> None:
         """Stop using the connections in a forked process: they belong to its parent."""
@@ -304,25 +305,25 @@ class PostgresDatabase(Database):
 
 
 class Standbys:
-    """Servers that follow the one that writes, and answer unless they are too far behind.
+    """Standby servers, which answer reads unless they lag too far behind the primary.
 
-    How far that one was is asked at most every so often; a standby that has come as far is no older
-    than the question. After a write of our own it is asked again, so that we read what we wrote.
+    The primary's position is read at most once in a given time; a standby that has reached it is no
+    older than that. After our own writes it is read again, so that we see what we wrote.
     """
 
     def __init__(self, pool: Pool, database: PostgresDatabase, stale: float) -> None:
         self.pool = pool
         self._database = database
         self._stale = stale
-        self._reached: tuple[float, str] | None = None  # when it was asked, and how far it was
+        self._reached: tuple[float, str] | None = None  # time and position of the primary
         self._absent_until = 0.0
 
     def forget(self) -> None:
-        """Ask again how far the server that writes is: we have written ourselves."""
+        """Read the primary's position again: we have written ourselves."""
         self._reached = None
 
     def begin(self) -> Session | None:
-        """Begin to read on a standby; None when none is there, or it is too far behind."""
+        """Begin to read on a standby; None if there is none, or it lags too far behind."""
         if time.monotonic() < self._absent_until:
             return None
         position = self._position()
@@ -333,7 +334,7 @@ class Standbys:
             return None
         session = Session(raw, self.pool.address, self._database.agent)
         try:
-            # Before the transaction, whose moment is then no earlier.
+            # Before the transaction, so that its snapshot is no older.
             if session.execute(FOLLOWED, (position,)).get is True:
                 session.begin(READ)
                 return session
@@ -350,7 +351,7 @@ class Standbys:
         self.pool.give_back(session.raw)
 
     def _position(self) -> str:
-        """Return how far the server that writes was, not too long ago."""
+        """Return the primary's position, read not too long ago."""
         now = time.monotonic()
         if self._reached is None or now - self._reached[0] > self._stale:
             with self._database.primary() as session:
@@ -359,7 +360,7 @@ class Standbys:
 
 
 def is_replica(error: BaseException) -> bool:
-    """Tell whether the server only lets us read; a new connection may lead to the writing one."""
+    """Tell whether the server is read-only; a new connection may reach the primary."""
     return isinstance(error.__cause__, psycopg.errors.ReadOnlySqlTransaction)
 
 

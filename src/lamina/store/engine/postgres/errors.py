@@ -21,7 +21,7 @@ TOO_LARGE = "PostgreSQL cannot hold this value"
 UNREACHABLE = "the server cannot be reached"
 Kinds = tuple[type[psycopg.Error], ...]
 
-# The first row that fits counts: the last one covers most operational errors.
+# The first match counts: the last row covers most operational errors.
 MEANINGS: tuple[tuple[Kinds, type[LaminaError], str], ...] = (
     ((errors.LockNotAvailable, errors.DeadlockDetected), StoreUnavailable, BUSY),
     ((errors.QueryCanceled,), StoreUnavailable, CANCELLED),
@@ -36,7 +36,7 @@ MEANINGS: tuple[tuple[Kinds, type[LaminaError], str], ...] = (
     ((psycopg.DataError, errors.ProgramLimitExceeded), InvalidInput, TOO_LARGE),
     ((psycopg.InterfaceError, psycopg.OperationalError), StoreUnavailable, UNREACHABLE),
 )
-# An error while connecting comes without a code: only its words tell what it is.
+# An error while connecting has no code: only its message says what is wrong.
 WORDS: tuple[tuple[str, type[LaminaError], str], ...] = (
     ("authentication failed", Refused, LOCKED_OUT),
     ("no password supplied", Refused, LOCKED_OUT),
@@ -46,7 +46,7 @@ WORDS: tuple[tuple[str, type[LaminaError], str], ...] = (
 
 
 def translate(error: psycopg.Error, place: str) -> LaminaError:
-    """Convert an error to one of ours, with one line of the server's words at most."""
+    """Convert an error to one of ours, with at most one line of the server's message."""
     name = type(error).__name__
     first_line = (str(error).strip() or name).splitlines()[0]
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:

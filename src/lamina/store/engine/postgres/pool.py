@@ -1,8 +1,8 @@
-"""A pool of connections to a server: opened on demand, kept for the next use, never too many.
+"""A pool of connections to a server: opened on demand, kept for later use, limited in number.
 
-The thread that needs a connection opens it, within its own time: no thread works in the background,
-and a server that is back is noticed at the next statement. docs/decisions/0033-our-own-pool.md has
-the reasons and the numbers.
+The thread that needs a connection opens it, within its own time limit. No thread works in the
+background, and the next statement notices that a server is back.
+docs/decisions/0033-our-own-pool.md has the reasons and the numbers.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ Value = TypeVar("Value")
 Addresses = list[tuple[str, int]]
 SSL_REQUEST = struct.pack("!II", 8, 80877103)
 OLDEST_SERVER = 14
-# Our statements ask for few rows by their keys. A server that has not counted its rows yet would
-# rather read all of them. And the first so many of a table must be the same ones each time: several
-# workers, or a scan that joins another one halfway, would bring them in any order.
+# Our statements select few rows by key. A server that has no statistics yet would rather read the
+# whole table. And a query with a limit must return the same rows each time: parallel workers, or a
+# scan that joins another one halfway, would return them in any order.
 PLANS = {
     "jit": "off",
     "enable_hashjoin": "off",
@@ -46,36 +46,36 @@ PLANS = {
 }
 # A client that is cut off must not hold the lock of an agent for hours.
 ALIVE = {"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3"}
-# A server that vanishes without a word is noticed on our side, too, while we wait for its answer.
+# We, too, must notice that a server has vanished while we wait for its answer.
 KEPT_ALIVE = {"keepalives_idle": "5", "keepalives_interval": "2", "keepalives_count": "3"}
-# A proxy gives a connection another process of the server for each transaction, and a process
-# number of its own making.
+# A proxy assigns another server process to a connection for each transaction, and reports a process
+# id of its own.
 SERVER = (
     "SELECT pg_backend_pid(), n.nspname, t.oid FROM (SELECT) AS one"
     " LEFT JOIN (pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
     " LEFT JOIN pg_type t ON t.typnamespace = n.oid AND t.typname = 'halfvec')"
     " ON e.extname = 'vector'"
 )
-READABLE, WRITABLE = 1, 2  # as psycopg has them
-BRIEFLY = 0.05  # seconds; a server that is there greets within one or two milliseconds
-SILENT_FOR = 4  # times the patience: for so long a silent server is only probed briefly
+READABLE, WRITABLE = 1, 2  # psycopg's values
+BRIEFLY = 0.05  # seconds; a server that is up greets within one or two milliseconds
+SILENT_FOR = 4  # times the patience: for this long a silent server is only probed briefly
 CONNECTING = 10.0  # seconds
 WRITES, FOLLOWS = "read-write", "standby"  # which of several hosts libpq is to choose
 
 
 class ServerSilent(psycopg.OperationalError):
-    """The server has not answered, and nothing else at its address does either."""
+    """The server has not answered, and neither did a probe of its addresses."""
 
 
 class ServerWatch:
-    """Wait for the answers of a server, but not of a dead one.
+    """Wait for a server's answers, but not if it is dead.
 
-    When an answer takes long, the address is probed for a sign of life.
+    If an answer takes long, the address is probed for a sign of life.
     """
 
     def __init__(self, parameters: Mapping[str, Any], patience: float) -> None:
         self.addresses = addresses(parameters)
-        # Once for the answer and once for the probe; the rest is for our own work.
+        # Once for the answer and once for the probe; the rest is left for our own work.
         self._patience = patience * 0.4
         self.fell_silent = -patience * SILENT_FOR  # the last time that a probe went unanswered
 
@@ -86,7 +86,7 @@ class ServerWatch:
     ) -> Value:
         """Run the steps of psycopg, each when the server has answered.
 
-        Without a connection, the steps open one, and have limited time for it.
+        Without a connection, the steps open one and have limited time for it.
         """
         if connection is None:
             addresses, end = self.addresses, time.monotonic() + CONNECTING
@@ -109,14 +109,15 @@ class ServerWatch:
             value: Value = done.value
             return value
         except psycopg.Error as error:
-            # The generator learns of it, too: forgotten halfway, it would ask the server again.
+            # Tell the generator as well: if it were abandoned halfway, it would query the server
+            # again.
             with suppress(psycopg.Error, StopIteration):
                 steps.throw(error)
             raise
 
     def is_alive(self, addresses: Addresses) -> bool:
         """Probe the addresses for a sign of life: a server that is merely busy still greets."""
-        # Without one, libpq chooses the address; it is known once there is a connection.
+        # Without addresses, libpq chooses one; it is known only after connecting.
         return not addresses or next(self.alive(addresses), None) is not None
 
     def alive(self, addresses: Addresses) -> Iterator[tuple[str, int]]:
@@ -129,24 +130,24 @@ class ServerWatch:
                     yield address
             except TimeoutError:
                 is_silent = True
-            except (OSError, OverflowError):  # it refuses; and there are no ports beyond 65,535
+            except (OSError, OverflowError):  # connection refused; or a port beyond 65,535
                 continue
         if is_silent and not is_alive:
             self.fell_silent = time.monotonic()
 
     def patience(self) -> float:
-        """Choose how long to wait now: only briefly for a server that was silent just before."""
+        """Choose how long to wait now: only briefly for a server that was silent a moment ago."""
         was_silent = time.monotonic() < self.fell_silent + self._patience * SILENT_FOR
         return min(BRIEFLY, self._patience) if was_silent else self._patience
 
 
 class WatchedConnection(psycopg.Connection[Any]):
-    """A connection that waits for the server as its watch does."""
+    """A connection that uses its watch to wait for the server."""
 
     watch: ServerWatch
     addresses: Addresses
     process = 0
-    preamble = ""  # what each transaction sets for itself
+    preamble = ""  # the settings of each transaction
 
     def wait(self, gen: PQGen[Value], interval: float = 0.1, timeout: float | None = None) -> Value:
         if self.process != os.getpid():
@@ -175,12 +176,12 @@ class Pool:
         self._free = threading.BoundedSemaphore(size)
         self._size = size
         self._is_closed = False
-        self.made = 0  # connections; each may lead to another server than the one before
+        self.made = 0  # connections; each may be to another server than the one before
         # For handles that are dropped without being closed.
         weakref.finalize(self, _close, self._idle).atexit = False
 
     def take(self) -> tuple[WatchedConnection, bool]:
-        """Take a connection, and tell if it was used before: the server may be a new one since."""
+        """Take a connection, and tell if it was used before: it may be stale by now."""
         started = time.monotonic()
         if not self._free.acquire(timeout=max(30.0, self._patience)):
             raise StoreUnavailable(
@@ -214,17 +215,17 @@ class Pool:
         _close(idle)
 
     def close(self) -> None:
-        """Close idle connections now, and each of the others when it is given back."""
+        """Close idle connections now, and the others when they are returned."""
         self._is_closed = True
         self.close_idle()
 
     def abandon(self, *used: WatchedConnection) -> None:
-        """Leave all connections alone after a fork: our parent process goes on using them."""
+        """Leave all connections alone after a fork: the parent process still uses them."""
         _INHERITED.extend([*self._idle, *used])
         self._idle.clear()
 
     def connect(self) -> WatchedConnection:
-        """Open a connection beside the pool.
+        """Open a connection outside the pool.
 
         The address is probed first, to tell an absent server from a wrong password.
         """
@@ -252,7 +253,7 @@ class Pool:
         return connection
 
     def _reachable(self) -> Mapping[str, Any]:
-        """Leave the hosts out that do not answer: nobody else would end the wait for them."""
+        """Leave out hosts that do not answer: libpq would wait for them without a limit."""
         watch, parts = self._watch, self._parameters
         if len(watch.addresses) < 2 or "hostaddr" in parts:
             if not watch.is_alive(watch.addresses):
@@ -265,7 +266,7 @@ class Pool:
         return {**parts, "host": hosts, "port": ports}
 
     def _check_silence(self, since: float) -> None:
-        """Raise when another thread has found the server silent while we waited for our turn."""
+        """Raise if another thread found the server silent while we waited for our turn."""
         if self._watch.fell_silent > since:
             raise self._unreachable()
 
@@ -275,10 +276,10 @@ class Pool:
         )
 
     def _prepare(self, connection: WatchedConnection) -> None:
-        """Refuse a server that we cannot use, and note what our statements rely on.
+        """Refuse a server that we cannot use, and set what our statements rely on.
 
         Behind a proxy that pools transactions, a session belongs to nobody: each transaction sets
-        the agent for itself, and without it sees nothing.
+        the agent for itself, and sees nothing without it.
         """
         version = connection.info.server_version // 10000
         if version < OLDEST_SERVER:
@@ -296,13 +297,13 @@ class Pool:
         if process == connection.info.backend_pid:
             connection.execute("; ".join(f"SET {name} = {to}" for name, to in ALIVE.items()))
         else:
-            connection.prepare_threshold = None  # a proxy's next process does not know them
+            connection.prepare_threshold = None  # the proxy's next process lacks them
         if schema:
             values.register(connection, halfvec)
 
 
 _INHERITED: list[WatchedConnection] = []
-# psycopg logs what it could not end well, when we have long done so ourselves.
+# psycopg logs connections that it could not close cleanly, which we have handled ourselves.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
@@ -319,7 +320,7 @@ def _readiness(events: int) -> int:
 
 
 def _give_up(connection: WatchedConnection | None) -> ServerSilent:
-    """Make the error for a silent server, and never wait on its connection again."""
+    """Close the connection to a silent server without waiting, and return the error."""
     if connection is not None:
         connection.pgconn.finish()
     return ServerSilent("no answer")
@@ -331,28 +332,28 @@ def _close(connections: list[WatchedConnection]) -> None:
 
 
 def parameters(url: str) -> Mapping[str, Any]:
-    """Read the parts of an address; refuse one that cannot be read safely."""
+    """Parse an address; refuse one that cannot be parsed safely."""
     try:
         parts = conninfo.conninfo_to_dict(url)
     except (psycopg.ProgrammingError, UnicodeDecodeError):
         parts = {"port": "?"}
     has_ports = re.fullmatch(r"[0-9,]*", str(parts.get("port") or ""))
-    # A second @ belongs to the password, whose rest would be taken for the host, and shown.
+    # A second @ is part of the password, the rest of which would be shown as the host.
     if not has_ports or "@" in str(parts.get("host") or ""):
-        # The words of libpq about it may hold the password, so they are not shown.
+        # The message of libpq may contain the password, so it is not shown.
         form = (
             "postgresql://user@host:5432/database; signs like @ / : % in a name or password"
             " are written as %40 %2F %3A %25"
         )
         problem = f"store.url is not the address of a PostgreSQL database: {form}"
         raise InvalidInput(problem, place="store.url")
-    # Of several hosts one writes, and the others follow it.
+    # If there are several hosts, one is the primary and the others follow it.
     several = {"target_session_attrs": WRITES} if "," in str(parts.get("host") or "") else {}
     return {**KEPT_ALIVE, **several, **parts, "client_encoding": "UTF8"}
 
 
 def addresses(parts: Mapping[str, Any]) -> Addresses:
-    """List the hosts and ports of an address; empty when it leaves them to libpq."""
+    """List the hosts and ports of an address; empty if it leaves them to libpq."""
     hosts = str(parts.get("hostaddr") or parts.get("host") or "").split(",")
     if not all(hosts):
         return []
@@ -362,7 +363,7 @@ def addresses(parts: Mapping[str, Any]) -> Addresses:
 
 
 def shown(parts: Mapping[str, Any]) -> str:
-    """Write an address as people may see it, without a password."""
+    """Format an address for people, without the password."""
     server = f"{parts.get('host') or 'local'}:{parts.get('port') or 5432}"
     return f"postgresql://{server}/{parts.get('dbname') or parts.get('user') or ''}"
 

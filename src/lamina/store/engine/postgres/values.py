@@ -1,4 +1,4 @@
-"""Send values to the server and back: texts, numbers of eight bytes, and vectors for pgvector."""
+"""Convert values for the server and back: texts, 8-byte integers, and vectors for pgvector."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lamina.store.engine.sql import Half
 
 
 class BoolDumper(Dumper):
-    """Send a bool as a number, which it is in our tables."""
+    """Send a bool as an integer, as our tables store it."""
 
     format = Format.BINARY
     oid = postgres.types["int8"].oid
@@ -27,7 +27,7 @@ class BoolDumper(Dumper):
 
 
 class HalfDumper(Dumper):
-    """Send half-precision numbers in the form of pgvector: big-endian, after their count."""
+    """Send half-precision numbers in pgvector's format: big-endian, after their count."""
 
     format = Format.BINARY
 
@@ -37,7 +37,7 @@ class HalfDumper(Dumper):
 
 
 class HalfLoader(Loader):
-    """Read half-precision numbers back into the order of bytes that a file has."""
+    """Read half-precision numbers back into the byte order of a file."""
 
     format = Format.BINARY
 
@@ -46,7 +46,7 @@ class HalfLoader(Loader):
 
 
 def register(connection: Connection[Any], halfvec: int | None) -> None:
-    """Teach a connection our types; `halfvec` is the number of that type in this database."""
+    """Register our types on a connection; `halfvec` is that type's oid in this database."""
     if halfvec is None:
         raise StoreUnavailable("the database has no halfvec; it needs pgvector 0.7 or newer")
     adapters = connection.adapters

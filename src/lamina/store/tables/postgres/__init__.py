@@ -1,1 +1,1 @@
-"""Make our tables in PostgreSQL, open an agent's rows there, and check the rules it keeps."""
+"""Create our tables in PostgreSQL, open an agent's rows there, and check the database's rules."""

@@ -1,6 +1,6 @@
-"""Let PostgreSQL find the records that could answer: by their words, their meaning, their days.
+"""Let PostgreSQL find possible answers: records chosen by words, by meaning and by days.
 
-What is asked here is bounded, however large the store is. The filter is part of each statement.
+The work is bounded, however large the store is. The filter is part of each statement.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from lamina.store.tables.records import Filter, marks
 from lamina.store.tables.tsvectors import Tsvectors, cut
 from lamina.store.tables.vectors import Space
 
-COUNTED = 2_000  # holders of a word that are counted; of more, the number is estimated
-ENOUGH = 10  # where little is visible, one holder in so many is to be
-LOOKED_AT = 100_000  # holders of a word that are looked at, visible or not
-MOST_OF = 0.9  # of these lie in order; a few newer ones may have taken the places of deleted rows
-SCORED = 20_000  # holders of a question's rarest words that are scored by all of its words
+COUNTED = 2_000  # records with a word that are counted; beyond that, the number is estimated
+ENOUGH = 10  # one in so many of the counted records should be visible
+LOOKED_AT = 100_000  # records with a word that are examined, visible or not
+MOST_OF = 0.9  # of these are in order; a few newer ones may have taken the places of deleted rows
+SCORED = 20_000  # records with a question's rarest words that are scored by all of its words
 NEAR = 3  # turns before and after a candidate
-# The rest of a search joins by the keys of few rows; a walk through vectors must not stop early.
+# The rest of a search joins few rows by key; a walk through the vectors must not stop early.
 WALK = "SET LOCAL hnsw.iterative_scan = 'relaxed_order'; SET LOCAL hnsw.ef_search = {}"
-MOST_WALKED = 1000  # the greatest ef_search that pgvector takes
+MOST_WALKED = 1000  # pgvector's maximum for ef_search
 EXTENSION = (
     "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
     " WHERE e.extname = 'vector'"
@@ -36,22 +36,22 @@ VALID = (
     " JOIN pg_namespace n ON n.oid = c.relnamespace"
     " WHERE n.nspname = 'lamina' AND i.indisvalid AND i.indisready"
 )
-# What serves the statements below, beside what every store has.
+# Indexes for the statements below, in addition to those of every store.
 HELPERS = {
     "records_of_sessions": "lamina.records (owner, session, seq) WHERE session IS NOT NULL",
     "records_of_users": 'lamina.records (owner, "user")',
 }
-# A server that does not know yet how many rows a full table has takes a way that is slow by far.
+# If the server does not know yet how many rows a full table has, its plans are far too slow.
 ANALYSE = "ANALYZE lamina.records, lamina.words, lamina.vectors, lamina.days"
-# The index lists all holders of a word before it shows the first. So it is faster to look at one
-# record after the other for a word in many of them, which `IS TRUE` makes the server do.
+# The index collects all records with a word before it returns the first. So for a common word it is
+# faster to examine one record after the other, which `IS TRUE` makes the server do.
 COMMON = 0.125
 FIRST = (
     "ARRAY(SELECT record FROM lamina.words WHERE said @@ asked AND NOT is_common LIMIT ?) ||"
     " ARRAY(SELECT record FROM words WHERE (said @@ asked) IS TRUE AND is_common"
     " ORDER BY record LIMIT ?)"
 )
-# The text is looked at first, which is quick, and mostly enough.
+# The text is examined first, which is quick and usually decides.
 MADE_ELSEWHERE = (
     "NOT (records.metadata LIKE '%\"origin\"%' AND EXISTS (SELECT 1 FROM facets o WHERE"
     " o.name = 'origin' AND o.value = 'sleep' AND o.record = records.seq))"
@@ -69,23 +69,23 @@ AND c.seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY c.seq, n.
 
 
 class Scale(NamedTuple):
-    """What is known of a store before its words are counted."""
+    """What is known about a store before its words are counted."""
 
     size: int  # of the whole store
-    share: float  # of it that is visible
-    leaves_out: bool  # whether what sleep made does not count
+    share: float  # the visible part of it
+    leaves_out: bool  # whether what sleep made is not counted
 
     def around(self, number: int) -> int:
-        """Return among how many records so many are visible, within bounds."""
+        """Return among how many records this many are visible, within bounds."""
         return min(LOOKED_AT, round(number / max(self.share, number / LOOKED_AT)))
 
 
 class Holders(NamedTuple):
-    """How many records that count hold a word, and how many of these are not from outside."""
+    """How many counted records contain a word, and how many of them are not external."""
 
     number: int
     own: int
-    visible: int  # with those that do not count
+    visible: int  # including those not counted
 
 
 def last(connection: Connection) -> int:
@@ -99,14 +99,14 @@ def sealed(connection: Connection) -> int:
 
 
 def visible(connection: Connection, wanted: Filter, limit: int) -> list[int]:
-    """List some records that a filter lets through, at most so many."""
+    """List some records that a filter lets through, up to a limit."""
     where, parameters = wanted.where()
     query = f"SELECT seq FROM records WHERE {where} LIMIT ?"
     return [number for (number,) in rows(connection, query, (*parameters, limit))]
 
 
 def passing(connection: Connection, numbers: Sequence[int], wanted: Filter) -> list[int]:
-    """List those of some records that a filter lets through."""
+    """List which of some records a filter lets through."""
     where, parameters = wanted.where()
     is_listed = "seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
     query = f"SELECT seq FROM records WHERE {is_listed} AND {where}"
@@ -128,10 +128,10 @@ def holders(
     wanted: Filter,
     scale: Scale,
 ) -> list[Holders]:
-    """Count the visible records that hold each word; the words come with their usual share.
+    """Count the visible records that contain each word; words come with their usual share.
 
-    Of a word in many records the first ones are counted, and stand for all. What sleep has made is
-    left out, if that is how the scale was taken; a word of an own memory is an own one nonetheless.
+    For a common word, the first records are counted and represent all. What sleep made is left out
+    if the scale says so, but an own memory's word remains an own one.
     """
     where, parameters = wanted.where()
     counts = MADE_ELSEWHERE if scale.leaves_out else "TRUE"
@@ -169,10 +169,10 @@ def with_words(
     scale: Scale,
     limit: int,
 ) -> list[int]:
-    """Find the visible records, of some speakers if any are named, whose words are worth most.
+    """Find the visible records, of any named speakers, whose words are worth most.
 
-    `worth` has for each word how many records hold it, and its worth. Only holders of the rarest
-    words are looked at, as many as that is quick.
+    `worth` has, for each word, the number of records that contain it and its worth. Only records
+    with the rarest words are examined, as many as can be done quickly.
     """
     index, looked_at, rarest = Tsvectors(agent), 0, list[str]()
     for word, number, _ in sorted(worth, key=lambda one: one[1]):
@@ -206,7 +206,7 @@ def near(
     speakers: Sequence[str],
     limit: int,
 ) -> list[int]:
-    """Find the visible records whose vectors have the signs of a vector, from the nearest on."""
+    """Find the visible records whose vectors are nearest to a vector by their signs."""
     connection.script(WALK.format(min(MOST_WALKED, max(limit, 40))))
     where, parameters = _spoken(wanted, speakers)
     bits = f"bit({space.dimensions})"
@@ -227,7 +227,7 @@ def _spoken(wanted: Filter, speakers: Sequence[str]) -> tuple[str, list[object]]
 
 
 def speaking_of(connection: Connection, numbers: str, since: int, until: int) -> list[int]:
-    """List those of some records, as JSON, whose text speaks of a day in this span."""
+    """List which of some records, given as JSON, mention a day in this span."""
     query = (
         "SELECT record FROM days WHERE since < ? AND until > ?"
         " AND record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
@@ -236,13 +236,13 @@ def speaking_of(connection: Connection, numbers: str, since: int, until: int) ->
 
 
 def told_of(connection: Connection, since: int, until: int) -> list[int]:
-    """List the records in blocks whose text speaks of a day in this span."""
+    """List the records in blocks whose text mentions a day in this span."""
     query = "SELECT record FROM days WHERE since < ? AND until > ?"
     return [number for (number,) in rows(connection, query, (until, since))]
 
 
 def hinting(connection: Connection, agent: str, hints: Sequence[Collection[str]]) -> list[int]:
-    """List the records whose text holds a word of each collection."""
+    """List the records whose text contains a word of each collection."""
     index = Tsvectors(agent)
     held = "SELECT record FROM lamina.words WHERE said @@ CAST(? AS tsquery)"
     asked = [" | ".join(f"({index.query(cut(word))})" for word in sorted(some)) for some in hints]
@@ -253,7 +253,7 @@ def hinting(connection: Connection, agent: str, hints: Sequence[Collection[str]]
 def in_days(
     connection: Connection, since: int, until: int, day: int, wanted: Filter, limit: int
 ) -> list[int]:
-    """Find some visible records of these days, or that speak of them; `day` is its length."""
+    """Find some visible records that are from, or mention, these days; `day` is a day's length."""
     where, parameters = wanted.where()
     happened = (
         f"(SELECT seq FROM records WHERE occurred_at >= ? AND occurred_at < ? AND {where}"
@@ -275,7 +275,7 @@ def neighbours(connection: Connection, numbers: Iterable[int]) -> list[tuple[int
 def holding(
     connection: Connection, agent: str, words: Sequence[str], numbers: Sequence[int]
 ) -> list[list[int]]:
-    """List for each word those of some records that hold it, ascending."""
+    """List, for each word, which of some records contain it, ascending."""
     query = (
         "SELECT w.place - 1, s.record FROM words s"
         " JOIN unnest(CAST(? AS tsquery[])) WITH ORDINALITY AS w (asked, place)"
@@ -289,11 +289,11 @@ def holding(
     return [sorted(one) for one in found]
 
 
-# Indexes, which only a large store needs
+# Indexes that only a large store needs
 
 
 def is_ready(connection: Session, spaces: Iterable[Space]) -> bool:
-    """Tell whether the server has the indexes by which it finds candidates."""
+    """Tell whether the server has the indexes that it needs to find candidates."""
     if not _walks_on(connection):
         return False
     needed = {*HELPERS, *(_name(connection.agent, space) for space in spaces)}
@@ -301,7 +301,7 @@ def is_ready(connection: Session, spaces: Iterable[Space]) -> bool:
 
 
 def prepare(database: PostgresDatabase, spaces: Iterable[Space]) -> None:
-    """Create the indexes that are missing. Everybody can read and write meanwhile."""
+    """Create the indexes that are missing, while others continue to read and write."""
     session, schema = database.begin_with(lambda session: session.execute(EXTENSION).get)
     try:
         if not _walks_on(session):
@@ -313,7 +313,7 @@ def prepare(database: PostgresDatabase, spaces: Iterable[Space]) -> None:
                 session.script(f"DROP INDEX CONCURRENTLY lamina.{name}")  # its space is gone
         missing = needed.keys() - valid
         for name in sorted(missing):
-            # One that was left half made is in the way.
+            # An index that was left incomplete is in the way.
             session.script(f"DROP INDEX CONCURRENTLY IF EXISTS lamina.{name}")
             session.script(f"CREATE INDEX CONCURRENTLY {name} ON {needed[name]}")
         if missing:
@@ -328,7 +328,7 @@ def prepare(database: PostgresDatabase, spaces: Iterable[Space]) -> None:
 
 
 def _walks_on(connection: Connection) -> bool:
-    """Tell whether pgvector goes on along its index when a filter has left too few (0.8)."""
+    """Tell whether pgvector scans on when a filter has left too few results (0.8 and later)."""
     version = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").get
     return tuple(map(int, str(version).split(".")[:2])) >= (0, 8)
 
@@ -336,7 +336,7 @@ def _walks_on(connection: Connection) -> bool:
 def _indexes(agent: str, spaces: Iterable[Space], schema: str) -> dict[str, str]:
     """Write an index of the signs of an agent's vectors for each space.
 
-    Each agent has its own: others' vectors would be in the way of its searches.
+    Each agent has its own: the vectors of others would slow its searches down.
     """
     return {
         _name(agent, space): (
@@ -357,5 +357,5 @@ def _digest(agent: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """Write a text in SQL: an index of some rows is used only where their condition is written."""
+    """Quote a text in SQL: a partial index is used only if its condition appears literally."""
     return "'" + text.replace("'", "''") + "'"

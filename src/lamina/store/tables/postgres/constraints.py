@@ -1,4 +1,4 @@
-"""Check that triggers, functions, views and rights in a database are those that we gave it."""
+"""Check that the triggers, functions, views and rights of a database are the ones we created."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FUNCTIONS = (
     f" {IN_SCHEMA.format('p.pronamespace', 'lamina')}"
 )
 # Rights of PUBLIC (grantee 0). There must be none: a role that may write a row may also lock it,
-# and so keep all writers waiting.
+# which would block all writers.
 PUBLIC = (
     "SELECT 'schema ' || nspname, privilege_type FROM pg_namespace n, aclexplode(n.nspacl)"
     " WHERE grantee = 0 AND nspname IN ('lamina', 'lamina_own') UNION ALL"
@@ -38,7 +38,7 @@ VIEWS = "SELECT viewname, definition FROM pg_views WHERE schemaname = 'lamina_ow
 
 
 def problems(connection: Connection) -> Iterator[tuple[str, str]]:
-    """Yield triggers, functions and views that are gone, off or altered, and rights of PUBLIC."""
+    """Yield missing, disabled or altered triggers, functions and views, and rights of PUBLIC."""
     schema = resources.files("lamina.store.tables.postgres").joinpath("schema.sql")
     expected = schema.read_text("utf-8")
     triggers = {name: (text, is_on) for name, text, is_on in connection.execute(TRIGGERS)}
@@ -65,6 +65,6 @@ def problems(connection: Connection) -> Iterator[tuple[str, str]]:
 
 
 def _normalised(statement: str) -> str:
-    """Remove what a server writes its own way: space, brackets, case, comments and casts."""
+    """Remove what a server formats in its own way: space, brackets, case, comments and casts."""
     bare = re.sub(r"--[^\n]*|::text|\bAS\b", "", statement)
     return re.sub(r"[\s()]", "", bare).lower()

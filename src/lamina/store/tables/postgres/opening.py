@@ -17,7 +17,7 @@ from lamina.text import words
 
 MARK = "Lamina: memories of agents"
 VERSION = len(STEPS)
-# `schema.sql` makes the tables of the first version here, and these change them, one after another.
+# `schema.sql` creates the tables of the first version; these change them, one after another.
 FIRST, LATER = 5, ("tokens.sql", "scopes.sql", "sessions.sql")
 
 
@@ -30,13 +30,13 @@ def connected(
     make: bool = True,
     made: Sequence[tuple[str, str]] = (),
 ) -> PostgresDatabase:
-    """Open the agent's rows, and create tables and identity if missing; `before_new` may object.
+    """Open the agent's rows; create tables and identity if missing, unless `before_new` objects.
 
     `made` has further rows of `meta` for a new identity.
     """
     url = settings["store.url"]
     if not url.startswith(("postgresql://", "postgres://")):
-        scheme = words.shown(url.partition(":")[0])  # the rest may hold a password
+        scheme = words.shown(url.partition(":")[0])  # the rest may contain a password
         like = "it is empty, or like postgresql://user@host/database"
         raise InvalidInput(f"store.url begins with {scheme}; {like}", place=scheme)
     size, patience = settings["store.pool_size"], settings["store.timeout_ms"] / 1000
@@ -53,7 +53,7 @@ def connected(
 
 
 def looked_at(settings: Settings, agent: str) -> PostgresDatabase | None:
-    """Open the agent's rows without creating anything; None when it has no memory here."""
+    """Open the agent's rows without creating anything; None if it has no memory here."""
     database = connected(settings, agent, make=False)
     if exists(database):
         return database
@@ -79,11 +79,11 @@ def _prepare(database: PostgresDatabase, *, make: bool) -> None:
         _make_tables(database)
     else:
         _change_tables(database)
-    database.close_idle()  # these connections do not know the type of vectors yet
+    database.close_idle()  # these connections do not know the vector type yet
 
 
 def _make_tables(database: PostgresDatabase) -> None:
-    """Create everything in one transaction; a second process waits at the schema, and finds it."""
+    """Create everything in one transaction; a second process waits, and then finds it."""
     session, _ = database.begin_with(lambda session: session.begin(TURN))
     try:
         session.script("CREATE SCHEMA lamina")
@@ -104,7 +104,7 @@ def _make_tables(database: PostgresDatabase) -> None:
 def _change_tables(database: PostgresDatabase) -> None:
     """Bring the tables of an earlier version up to date, in one transaction; processes take turns.
 
-    Agents of an earlier Lamina refuse them then.
+    After that, earlier versions of Lamina refuse to open them.
     """
     begin = "BEGIN ISOLATION LEVEL READ COMMITTED; LOCK TABLE lamina.version"
     session, _ = database.begin_with(lambda session: session.script(begin))
@@ -135,7 +135,7 @@ def _need_vectors(session: Session, place: str) -> None:
 
 
 def _version(session: Session, place: str) -> int:
-    """Read the version of the schema, 0 without one; refuse a foreign or a newer schema."""
+    """Read the version of the schema, 0 if there is none; refuse a foreign or a newer schema."""
     comment = "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace"
     schemas = session.execute(f"{comment} WHERE nspname = 'lamina'").fetchall()
     if not schemas:
