@@ -25,6 +25,10 @@ FOREIGN = hinted(
     r"|\[[^\]\n]{0,500}\]|</?[a-zA-Z][^>\n]{0,300}>",  # stage directions and marks
     re.S | re.M,
 )
+# A line of a program that stands outside a fence.
+CODE_MARKS = frozenset("{}()[];=<>|&$\\")
+LEAST_MARKS, MARKS_SHARE = 6, 0.08  # of a line of code: how many, and how many of its characters
+CODE_SIGNS = re.compile(r"[{};]|=>|==|\w\(|</")
 # Looked for once in each word: most of a list of handles is no address.
 MAIL = re.compile(r"(?<!\S)[^\w\s]*+(?P<mail>\w[^\s@]*+@\S+\.\w++)")
 DIGIT, MARKS = "0", re.compile(r"\W")
@@ -166,7 +170,7 @@ def said(text: str) -> str:
     plain = text.translate(STRAIGHT)[:LONGEST]
     if fence.OPEN in plain:
         plain = fence.masked(plain, MASK)
-    plain = FOREIGN.sub(_masked, plain)
+    plain = _without_code(FOREIGN.sub(_masked, plain))
     if "@" in plain:
         plain = MAIL.sub(_mailed, plain)
     plain = QUOTED.sub(_quoted, plain)
@@ -261,6 +265,19 @@ def _parts(plain: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
         start = found.end()
     if plain[start:end].strip(" ,"):
         yield start, end, link
+
+
+def _without_code(plain: str) -> str:
+    """Mask lines of programs: what they assign is nothing that anybody has."""
+    if not CODE_SIGNS.search(plain):
+        return plain
+    return "\n".join(MASK * len(line) if _is_code(line) else line for line in plain.split("\n"))
+
+
+def _is_code(line: str) -> bool:
+    marks = sum(map(CODE_MARKS.__contains__, line))
+    is_full = marks >= LEAST_MARKS and marks >= MARKS_SHARE * len(line)
+    return is_full and CODE_SIGNS.search(line) is not None
 
 
 def _masked(found: re.Match[str]) -> str:

@@ -107,3 +107,10 @@ def test_one_spelling_for_a_favourite_thing() -> None:
     assert holds(
         "My favourite colour is red / My favorite color is blue", "Ann", "favourite:colour", "blue"
     )
+
+
+def test_what_a_clause_says_is_not_ended_by_it() -> None:
+    """S2: "instead of Anzac biscuits" ends no baking on Anzac Day, which the clause states."""
+    found = claims("I bake Afghans every Anzac Day instead of Anzac biscuits.")
+    assert found
+    assert not any(one.negated for one in found)

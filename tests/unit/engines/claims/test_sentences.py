@@ -26,6 +26,8 @@ FOREIGN = (
     "[laughs: I live in Rome.]",
     "She said: I live in Rome.",
     "<p>I live in Rome",
+    "void loop() { if (millis() - last > 1000) { home = rome(); toggle(); } }",
+    'cfg = {"city": "Rome", "port": 80}; home = cfg["city"];',
 )
 ASKING = (
     "Is it late?",
