@@ -174,7 +174,8 @@ class _Reader:
                 hearsay.add(clause.start)
             elif not is_unsure:
                 self._take(self._stated(said, clause, parsed, phrases), taken)
-                self._take(self._updated(said, clause, parsed, endings), taken)
+                updated = self._updated(said, clause, parsed, endings)
+                self._take(_not_stated(updated, clause, taken.claims), taken)
                 self._take(updates.instead(said, clause, taken.claims), taken)
         if not said.speaker:
             return taken.claims
@@ -349,6 +350,17 @@ class _Reader:
                 self.memory.note(claim)
                 return [*found, claim]
         return found
+
+
+def _not_stated(
+    updated: Iterable[Claim], clause: Clause, claims: Iterable[Claim]
+) -> Iterator[Claim]:
+    """Leave out ends of what the clause states: "I bake every May Day instead of in May"."""
+    own = [one for one in claims if clause.start <= one.start < clause.end and not one.negated]
+    stated = {(one.subject, one.attribute, one.value) for one in own}
+    for one in updated:
+        if not one.negated or (one.subject, one.attribute, one.value) not in stated:
+            yield one
 
 
 def _whole(said: Said, clauses: Sequence[Clause], phrases: Iterable[Phrase]) -> Iterator[Claim]:

@@ -111,10 +111,7 @@ def _ended(
     is_whole = len(found["value"]) > 1  # else the pattern ends where the value begins
     meant = found["value"] if is_whole else said.plain[slice(*thing)].split(" and ")[0]
     persons = (about, said.speaker) if one.is_first else (about,)
-    before = _known(one, persons, meant, memory)
-    if before and _is_said_in(said, clause, before):
-        return  # "I bake it every Anzac Day instead of Anzac biscuits" ends no baking
-    if before:
+    if before := _known(one, persons, meant, memory):
         where = said.words(clause, found, (begin, begin if is_whole else begin + len(meant)))
         others = memory.beside(before, meant) if _is_deed(before) else []
         for known in (before, *others):
@@ -124,12 +121,6 @@ def _ended(
         for span in answers.spans(one.default, said.plain, begin, clause.end)[:1]:
             sure, where = one.confidence - UNSURE, said.words(clause, found, span)
             yield said.claim(about, one.default, span, where, sure, one.name, negated=True)
-
-
-def _is_said_in(said: Said, clause: Clause, claim: Claim) -> bool:
-    """Tell if a claim was made of the words of a clause."""
-    is_there = clause.start <= claim.start < clause.end
-    return is_there and claim.value in said.turn.text[claim.start : claim.end]
 
 
 def _is_deed(claim: Claim) -> bool:
