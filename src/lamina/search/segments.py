@@ -1,6 +1,6 @@
-"""Split a prompt into segments (C2): its sentences and lines, and which of them ask. Pure.
+"""Split a prompt into segments (C2): sentences and lines, and tell which of them ask. Pure.
 
-People greet, explain, paste a log and ask for a format; only some of that is the question.
+People greet, explain, paste logs and ask for a format; only part of that is the question.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import msgspec
 from lamina.text.patterns import bounded
 from lamina.text.words import WORD
 
-MOST = 24  # segments of a prompt that are looked at
-LONGEST = 400  # characters of a sentence; a longer one is cut at its commas
-PIECE = 200  # characters of what it is cut into
-ASKED_WORDS = 3  # of a question behind a colon
-# The end of a sentence: a sign with a space behind it, a sign of a script without spaces, a line.
-# The sign ; is a question mark behind a Greek letter.
+MOST = 24  # segments of a prompt that are examined
+LONGEST = 400  # characters of a sentence; a longer one is split at its commas
+PIECE = 200  # characters of the parts into which it is split
+ASKED_WORDS = 3  # minimal words of a question after a colon
+# The end of a sentence: a mark followed by a space, a mark of a script without spaces, a line end.
+# After a Greek letter, ; is a question mark.
 END = re.compile(
     r"[.!?…؟۔।\u037e][\"'”’)\]]{0,3}(?=\s)|(?<=[\u0370-\u03ff\u1f00-\u1fff]);(?=\s)"
     r"|[。！？｡\n]"
 )
 COMMA = re.compile(r"[,;:،、，；：](?=\s|[^\x00-\x7f])|\s[-–—]\s")
-# What leads to a question: "while I wait for the train: where was it?".
+# The end of an introduction to a question: "while I wait for the train: where was it?".
 LEADING = re.compile(r"(?::|\s[-–—])\s+")
-# "Dr. Weiss", "J. Smith", "e.g. tea": a stop behind these ends nothing.
+# "Dr. Weiss", "J. Smith", "e.g. tea": a full stop after these does not end a sentence.
 SHORT = bounded(r"(?:\b(?:[A-Z][a-z]|Mrs|Prof|\w)|\.\w)\Z", longest=5)
 MARKS = bounded(r"[?？؟\u037e][\"'”’)\]\s]*\Z|[\u0370-\u03ff\u1f00-\u1fff];\s*\Z", longest=60)
 WORDS = "who|whom|whose|what|when|where|which|why|how"
@@ -55,10 +55,10 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 def split(prompt: str) -> tuple[Segment, ...]:
-    """Return the segments of a prompt in their order; a prompt of one sentence as it is.
+    """Return the segments of a prompt in order; a prompt of one sentence unchanged.
 
-    What is said twice counts once. Of very many segments, those that ask come first, and then those
-    nearest to a question, to the beginning or to the end: what is pasted stands between.
+    Repetitions are dropped. If there are too many segments, those that ask are kept, and then those
+    nearest to a question, to the beginning or to the end: pasted text is mostly in between.
     """
     texts = dict.fromkeys(sentences(prompt))
     if len(texts) < 2:
@@ -76,14 +76,14 @@ def split(prompt: str) -> tuple[Segment, ...]:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Yield the sentences and lines of a text in their order; very long ones in pieces."""
+    """Yield the sentences and lines of a text in order; very long ones in pieces."""
     for sentence in _sentences(text):
         for part in _asides(sentence):
             yield from _pieces(part)
 
 
 def _asides(sentence: str) -> Iterator[str]:
-    """Part a question from what leads to it."""
+    """Separate a question from its introduction."""
     start = 0
     if asks(sentence) is Asks.MARKED:
         for mark in LEADING.finditer(sentence):
@@ -94,7 +94,7 @@ def _asides(sentence: str) -> Iterator[str]:
 
 
 def asks(text: str) -> Asks:
-    """Tell how clearly a segment asks: by a question mark at its end, or by how it begins."""
+    """Return how clearly a segment asks: by a question mark at its end, or by its beginning."""
     if MARKS.search(text, max(0, len(text) - MARKS.longest)):
         return Asks.MARKED
     return Asks.BEGINS if ASKING.match(text, 0, ASKING.longest) else Asks.NOT
@@ -112,7 +112,7 @@ def _sentences(prompt: str) -> Iterator[str]:
 
 
 def _pieces(sentence: str) -> Iterator[str]:
-    """Cut what is too long for a sentence at its commas, or anywhere."""
+    """Split what is too long for a sentence at its commas, or anywhere."""
     if len(sentence) <= LONGEST:
         yield sentence
         return
@@ -128,6 +128,6 @@ def _pieces(sentence: str) -> Iterator[str]:
 
 
 def _spoken(text: str) -> Iterator[str]:
-    """Yield a text without the space around it, if it holds a word."""
+    """Yield a stripped text, if it contains a word."""
     if WORD.search(text):
         yield text.strip()
