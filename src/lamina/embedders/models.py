@@ -26,7 +26,7 @@ from lamina.text.words import one_line, shown
 Progress = Callable[[int, int], None]
 
 SENTENCE = "This is an example sentence"
-# The tolerance for the vector of the test sentence. Quantized models round differently on other
+# The tolerance for the vector of the test sentence. Quantised models round differently on other
 # processors and need the rough one.
 TOLERANCE = 1e-4
 ROUGH_TOLERANCE = 2e-2

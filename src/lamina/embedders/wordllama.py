@@ -30,7 +30,7 @@ DIMENSIONS = 256
 MAX_CHARACTERS = 32_768
 MAX_TOKENS = 8_192
 # The tokenizer writes ▁ for a space. No token has one after another character, so words can be
-# tokenized one by one and cached, which is four times as fast as whole texts. Longer runs are cut
+# tokenised one by one and cached, which is four times as fast as whole texts. Longer runs are cut
 # to keep the cache small.
 WORD = re.compile("▁{1,16}[^▁]{0,64}|[^▁]{1,64}")
 WORDS_REMEMBERED = 65_536  # enough for all words of a large store; about 10 MB when full

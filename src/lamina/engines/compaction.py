@@ -77,7 +77,7 @@ class Item(NamedTuple):
     record: Record
     lines: Mapping[str, str]  # by their forms
     spelled: Mapping[str, str]  # its topics as they are written
-    topics: tuple[str, ...]  # the topics under which it may be summarized
+    topics: tuple[str, ...]  # the topics under which it may be summarised
     is_page: bool  # a summary of a topic, to which lines can be added
 
     @property
@@ -87,7 +87,7 @@ class Item(NamedTuple):
 
     @property
     def is_settled(self) -> bool:
-        """True if it already summarizes other records."""
+        """True if it already summarises other records."""
         return "compacted_from" in self.record.metadata
 
 
@@ -333,7 +333,7 @@ def _headline(topic: str) -> str:
 
 
 def _topic_page(topic: str, items: Sequence[Item], lines: Mapping[str, str]) -> Group:
-    """Summarize what records say about a topic, each line once."""
+    """Summarise what records say about a topic, each line once."""
     sources = tuple(item.record for item in items)
     kinds = {record.kind for record in sources}
     metadata = {**_metadata(items, sources), "topic": topic}

@@ -444,7 +444,7 @@ def _sections(shelf: Shelf, bases: Sequence[Summary]) -> dict[str, list[str]]:
 
 
 def _tokens(base: Summary) -> frozenset[tuple[str, str | bytes]]:
-    """Reduce a summary to tokens by which repetitions of its lines are recognized."""
+    """Reduce a summary to tokens by which repetitions of its lines are recognised."""
     if base.shelf is Shelf.PROJECT or words.normalise(base.key) in profile.LISTS:
         sections = _sections(base.shelf, [base])
         return frozenset((name, _token(line)) for name, lines in sections.items() for line in lines)

@@ -288,7 +288,7 @@ def _solved(data: _Data) -> Numbers:
 
 
 def _penalties(families: Places, solution: Numbers, curve: Numbers) -> Numbers:
-    """Penalize each family's weights by the inverse of their estimated mean square."""
+    """Penalise each family's weights by the inverse of their estimated mean square."""
     import numpy as np
 
     squares = (solution**2 + np.diag(np.linalg.inv(curve)))[2:]

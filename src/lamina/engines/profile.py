@@ -110,7 +110,7 @@ def by_name(records: Iterable[Record]) -> dict[str, Record]:
 
 
 def project_name(record: Record) -> str | None:
-    """Return the name of the project that a record summarizes, if any."""
+    """Return the name of the project that a record summarises, if any."""
     project = record.metadata.get("project")
     name = project.get("project_name") if isinstance(project, Mapping) else None
     return name if isinstance(name, str) else None
@@ -130,7 +130,7 @@ def field_of(key: str) -> tuple[str, str]:
 
 
 def canonical(key: str) -> str:
-    """Spell a key as stored: a field of the profile normalized, other keys as given."""
+    """Spell a key as stored: a field of the profile normalised, other keys as given."""
     field, entry = field_of(key)
     if field in GROUPS:
         return f"{field}.{entry}"
@@ -217,7 +217,7 @@ def kind_of(key: str) -> str:
 def patch_items(patch: object, taken: Mapping[str, Any] | None = None) -> list[tuple[str, Any]]:
     """Read a patch of the profile as keys and values, or raise an error that names the problem.
 
-    `taken` maps the normalized keys in the profile to their values: a preference that is only a
+    `taken` maps the normalised keys in the profile to their values: a preference that is only a
     text does not reuse a key with another value.
     """
     if not isinstance(patch, Mapping):

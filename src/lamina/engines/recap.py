@@ -1,4 +1,4 @@
-"""Summarize in a few lines what the last session was about, and where it stopped. Pure.
+"""Summarise in a few lines what the last session was about, and where it stopped. Pure.
 
 Only turns show what was asked, decided and left open. Output of tools is quoted as such, and never
 taken as an instruction.
@@ -46,7 +46,7 @@ OPEN = bounded(
 )
 SENTENCE = re.compile(r"[.!?](?=\s)|\n")
 READ = 4000  # characters of a turn
-FIELD = "recap"  # of the metadata, where a recap says what it summarizes
+FIELD = "recap"  # of the metadata, where a recap says what it summarises
 FIRST, TURN, ASKED = 3, 600, 12_000  # turns at the beginning, and characters given to a model
 
 
@@ -89,7 +89,7 @@ class _Line(msgspec.Struct, frozen=True):
 def recap(
     records: Sequence[Record], is_small_talk: Callable[[str], bool] = lambda _: False
 ) -> Recap | None:
-    """Summarize a session from its records; None if there is nothing to tell.
+    """Summarise a session from its records; None if there is nothing to tell.
 
     A summary by a model is preferred to the rules, unless something has happened since.
     `is_small_talk` tells if a text is a greeting or an acknowledgement: that takes word vectors,

@@ -1,18 +1,18 @@
-"""Summarize verbose episodes in a few of their own sentences, each traceable (S3). Pure.
+"""Summarise verbose episodes in a few of their own sentences, each traceable (S3). Pure.
 
 Design choices:
 
 - A summary quotes. Nothing is reworded, so nothing is invented; a sentence is a span of a turn, and
 the turns are its evidence.
 - An episode is a conversation, or the notes of a day without a session. It is verbose if it has
-2,000 characters or more, in one long record or many turns. Shorter ones are summarized together
+2,000 characters or more, in one long record or many turns. Shorter ones are summarised together
 if three or more of them are about the same topic and verbose together.
-- A summary depends only on the turns that it summarizes.
-- Turns in a summary are not summarized again, so there is at most one per 2,000 characters.
+- A summary depends only on the turns that it summarises.
+- Turns in a summary are not summarised again, so there is at most one per 2,000 characters.
 - A sentence is weighed by its information: when, who, how many, what was done, rare words.
 Greetings, thanks, questions, compliments and common words count little. Repetitions in other
 words are left out.
-- External turns are summarized separately (V8), and text inside our fence not at all (Q9).
+- External turns are summarised separately (V8), and text inside our fence not at all (Q9).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WHOLE = ("raw_hash", "turns_hash")  # hashes that only the record of a whole con
 # The length from which an episode is verbose, and the silence after which it is over.
 FEWEST_CHARACTERS = 2000
 SILENCE = timedelta(hours=6)
-# Episodes that are summarized together: their minimal number, the minimal length of each, and how
+# Episodes that are summarised together: their minimal number, the minimal length of each, and how
 # many of the latest are compared in a night. They are about one topic if the cosine of their
 # informative words is at least this, or less with a shared tag; words are weighted by rarity.
 FEWEST_EPISODES, SHORTEST_EPISODE, MOST_EPISODES = 3, 200, 300
@@ -205,7 +205,7 @@ class Sentence(NamedTuple):
 
 
 def plan(turns: Sequence[Record], summarised: Collection[str], now: datetime) -> list[Summary]:
-    """Summarize what is verbose, over, and not yet in `summarised` (ids of turns), oldest first."""
+    """Summarise what is verbose, over, and not yet in `summarised` (ids of turns), oldest first."""
     done = frozenset(summarised)
     groups: dict[tuple[Any, ...], dict[str, Record]] = {}
     for turn in turns:
@@ -221,12 +221,12 @@ def plan(turns: Sequence[Record], summarised: Collection[str], now: datetime) ->
 
 
 def is_summary(record: Record) -> bool:
-    """Tell if a record is one of our summaries, which are not summarized again."""
+    """Tell if a record is one of our summaries, which are not summarised again."""
     return record.metadata.get("origin") == ORIGIN and "sentences" in record.metadata
 
 
 def is_of_turns(record: Record) -> bool:
-    """Tell if a record summarizes turns, or is that of a whole conversation, which cites them."""
+    """Tell if a record summarises turns, or is that of a whole conversation, which cites them."""
     return not record.metadata.keys().isdisjoint(WHOLE) or is_summary(record)
 
 
@@ -344,7 +344,7 @@ def _topic(group: Sequence[Episode]) -> str:
 
 
 def _summary(turns: Sequence[Record], headline: str) -> Summary | None:
-    """Summarize turns below a headline; None if they have no sentence to quote."""
+    """Summarise turns below a headline; None if they have no sentence to quote."""
     participants = _participants(turns)
     called = (name for speaker in participants for name in words.asked(speaker))
     names = frozenset(short for name in called for short in _shortened(name))

@@ -72,7 +72,7 @@ class Duplicates:
         return originals
 
     def _vectors(self, rows: NDArray[np.int64]) -> tuple[Vectors, Mask]:
-        """Return the vectors of some rows, normalized to length 1, and which rows have one."""
+        """Return the vectors of some rows, normalised to length 1, and which rows have one."""
         stored, has_vector = self._look.exact(self._space, rows)
         lengths = np.linalg.norm(stored.astype(np.float64), axis=1)
         return stored / np.maximum(lengths, ROUNDING)[:, None], has_vector & (lengths > 0)
@@ -123,7 +123,7 @@ class Details(NamedTuple):
     def agree(self, other: Details) -> bool:
         """Tell whether all details agree.
 
-        A capitalized word need only be any word of the other text: it may begin a sentence in one.
+        A capitalised word need only be any word of the other text: it may begin a sentence in one.
         """
         if (self.numbers, self.days, self.denied) != (other.numbers, other.days, other.denied):
             return False

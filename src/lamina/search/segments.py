@@ -14,12 +14,12 @@ import msgspec
 from lamina.text.patterns import bounded
 from lamina.text.words import WORD
 
-MOST = 24  # segments of a prompt that are examined
-LONGEST = 400  # characters of a sentence; a longer one is split at its commas
-PIECE = 200  # characters of the parts into which it is split
-ASKED_WORDS = 3  # minimal words of a question after a colon
-# The end of a sentence: a mark followed by a space, a mark of a script without spaces, a line end.
-# After a Greek letter, ; is a question mark.
+MOST = 24  # segments of a prompt that are looked at
+LONGEST = 400  # characters of a sentence; a longer one is cut at its commas
+PIECE = 200  # characters of what it is cut into
+ASKED_WORDS = 3  # of a question behind a colon
+# The end of a sentence: a sign with a space behind it, a sign of a script without spaces, a line.
+# The sign ; is a question mark behind a Greek letter.
 END = re.compile(
     r"[.!?…؟۔।\u037e][\"'”’)\]]{0,3}(?=\s)|(?<=[\u0370-\u03ff\u1f00-\u1fff]);(?=\s)"
     r"|[。！？｡\n]"
@@ -83,7 +83,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def _asides(sentence: str) -> Iterator[str]:
-    """Separate a question from its introduction."""
+    """Part a question from what leads to it."""
     start = 0
     if asks(sentence) is Asks.MARKED:
         for mark in LEADING.finditer(sentence):

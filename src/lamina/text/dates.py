@@ -15,7 +15,7 @@ end today.
 - "two weeks ago" is a week around that day, "two months ago" a month, "a few ..." twice as wide.
 - 5/7/2023 is ambiguous, so it is no date; 7.5.2023 has the day first. Times of day and time zones
 are ignored.
-- Not recognized: "recently", hours, holidays, a bare weekday, month or year, and dates relative to
+- Not recognised: "recently", hours, holidays, a bare weekday, month or year, and dates relative to
 another event ("two days later").
 """
 

@@ -1,4 +1,4 @@
-"""Unicode normalization in linear time. Pure."""
+"""Unicode normalisation in linear time. Pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ MARKS = re.compile(r"[^\w\s\x00-\x7f]{30}")
 
 
 def normal(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
-    """Normalize a text in linear time.
+    """Normalise a text in linear time.
 
     Python sorts the marks on a letter in quadratic time: a text of nothing but marks would block
-    the process for minutes. Runs longer than people write are normalized in pieces.
+    the process for minutes. Runs longer than people write are normalised in pieces.
     """
     if text.isascii():
         return text

@@ -22,7 +22,7 @@ FRIENDSHIP = "friendship"  # "our friendship": with the listener
 FAR = 40  # characters without a word that separate unrelated text
 MOST_TOPICS = 50  # claims that can be corrected
 STRICT = frozenset("place name names number date diet status"
-    " job".split())  # kinds whose values are recognizable
+    " job".split())  # kinds whose values are recognisable
 # Words that retract what was said.
 TAKEN_BACK = hinted(
     r"\b(?:I meant|I mean\b|(?:scrap|scratch|strike|ignore|disregard) (?:that|my last)|wait,? no"

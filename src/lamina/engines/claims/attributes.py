@@ -149,7 +149,7 @@ def _third(verb: str) -> str:
 
 
 def favourite(thing: str) -> str:
-    """Return the normalized name of the attribute for a favourite thing."""
+    """Return the normalised name of the attribute for a favourite thing."""
     return FAVOURITE + BRITISH.get(thing.lower(), thing.lower())
 
 

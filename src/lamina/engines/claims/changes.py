@@ -29,7 +29,7 @@ SWITCHED = (
 SPOKEN_OF = ("partner", "plan", "job", "employer")
 NAMED = ("pet", "partner", "child", "sibling", "friend", "relative", "parent")
 THE = r"(?:(?:the|my|our|that|this|his|her|their|old|all|both|being|an?)\s+)*"
-# "Sold insurance for ten years" is no sale of insurance.
+# "Sold insurance for ten years" is not a swap.
 NO_TIME = r"(?!(?:[\w-]+ ){0,2}(?:years?|months?|weeks?|days?|hours?|ages)\b)"
 IT = (
     rf"(?!and\b|or\b|so\b|but\b|on\b|to\b|after\b|before\b|for\b|in\b|at\b|because\b|when\b|it\b"

@@ -168,7 +168,7 @@ class Phrases:
         return place
 
     def _is_acronym(self, place: int, start: int) -> bool:
-        """Tell if a capitalized word belongs to a noun phrase: "our CI", "the Series A"."""
+        """Tell if a capitalised word belongs to a noun phrase: "our CI", "the Series A"."""
         word = self.words[place]
         raw = self.plain[word.start : word.end]
         return word.kind == NAME and (place == start or raw.isupper())

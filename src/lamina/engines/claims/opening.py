@@ -182,7 +182,7 @@ def _is_junk(one: Candidate, value: str) -> bool:
 def _covers(claim: Claim, one: Candidate, speaker: str) -> bool:
     """Tell if a claim already covers the words of a candidate."""
     is_inside = claim.start <= one.value[0] and one.value[1] <= claim.end
-    is_anyones = one.shape == A_NAMED  # the rule knows the owner
+    is_anyones = one.shape == A_NAMED  # whose it is, the rule knows
     return is_inside and (is_anyones or claim.subject == (one.subject or speaker))
 
 

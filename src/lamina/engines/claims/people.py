@@ -180,7 +180,7 @@ def _names(plain: str, start: int, kin: str) -> list[values.Span]:
 
 
 def is_described(word: str) -> bool:
-    """Tell if a capitalized word says what a person is, not who: "my wife is Italian"."""
+    """Tell if a capitalised word says what a person is, not who: "my wife is Italian"."""
     return word.lower() in DESCRIBED or not values.is_name(word)
 
 

@@ -176,7 +176,7 @@ def cut(kind: str, plain: str, start: int, end: int) -> list[Span]:
 
 
 def is_name(word: str) -> bool:
-    """Tell if a capitalized word can be a person's name."""
+    """Tell if a capitalised word can be a person's name."""
     return word[:1].isupper() and word.split()[0].lower().removesuffix("'s") not in NO_NAME
 
 

@@ -80,7 +80,7 @@ def _weighed(terms: Sequence[str]) -> float:
 
 
 def is_bookkeeping(record: Record) -> bool:
-    """Tell whether a record only summarizes or counts turns that are memories themselves."""
+    """Tell whether a record only summarises or counts turns that are memories themselves."""
     is_of_turns = bool(record.evidence) and "participants" in record.metadata
     return is_of_turns and (record.kind == "data" or record.metadata.get("origin") == "sleep")
 
