@@ -1,7 +1,7 @@
-"""Turn texts into vectors of length 1, one file for each kind of embedder.
+"""Turn texts into vectors of length 1: one module for each kind of embedder.
 
-Nothing heavy is loaded before a text is embedded. This room knows `home` and what is below it,
-and no store.
+Nothing heavy is loaded before a text is embedded. This package imports `home` and what is below
+it, and never the store.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ KNOWN = (
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """Where cosines lie for texts that have nothing to do with each other.
+    """The distribution of cosines between unrelated texts.
 
-    Around 0 for some models, at .75 and close together for others.
+    Some models spread them around 0, others keep them close to .75.
     """
 
     base: float
@@ -46,7 +46,7 @@ class Scale(msgspec.Struct, frozen=True):
 
     @property
     def steps(self) -> float:
-        """How many spreads are between likeness 0 and 1."""
+        """The number of spreads between likeness 0 and 1."""
         return (1 - self.base) / self.spread
 
 
@@ -60,7 +60,7 @@ class Means(NamedTuple):
 class Passages(NamedTuple):
     """Texts as they are stored: a vector each, and the codes of their tokens, if the model has any.
 
-    A code is the signs of a token in some directions, packed as bytes.
+    A code holds the signs of a token's projections on some directions, packed into bytes.
     """
 
     vectors: NDArray[np.float32]
@@ -68,49 +68,49 @@ class Passages(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A question: its vector, and a row of whole numbers for each of its tokens, if there are."""
+    """A question: its vector, and a row of integers for each of its tokens, if there are any."""
 
     vector: NDArray[np.float32]
     tokens: NDArray[np.float32] | None = None
 
 
 class Embedder(Protocol):
-    """Makes vectors of texts. A text may be a passage that is found or a question that finds it."""
+    """Turns texts into vectors. A text is either a stored passage or a question."""
 
     @property
     def name(self) -> str:
-        """The vector space. Under another name, every text has to be embedded again."""
+        """The name of the vector space. When it changes, every text must be embedded again."""
 
     @property
     def dimensions(self) -> int: ...
 
     @property
     def scale(self) -> Scale | None:
-        """What its cosines mean; None when that is to be learned from a store."""
+        """The scale of its cosines; None if it has to be estimated from a store."""
 
     @property
     def matches(self) -> Scale | None:
-        """What the matches of tokens mean; None where it has no tokens."""
+        """The scale of its token matches; None if it has no token vectors."""
 
     @property
     def means(self) -> Means | None:
-        """What its vectors have in common, if that would hide what tells them apart."""
+        """The mean vectors, if they have to be subtracted to make vectors comparable."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Make one row of length 1 for each passage, whatever else is in the batch.
+        """Return a row of length 1 for each passage, independent of the rest of the batch.
 
-        A text without any token is a row of zeros.
+        A text without tokens gets a row of zeros.
         """
 
     def read(self, texts: Sequence[str]) -> Passages:
-        """Make the vectors of passages and the codes of their tokens."""
+        """Return the vectors of passages and the codes of their tokens."""
 
     def ask(self, question: str) -> Asked:
-        """Make the vector of a question, and of its tokens."""
+        """Return the vector of a question and the vectors of its tokens."""
 
 
 class VectorsOnly:
-    """What embedders have in common that know no tokens, and read a question like a passage."""
+    """Base of embedders without token vectors that treat a question like a passage."""
 
     scale: Scale | None = None
     matches: Scale | None = None
@@ -129,7 +129,7 @@ class VectorsOnly:
 def create(
     spec: str, *, cache: Path, endpoint: str, key: str | None, timeout: float
 ) -> Embedder | None:
-    """Create the embedder that a setting names, or None. Cheap: the model is loaded when used."""
+    """Create the embedder that a setting names, or None. The model is loaded on first use."""
     match spec.partition(":"):
         case "none", "", "":
             return None
@@ -153,7 +153,7 @@ def create(
 
 
 def required(module: str, remedy: str) -> Any:
-    """Import an optional module, or raise the error that says how to get it."""
+    """Import an optional module, or raise an error that says how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -161,13 +161,13 @@ def required(module: str, remedy: str) -> Any:
 
 
 def sound(vectors: Any, name: str) -> NDArray[np.float32]:
-    """Check vectors that another program made, as rows.
+    """Check the rows of vectors that another program computed.
 
-    None that is not a number, infinite, or nothing but zeros can be compared.
+    Rows that contain NaN or infinity, or only zeros, cannot be compared.
     """
     import numpy as np
 
-    with np.errstate(over="ignore"):  # what is too large becomes infinite, which is looked for
+    with np.errstate(over="ignore"):  # too large values become infinite, which is checked below
         rows = np.asarray(vectors, np.float64).astype(np.float32)
     if not np.isfinite(rows).all():
         raise EmbedderFailed(f"{name} made a vector with a number that is infinite or not a number")

@@ -1,6 +1,6 @@
 """Run sentence models on the CPU: a vector for each text, and codes of its tokens.
 
-They are slower than word vectors, and know the order of words.
+They are slower than word vectors, but take the order of words into account.
 """
 
 from __future__ import annotations
@@ -24,31 +24,32 @@ if TYPE_CHECKING:
 
 MODEL = "model.onnx"
 TOKENIZER = "tokenizer.json"
-# What is behind these is not looked at. Tokens of so many characters are rare.
+# Longer texts are cut here. Tokens with that many characters are rare.
 MAX_TOKENS = 256
 MAX_CHARACTERS = 16_384
-# Its errors are raised as well as printed, and it warns about graphics cards that nobody asked for.
+# Log fatal errors only: others are raised anyway, and it warns about GPUs that nobody asked for.
 QUIET = 4
-DIRECTIONS = 128  # whose signs are the code of a token
-# The length of a question's token, in whole numbers: sums of these are exact in any order.
+DIRECTIONS = 128  # the signs of a token's projections on these are its code
+# The vectors of a question's tokens are scaled to this length and rounded: sums of integers are
+# exact in any order.
 WHOLE = 1024
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """What is known of a model: how it reads a text, and what its cosines mean.
+    """The properties of a model: how it reads a text, and what its cosines mean.
 
-    `constants` is the file that `benchmarks/tokens.py` made for it.
+    `constants` is the file that `benchmarks/tokens.py` generated for it.
     """
 
-    name: str  # in settings, and of its folder
+    name: str  # used in settings and as the name of its folder
     space: str
     dimensions: int
     scale: Scale
-    passage: str = ""  # what is put before a passage
+    passage: str = ""  # prepended to a passage
     question: str = ""
-    by_first: bool = False  # the first token stands for the text, not the mean of all
+    by_first: bool = False  # take the vector of the first token, not the mean of all
     constants: str = ""
-    matches: Scale = Scale(0.25, 0.06)  # where the matches of tokens lie
+    matches: Scale = Scale(0.25, 0.06)  # of matches of tokens
 
 
 KINDS = {
@@ -75,7 +76,7 @@ KINDS = {
             "bge-small-zh-v1.5-512",
             512,
             Scale(0.27, 0.08),
-            question="为这个句子生成表示以用于检索相关文章：",  # as it was trained
+            question="为这个句子生成表示以用于检索相关文章：",  # as in its training
             by_first=True,
         ),
     )
@@ -145,16 +146,16 @@ class Encoder:
         return Asked(vector, np.round(WHOLE * unit(self._projected(own))))
 
     def _read(self, prefix: str, text: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the states of all tokens, and of those that are the text's own.
+        """Return the states of all tokens, and those of the text's own tokens.
 
-        One text at a time, for the same bits whatever else is in the batch: padding would change
-        them, and batches are hardly faster.
+        Run one text at a time, so that the result is bit-identical whatever the batch: padding
+        would change it, and batches are hardly faster.
         """
         import numpy as np
 
         self._load()
         encoded = self._tokenizer.encode(prefix + text[:MAX_CHARACTERS])
-        # Marks at both ends and the prefix come from no place in the text.
+        # The markers at both ends and the prefix have no position in the text.
         own = [
             place
             for place, (start, end) in enumerate(encoded.offsets)
@@ -211,7 +212,7 @@ class Encoder:
         return np.packbits(self._projected(own) > 0, axis=1).tobytes()
 
     def _load(self) -> None:
-        """Load tokenizer and model, once for all threads."""
+        """Load the tokenizer and the model once for all threads."""
         if "_session" not in self.__dict__:
             with self._loading:
                 _ = self._tokenizer, self._session
@@ -221,7 +222,7 @@ class Encoder:
         tokenizers, path = required("tokenizers", "`pip install tokenizers`"), self._file(TOKENIZER)
         try:
             tokenizer = tokenizers.Tokenizer.from_file(str(path))
-        except Exception as error:  # that is what it raises
+        except Exception as error:  # it raises plain Exception
             raise self._broken(TOKENIZER, error) from error
         tokenizer.no_padding()
         tokenizer.enable_truncation(MAX_TOKENS)

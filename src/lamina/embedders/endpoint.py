@@ -1,4 +1,4 @@
-"""Ask an endpoint that speaks OpenAI's protocol for embeddings: one's own server, or a service."""
+"""Get embeddings from an endpoint with OpenAI's protocol: a server of your own, or a service."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BATCH = 64
-# Of a text; servers take some thousand tokens, and refuse or cut what is longer.
+# Of a text; servers accept a few thousand tokens, and refuse or cut longer texts.
 MAX_CHARACTERS = 8_192
-MAX_ANSWER = 32 * 1024 * 1024  # bytes; 64 vectors of 4096 numbers are 6 MB
+MAX_ANSWER = 32 * 1024 * 1024  # bytes; 64 vectors of 4096 numbers take 6 MB
 
 
 class Item(msgspec.Struct):
-    """One vector of an answer, and the index of its text in the question."""
+    """One vector of a response, and the index of its text in the request."""
 
     embedding: list[float]
     index: int | None = None
 
 
 class Answer(msgspec.Struct):
-    """The part of an answer that is used."""
+    """The part of a response that is used."""
 
     data: list[Item]
 
 
 class Endpoint(VectorsOnly):
-    """A model behind an address. Each request has `timeout` seconds from beginning to end."""
+    """A model behind a URL. Each request may take `timeout` seconds in total."""
 
     def __init__(self, endpoint: str, model: str, key: str | None, timeout: float) -> None:
         self._service = Service(endpoint, key, timeout, MAX_ANSWER, EmbedderFailed)
@@ -61,7 +61,7 @@ class Endpoint(VectorsOnly):
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np
 
-        # An empty text means nothing, and most servers refuse it.
+        # An empty text has no meaning, and most servers refuse it.
         cut = (text[:MAX_CHARACTERS] for text in texts)
         filled = {index: text for index, text in enumerate(cut) if text.strip()}
         indices = list(filled)
@@ -75,7 +75,7 @@ class Endpoint(VectorsOnly):
         return unit(rows)
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
-        """Ask for the vectors of a batch, checked and in order."""
+        """Request the vectors of a batch, and return them checked and in order."""
         question = {"model": self.model, "input": texts, "encoding_format": "float"}
         answer = self._service.post("embeddings", msgspec.json.encode(question))
         items = self._in_order(answer, len(texts))

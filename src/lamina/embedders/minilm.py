@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 HEADS = 12
 EPSILON = 1e-12
-# Fixed, so that a new onnx makes files that an older onnxruntime can read.
+# Fixed, so that a new onnx writes files that an older onnxruntime can read.
 OPSET, IR_VERSION = 20, 10
 
 
 def build(tensors: Mapping[str, NDArray[np.float32]], heads: int) -> bytes:
-    """Build the ONNX file: BERT of these weights, up to the states of the tokens of a text."""
+    """Build the ONNX file: BERT with these weights, up to the final hidden states of the tokens."""
     graph = _Graph()
     hidden = _embedding(graph, tensors)
     layer = 0
@@ -36,7 +36,7 @@ def build(tensors: Mapping[str, NDArray[np.float32]], heads: int) -> bytes:
 def _embedding(graph: _Graph, tensors: Mapping[str, NDArray[np.float32]]) -> str:
     weights = _Weights(graph, tensors, "embeddings.")
     words = graph.node("Gather", weights("word_embeddings.weight"), "tokens")
-    # There is one text, not a pair, so what marks the first of a pair is the same everywhere.
+    # There is one text, not a pair, so every token gets the embedding for the first of a pair.
     first_of_pair = weights.tensor("token_type_embeddings.weight")[0]
     positions = (weights.tensor("position_embeddings.weight") + first_of_pair)[:MAX_TOKENS]
     length = graph.node("Shape", "tokens", start=1, end=2)
@@ -46,7 +46,7 @@ def _embedding(graph: _Graph, tensors: Mapping[str, NDArray[np.float32]]) -> str
 
 
 def _attention(graph: _Graph, weights: _Weights, heads: int, hidden: str) -> str:
-    """Add to each token what it takes from the others of its text."""
+    """Add a self-attention layer."""
     size = len(weights.tensor("attention.self.query.bias")) // heads
     split = graph.integers(0, 0, heads, size)
 
@@ -65,14 +65,14 @@ def _attention(graph: _Graph, weights: _Weights, heads: int, hidden: str) -> str
 
 
 def _feed_forward(graph: _Graph, weights: _Weights, hidden: str) -> str:
-    """Add to each token what two dense layers make of it."""
+    """Add a feed-forward layer: two dense layers with a residual connection."""
     wide = graph.node("Gelu", weights.dense("intermediate.dense", hidden))
     change = weights.dense("output.dense", wide)
     return weights.normalised("output.LayerNorm", graph.node("Add", change, hidden))
 
 
 class _Graph:
-    """An ONNX graph in the making. The output of a node is known by a name."""
+    """Builds an ONNX graph. The output of a node is referred to by name."""
 
     def __init__(self) -> None:
         self.onnx = required("onnx", extras.remedy("minilm"))
@@ -107,7 +107,7 @@ class _Graph:
 
 
 class _Weights:
-    """The weights under a prefix, and the two operations that every layer does with them."""
+    """The weights with a common prefix, and the two operations that every layer applies to them."""
 
     def __init__(
         self, graph: _Graph, tensors: Mapping[str, NDArray[np.float32]], prefix: str

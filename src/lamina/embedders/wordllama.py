@@ -25,33 +25,33 @@ WEIGHTS = "weights/l2_supercat_256.safetensors"
 TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 TENSOR = "embedding.weight"
 DIMENSIONS = 256
-# What is behind these is not looked at, so that a long text costs bounded time and memory. A mean
-# hardly moves by then.
+# Longer texts are cut here, so that time and memory are bounded. The mean hardly changes after
+# that many tokens.
 MAX_CHARACTERS = 32_768
 MAX_TOKENS = 8_192
-# The tokenizer writes ▁ for a space. No token has one behind another character, so words can be
-# taken one by one and remembered: four times as fast as whole texts. What is longer than a word is
-# cut, to keep what is remembered small.
+# The tokenizer writes ▁ for a space. No token has one after another character, so words can be
+# tokenised one by one and cached, which is four times as fast as whole texts. Longer runs are cut
+# to keep the cache small.
 WORD = re.compile("▁{1,16}[^▁]{0,64}|[^▁]{1,64}")
-WORDS_REMEMBERED = 65_536  # all that a large store has; some 10 MB when it is full
-FEW = 512  # words that are taken without the tokenizer
+WORDS_REMEMBERED = 65_536  # enough for all words of a large store; about 10 MB when full
+FEW = 512  # words that are split without the tokenizer
 NEVER = 1 << 30
 
 
 class Model(msgspec.Struct, frozen=True):
-    """The tokenizer's model as far as it is used: the pieces of words, the more frequent first."""
+    """The part of the tokenizer's model that is used: the pieces of words, most frequent first."""
 
     vocab: dict[str, int]
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    """The file of the tokenizer, as far as it is used."""
+    """The part of the tokenizer's file that is used."""
 
     model: Model
 
 
 class WordLlama(VectorsOnly):
-    """The vectors that the package `wordllama` carries."""
+    """The vectors that the package `wordllama` contains."""
 
     name = "wordllama-256"
     dimensions = DIMENSIONS
@@ -61,7 +61,7 @@ class WordLlama(VectorsOnly):
         return unit(means(self._matrix, [self.tokens(text) for text in texts]))
 
     def embed_words(self, words: Sequence[str], weights: Sequence[float]) -> NDArray[np.float32]:
-        """Make one vector for all words, each with a weight of its own."""
+        """Return one vector for all words, each with its own weight."""
         import numpy as np
 
         tokens = [self.tokens(word) for word in words]
@@ -72,7 +72,7 @@ class WordLlama(VectorsOnly):
         return vector
 
     def length(self, word: str) -> float:
-        """Return how long the vector of a word is: the more a word tells, the longer."""
+        """Return the length of a word's vector: the more informative the word, the longer."""
         import numpy as np
 
         rows = self._matrix.take(np.frombuffer(self.tokens(word), np.uint16), axis=0)
@@ -91,7 +91,7 @@ class WordLlama(VectorsOnly):
     def _word(self) -> Callable[[str], array[int]]:
         """Turn a word into its tokens.
 
-        The first few need no tokenizer: to load it takes longer than a whole search.
+        The first few do without the tokenizer: loading it takes longer than a whole search.
         """
         vocabulary, left = _vocabulary(), FEW
 
@@ -109,10 +109,10 @@ class WordLlama(VectorsOnly):
 
         path = _file(TOKENIZER)
         try:
-            # The model alone: the tokenizer around it takes `<s>` for a mark of its own, and starts
-            # threads for a batch.
+            # Use the model alone: the tokenizer around it treats `<s>` as a special token, and
+            # starts threads for a batch.
             model = Tokenizer.from_file(str(path)).model
-        except Exception as error:  # that is what it raises
+        except Exception as error:  # it raises plain Exception
             problem = f"{path} is not a tokenizer: {error}"
             raise EmbedderFailed(f"{problem}; reinstall the package wordllama") from error
         return lambda word: array("H", [token.id for token in model.tokenize(word)])
@@ -123,10 +123,10 @@ class WordLlama(VectorsOnly):
 
 
 def merged(word: str, vocabulary: Mapping[str, int]) -> array[int] | None:
-    """Split a word as the tokenizer does: join the neighbours first that make the first piece.
+    """Split a word as the tokenizer does: merge first the neighbours that form the earliest piece.
 
-    None for a word that only the tokenizer can split: one of characters that are no pieces, or of
-    several spaces.
+    Return None for a word that only the tokenizer can split: one with characters that are not
+    pieces, or with several spaces.
     """
     parts = list(word)
     if "\u2581" in parts[1:] or not all(part in vocabulary for part in parts):
@@ -142,7 +142,7 @@ def merged(word: str, vocabulary: Mapping[str, int]) -> array[int] | None:
 
 
 def _vocabulary() -> Mapping[str, int]:
-    """Read the pieces of words; none from a damaged file, which the tokenizer will report."""
+    """Read the pieces of words; none if the file is damaged, which the tokenizer will report."""
     try:
         return msgspec.json.decode(_file(TOKENIZER).read_bytes(), type=Tokens).model.vocab
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -151,12 +151,12 @@ def _vocabulary() -> Mapping[str, int]:
 
 @lru_cache(1)
 def shared() -> WordLlama:
-    """Share one among all handles of a process: it never changes, and remembers its words once."""
+    """Return the one instance that all handles of a process share, with its cache of words."""
     return WordLlama()
 
 
 def means(matrix: NDArray[np.float16], texts: Sequence[array[int]]) -> NDArray[np.float32]:
-    """Average the vectors of texts. Widen each row of the matrix once: that takes longest."""
+    """Average the word vectors of each text. Widen each row only once: that takes longest."""
     import numpy as np
 
     every = np.frombuffer(b"".join(texts), np.uint16)
@@ -182,7 +182,7 @@ def mean(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def mapped(path: Path, tensor: str) -> NDArray[np.float16]:
-    """Map a tensor of a safetensors file; a page of it is read when a word needs it."""
+    """Memory-map a tensor of a safetensors file; its pages are read when a word needs them."""
     import numpy as np
 
     try:
@@ -194,7 +194,7 @@ def mapped(path: Path, tensor: str) -> NDArray[np.float16]:
         if dtype != "F16" or shape[1:] != [DIMENSIONS]:
             raise EmbedderFailed(f"{path} holds {dtype} {shape}, not F16 of {DIMENSIONS} columns")
         offset = 8 + size + entry["data_offsets"][0]
-        # As a plain array: the class memmap does the same and is slower.
+        # Return a plain array: the class memmap does the same more slowly.
         return np.asarray(np.memmap(path, np.float16, "r", offset, tuple(shape)))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         problem = f"{path} is not the file of word vectors: {error!r}"
@@ -214,7 +214,7 @@ def _file(name: str) -> Path:
 
 
 def _package_file(name: str) -> Path | None:
-    """Find a file of the package without its import, which takes 150 ms and sets up logging."""
+    """Find a file of the package without importing it: that takes 150 ms and sets up logging."""
     spec = importlib.util.find_spec("wordllama")
     folders = (spec and spec.submodule_search_locations) or []
     return next((path for folder in folders if (path := Path(folder) / name).is_file()), None)

@@ -1,4 +1,4 @@
-"""Decide, purely: each engine plans from values alone and says why.
+"""Pure decisions: each engine makes a plan from its input values and gives the reasons.
 
-`memory` applies a plan through the store. No engine reads a clock, a file or a database.
+`memory` applies a plan to the store. No engine reads a clock, a file or a database.
 """

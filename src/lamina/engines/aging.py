@@ -1,23 +1,24 @@
-"""Adjust importance: it fades while a memory is unused, and rises with each access (S4). Pure.
+"""Adjust importance: it decays while a memory is unused, and rises with each access (S4). Pure.
 
-The importance of a memory, from the `original` one that it was given or judged when it came:
+The importance of a memory, from its `original` one, which was given or judged when it was added:
 
     raised = original + (1 - original) × boost      boost = min(0.30, 0.05 × log2(1 + accesses))
     left   = raised × (1 - loss)                    loss  = min(0.20, 0.05 × log2(ignored / 4))
-    kept   = 0.5 ^ (days since it came or was last wanted / half-life of its layer)
+    kept   = 0.5 ^ (days since it was added or last accessed / half-life of its layer)
     now    = floor + (left - floor) × kept
 
-- The floor is 0.05, or half of the original if a caller stated that. It raises nothing: an
-  importance below it stays there.
-- The result follows from the original, the accesses and whole days, never from yesterday's result:
-  nights do not compound, and a second one on the same day changes nothing. It is rounded to
-  hundredths, and a change of less than five is not made.
-- Nothing is deleted, and nothing is hidden: a memory that is accessed matters again at once.
-- What contexts gave more than four times since it was last used is `ignored`, and loses a little.
-- Short-term memory only rises: the rules of retention (L3, L7) say how it grows old, and decay
-  must not expire it.
+- The floor is 0.05, or half of the original if a caller stated that. It never raises anything: an
+importance below the floor stays there.
+- The result depends on the original, the accesses and whole days, never on yesterday's result:
+nights do not compound, and a second one on the same day changes nothing. It is rounded to
+hundredths, and changes of less than five hundredths are not made.
+- Nothing is deleted or hidden: a memory that is accessed matters again at once.
+- A memory that contexts included more than four times since its last use is `ignored`, and loses a
+little.
+- Short-term memory only rises: the retention rules (L3, L7) handle its age, and decay must not make
+it expire.
 - Profile, procedures and the world hold until they are changed, and working memory ends with its
-  run: all these stay as they are.
+run: their importance is not adjusted.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ import msgspec
 from lamina.model.record import Layer
 
 DAY = timedelta(days=1)
-# Days after which half of what is above the floor is gone.
+# Days after which half of the importance above the floor is lost.
 HALF_LIVES: Mapping[Layer, float] = {
     Layer.SHORT_TERM: math.inf,
     Layer.EPISODIC: 180.0,
@@ -39,30 +40,30 @@ HALF_LIVES: Mapping[Layer, float] = {
 }
 FLOOR = 0.05
 GIVEN_FLOOR = 0.5  # of the original
-BOOST, MOST_BOOST = 0.05, 0.30  # for each time that the accesses double, of what is missing to 1
-PATIENCE = 4  # so often a memory may be given in vain
-LOSS, MOST_LOSS = 0.05, 0.20  # for each time that the vain ones double, of what it has
-LEAST_CHANGE = 0.05  # smaller ones would fill the trail unnoticed
+BOOST, MOST_BOOST = 0.05, 0.30  # per doubling of the accesses, as a share of what is missing to 1
+PATIENCE = 4  # how often a memory may be included without being used
+LOSS, MOST_LOSS = 0.05, 0.20  # per doubling of the unused inclusions, as a share of the importance
+LEAST_CHANGE = 0.05  # smaller changes would only fill the audit trail
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):
-    """The use of a memory: all that decides its importance, without its text."""
+    """The usage of a memory: everything that determines its importance, without its text."""
 
     id: str
     seq: int
     event: int
     layer: Layer
-    importance: float  # as it is
-    original: float  # as it was before it was ever adjusted
+    importance: float  # the present one
+    original: float  # before any adjustment
     created_at: datetime
     accessed_at: datetime | None = None
     accesses: int = 0
     given: bool = False  # whether a caller stated the original
-    ignored: int = 0  # how often contexts gave it since it was last used
+    ignored: int = 0  # how often contexts included it since its last use
 
 
 class Adjusted(msgspec.Struct, frozen=True, gc=False):
-    """A new importance, and why."""
+    """A new importance, and the reason."""
 
     entry: Usage
     importance: float
@@ -70,13 +71,13 @@ class Adjusted(msgspec.Struct, frozen=True, gc=False):
 
 
 def plan(entries: Iterable[Usage], now: datetime) -> list[Adjusted]:
-    """List the memories whose importance has changed, in the order in which they came."""
+    """List the memories whose importance has changed, in the order given."""
     ordered = sorted(entries, key=lambda entry: (entry.seq, entry.id))
     return [adjusted for entry in ordered if (adjusted := _adjusted(entry, now))]
 
 
 def importance(entry: Usage, now: datetime) -> float:
-    """Compute the importance of a memory now."""
+    """Compute the present importance of a memory."""
     if entry.layer not in HALF_LIVES:
         return entry.importance
     original = min(1.0, max(0.0, entry.original))
@@ -88,7 +89,7 @@ def importance(entry: Usage, now: datetime) -> float:
 
 
 def days_unused(entry: Usage, now: datetime) -> int:
-    """Count the whole days since a memory came or was last accessed."""
+    """Count the whole days since a memory was added or last accessed."""
     last = max(entry.created_at, entry.accessed_at or entry.created_at)
     return max(0, (now - last) // DAY)  # a clock may have been set back
 
@@ -111,7 +112,7 @@ def _adjusted(entry: Usage, now: datetime) -> Adjusted | None:
 
 
 def _why(entry: Usage, new: float, now: datetime) -> str:
-    """Say why: "wanted 3 times, last 200 days ago: 0.60 became 0.33"."""
+    """Write the reason: "wanted 3 times, last 200 days ago: 0.60 became 0.33"."""
     days = days_unused(entry, now)
     ago = "today" if days == 0 else f"{days} {'day' if days == 1 else 'days'} ago"
     if entry.accesses > 0:

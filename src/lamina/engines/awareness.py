@@ -1,4 +1,4 @@
-"""Find what is open: requests, escalations, reviews, and what is due. Pure."""
+"""Find open items: requests, escalations, reviews, and what is due. Pure."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ ESCALATION = "unanswered escalation"
 REVIEW = "waits for review"
 DATE = "the day has come"
 
-# The words by which a status says that nothing is left to do.
+# Words in a status that mean that nothing is left to do.
 DONE = frozenset(
     "done success succeeded completed complete resolved answered closed cancelled canceled"
     " rejected".split()
 )
-# A record of these kinds that cites a request or escalation came of it; others may only sum it up.
+# A record of these kinds that cites a request or escalation answers it; others may only mention it.
 ANSWERING = frozenset({"result", "action", "decision"})
 WIDTH = 200
 GRACE = timedelta(days=7)
 
 
 class Days(NamedTuple):
-    """The days that a text speaks of: spans from a first day to the day after the last.
+    """The days that a text mentions: spans from a first day to the day after the last.
 
-    And whether today is one of those that come again and again.
+    And whether today is one of its recurring days.
     """
 
     spans: Sequence[tuple[date, date]] = ()
@@ -46,8 +46,8 @@ def pending(
 ) -> list[dict[str, Any]]:
     """List what is open, oldest first, each memory once and with its first reason.
 
-    `answered` is what `answers` gives. `days_of` reads the days of a text, which is only done where
-    nothing else makes a memory open. A day that recurs is open on that day alone, until something
+    `answered` is the result of `answers`. `days_of` parses the days in a text, and is only called
+    if nothing else makes a memory open. A recurring day is open only on that day, until something
     answers it then.
     """
     items: dict[str, dict[str, Any]] = {}
@@ -61,7 +61,7 @@ def pending(
 
 
 def answers(records: Iterable[Record], since: date = date.min) -> frozenset[str]:
-    """Collect the ids that records answer: by citing them in a result, or by naming them."""
+    """Collect the ids that records answer: by citing them as a result, or by naming them."""
     return frozenset(
         answered
         for record in records
@@ -86,7 +86,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _reason(record: Record, answered: AbstractSet[str]) -> tuple[str, date | None] | None:
-    """Say why a memory is open whatever the day; None if it is not."""
+    """Return why a memory is open regardless of days; None if it is not."""
     if record.state is State.CONSTRAINED:
         return REVIEW, None
     status = _status(record)
@@ -109,7 +109,7 @@ def _of_days(
     today: date,
     days: Days,
 ) -> tuple[str, date] | None:
-    """Say that a day has come, or has come again, unless that was answered or is done for good."""
+    """Return that a day has come or recurs, unless that was answered or the matter is done."""
     if record.state is not State.ACTIVE or _status(record) in DONE:
         return None
     come = [start for start, _ in days.spans if _has_come(start, record, today)]
@@ -131,13 +131,13 @@ def _is_answered(record: Record, answered: AbstractSet[str]) -> bool:
 
 
 def _has_come(day: date, record: Record, today: date) -> bool:
-    """Tell if a day has come, not long ago, that lay ahead when the memory was said and stored."""
+    """Tell if a day has come recently that was in the future when the memory was stored."""
     lay_ahead = record.occurred_at.date() < day and record.created_at.date() <= day
     return lay_ahead and day <= today <= day + GRACE
 
 
 def _since(record: Record) -> datetime:
-    """Say since when a memory waits: a proposal since it was made, whatever day it is about."""
+    """Return since when a memory waits: a proposal since it was made, whatever day it is about."""
     return record.created_at if record.state is State.CONSTRAINED else record.occurred_at
 
 

@@ -1,4 +1,4 @@
-"""Find bursts: many external memories from one source in an hour, or many alike (V8). Pure."""
+"""Find bursts: many external memories from one source in an hour, or similar ones (V8). Pure."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 
 from lamina.text.words import one_line
 
-LATELY = timedelta(days=7)  # older ones have been reported long enough
-SLOT = timedelta(minutes=10)  # arrivals are counted by so much time
-WITHIN = 6  # slots that are one burst together: an hour
+LATELY = timedelta(days=7)  # older bursts have been reported long enough
+SLOT = timedelta(minutes=10)  # the interval by which arrivals are counted
+WITHIN = 6  # slots that form one burst: an hour
 MANY, ALIKE = 100, 20  # memories that make a burst
-BEGINNING = 40  # characters in which copies are the same
+BEGINNING = 40  # characters that copies have in common
 
 
 def find(
     arrived: Iterable[tuple[str | None, int, int]], repeated: Iterable[tuple[str | None, int]]
 ) -> list[dict[str, Any]]:
-    """List the sources with a burst, the largest first: the most in an hour, and the most alike.
+    """List the sources with a burst, largest first: the most in an hour, and the most similar ones.
 
-    `arrived` counts memories by source and slot, `repeated` those of a source that begin alike.
+    `arrived` counts memories by source and slot, `repeated` those of a source that begin the same.
     """
     slots: defaultdict[str | None, dict[int, int]] = defaultdict(dict)
     for source, slot, number in arrived:
@@ -43,12 +43,12 @@ def _by_size(burst: Mapping[str, Any]) -> tuple[int, int, str]:
 
 
 def _most(numbers: Mapping[int, int]) -> int:
-    """Count the most memories in as many slots in a row as make an hour."""
+    """Return the largest number of memories in consecutive slots of one hour."""
     return max(sum(numbers.get(slot + more, 0) for more in range(WITHIN)) for slot in numbers)
 
 
 def message(burst: Mapping[str, Any]) -> str:
-    """Word a burst for a person. The source is foreign text, so the command quotes it."""
+    """Describe a burst for people. The source is foreign text, so the command quotes it."""
     source = burst["source"]
     where = "without a source" if source is None else f"from source {one_line(source, 60)}"
     if burst["within_an_hour"] >= MANY:

@@ -1,17 +1,17 @@
-"""Group long-term memories that one record could stand for: the same, or of one topic. Pure.
+"""Group long-term memories that one record could replace: the same, or of one topic. Pure.
 
-What was decided where people differ:
+Design choices:
 
-- Texts say the same when only case, width, spacing, accents and ordinary punctuation tell them
-  apart. Who said it counts, and so does the day when a date in the text hangs on it. Signs and
-  flags count too: `a < b` is not `a > b`.
-- A summary is left alone until what it says is repeated, or something newer comes up about its
-  topic. Then it grows, and keeps its lines. So once all is confirmed there is nothing more to
-  propose.
-- A text that would take more than half of a summary's room stays on its own.
+- Texts say the same if they differ only in case, width, spacing, accents and ordinary punctuation.
+The speaker counts, and so does the day if a date in the text is relative to it. Signs and flags
+count too: `a < b` is not `a > b`.
+- A summary is not changed until its content is repeated, or something newer is stored about its
+topic. Then it grows and keeps its lines. So once everything is confirmed, nothing more is
+proposed.
+- A text that would take more than half of a summary's room stays separate.
 - All active procedures of one workflow are one group, however they differ: a workflow has one
-  canonical procedure. The steps that only some of them have are listed, so that whoever confirms
-  the canonical one sees what it leaves out.
+canonical procedure. The steps that only some of them have are listed, so that whoever confirms
+the canonical one sees what it leaves out.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from lamina.text import dates, fence, lookalikes, words
 from lamina.text.normal_forms import normal
 
 ORIGIN = "memory-review"
-MOST = 20  # lines that a person reads at once
+MOST = 20  # lines that a person can review at once
 ROOM = 16 * 1024
-MOST_SOURCES = 4000  # so that their ids find room in the metadata; what is left comes next time
+MOST_SOURCES = 4000  # so that their ids fit into the metadata; the rest is grouped next time
 MOST_TOPICS = 64
 MIXED = "insight"  # the kind of a summary of several kinds
 BULLET = "\n- "
-# Signs that mean something, though a search ignores them. Flags count with their case.
+# Signs with a meaning, though a search ignores them. Flags are case-sensitive.
 SIGNS = re.compile(
     r"(?<!\S)(?:--?[^\W\d][\w-]*|\*(?![\w*])|\.+(?:/|(?!\S)))|[<>=≠≤≥|&$@%^+/\\~→←↔]"
 )
@@ -50,15 +50,15 @@ WITH_YEAR = re.compile(r"\d{4}")
 LINE_END = re.compile(r"[\n;→]|->|=>")
 MARK = re.compile(r"\A\s*+(?:[-*•]++|\d{1,3}[.)])\s")
 STEP_END = re.compile(r"(?<=[.!?])\s|,?\sthen\s")
-MOST_DIFFERENCES = 50  # steps that are listed because only some records have them
+MOST_DIFFERENCES = 50  # listed steps that only some records have
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Records that say the same or belong together, and the one that would stand for them."""
+    """Records that say the same or belong together, and the one that would replace them."""
 
     layer: Layer
     why: str  # for people
-    sources: tuple[Record, ...]  # two or more, the oldest first
+    sources: tuple[Record, ...]  # two or more, oldest first
     content: str
     kind: str
     tags: tuple[str, ...]
@@ -72,12 +72,12 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class Item(NamedTuple):
-    """A record, its lines in a summary, and the forms in which these are compared."""
+    """A record, its lines in a summary, and their forms for comparison."""
 
     record: Record
     lines: Mapping[str, str]  # by their forms
     spelled: Mapping[str, str]  # its topics as they are written
-    topics: tuple[str, ...]  # those that it may be summed up under
+    topics: tuple[str, ...]  # the topics under which it may be summarised
     is_page: bool  # a summary of a topic, to which lines can be added
 
     @property
@@ -87,12 +87,12 @@ class Item(NamedTuple):
 
     @property
     def is_settled(self) -> bool:
-        """True if it sums up other records already."""
+        """True if it already summarises other records."""
         return "compacted_from" in self.record.metadata
 
 
 def compact(records: Sequence[Record], most: int = MOST, max_bytes: int = ROOM) -> list[Group]:
-    """Group semantic memories: first those that say the same, then by topic, the largest first.
+    """Group semantic memories: first those that say the same, then by topic, largest first.
 
     `most` bounds the lines and the sources of a topic's summary, `max_bytes` its text.
     """
@@ -111,14 +111,14 @@ def compact(records: Sequence[Record], most: int = MOST, max_bytes: int = ROOM) 
 
 
 def dedup(records: Sequence[Record]) -> list[Group]:
-    """Group the active procedures of each workflow; the fittest of them would stand for all."""
+    """Group the active procedures of each workflow; the best of them would replace the others."""
     procedures = (one for one in records if _is_active(one, Layer.PROCEDURAL) and _workflow(one))
     workflows = _apart(procedures, lambda record: (record.user, _workflow(record)))
     return [_canonical(of_workflow) for of_workflow in workflows if len(of_workflow) > 1]
 
 
 def _apart(records: Iterable[Record], key: Callable[[Record], object]) -> list[list[Record]]:
-    """Group records by a key, the oldest first, whatever order they came in."""
+    """Group records by a key, oldest first, whatever their order."""
     groups: dict[object, list[Record]] = {}
     for record in sorted(records, key=_age):
         groups.setdefault(key(record), []).append(record)
@@ -134,9 +134,9 @@ def _is_active(record: Record, layer: Layer) -> bool:
 
 
 def _is_compactable(record: Record) -> bool:
-    """Tell if another record may stand for it.
+    """Tell if another record may replace this one.
 
-    None may for the state of a project, nor for a fact that holds for a time of its own.
+    None may replace the state of a project, or a fact with its own period of validity.
     """
     is_project = record.kind == "project" and record.metadata.get("origin") == "compression"
     is_project = is_project or profile.project_name(record) is not None
@@ -159,7 +159,7 @@ def _items(records: Sequence[Record]) -> list[Item]:
 
 
 def _page(record: Record) -> tuple[str, ...]:
-    """Read the lines of a topic's summary; none if a record is not one or looks otherwise."""
+    """Read the lines of a topic's summary; none if a record is not one or has another form."""
     topic = record.metadata.get("topic")
     if not isinstance(topic, str) or record.metadata.get("origin") != ORIGIN:
         return ()
@@ -178,25 +178,25 @@ def _line(record: Record) -> str:
 
 def _one_line(content: str) -> str:
     line = " ".join(content.split())
-    return fence.tamed(line) if fence.OPEN in line else line  # it was none before, on two lines
+    return fence.tamed(line) if fence.OPEN in line else line  # two lines may form a mark if joined
 
 
 def _forms(lines: Iterable[str]) -> dict[str, str]:
-    """Reduce each text to a form that is equal for texts that say the same."""
+    """Map each text to a form that is equal for texts that say the same."""
     asked = {line: " ".join(words.asked(line)) for line in lines}
     shared = Counter(asked.values())
-    # Most texts have words of their own, and need no closer look.
+    # Most texts have unique words and need no further comparison.
     return {line: form if shared[form] == 1 else _form(form, line) for line, form in asked.items()}
 
 
 def _form(asked: str, line: str) -> str:
-    """Combine the words (which keep l and 1 apart), the bare form (numbers), and the signs."""
+    """Combine the words (which distinguish l and 1), the bare form (numbers), and the signs."""
     signs = SIGNS.findall(normal("NFKC", line))
     return "\n".join((asked, lookalikes.bare(line), " ".join(signs)))
 
 
 def _by_form(items: Sequence[Item]) -> list[list[Item]]:
-    """Group items that say the same, as a whole or as a line of a summary, the oldest first."""
+    """Group items that say the same, as a whole or as a line of a summary, oldest first."""
     held: dict[object, object] = {}
     for item in items:
         if item.is_page:
@@ -208,7 +208,7 @@ def _by_form(items: Sequence[Item]) -> list[list[Item]]:
 
 
 def _joined(items: Sequence[Item]) -> Group:
-    """Join records that say the same, in the words of the best; a summary that has them is it."""
+    """Join records that say the same, in the words of the best one; a summary is always best."""
     best = max(items, key=lambda item: (item.is_page, *_worth(item.record), *_age(item.record)))
     sources = _sources(best.record, [item.record for item in items])
     metadata = _metadata(items, sources)
@@ -223,13 +223,13 @@ def _worth(record: Record) -> tuple[int, float]:
 
 
 def _sources(best: Record, records: Iterable[Record]) -> tuple[Record, ...]:
-    """List the records that the best would stand for, as many as it can name, the oldest first."""
+    """List the records that the best would replace, as many as it can cite, oldest first."""
     others = sorted((record for record in records if record is not best), key=_age)
     return tuple(sorted([best, *others[: MOST_SOURCES - 1]], key=_age))
 
 
 def _radar(best: Record, sources: Sequence[Record]) -> dict[str, Any]:
-    """Keep the metadata that a finding of the radar promises, if all are of one repository."""
+    """Keep the metadata of the radar's findings if all are about one repository."""
     fields = {name: best.metadata.get(name) for name in ("origin", *rules.RADAR_CONTRACT)}
     is_whole = not any(value in (None, "") for value in fields.values())
     origins = ([one.metadata.get(name) for name in ("origin", "repo_slug")] for one in sources)
@@ -244,7 +244,7 @@ def _radar(best: Record, sources: Sequence[Record]) -> dict[str, Any]:
 
 
 class Names(dict[str, str]):
-    """The names by which topics are compared, computed once; empty if unfit for a headline."""
+    """The names by which topics are compared, cached; empty if unfit for a headline."""
 
     def __missing__(self, tag: str) -> str:
         name = words.normalise(tag)
@@ -254,7 +254,7 @@ class Names(dict[str, str]):
         return self[tag]
 
     def of(self, record: Record) -> dict[str, str]:
-        """List the topics of a record in their order, with their spelling."""
+        """Return the topics of a record in order, with their spelling."""
         given = record.metadata.get("topic_tags")
         tags = given if isinstance(given, (list, tuple)) else ()
         return {name: tag for tag in tags if isinstance(tag, str) and (name := self[tag])}
@@ -263,7 +263,7 @@ class Names(dict[str, str]):
 def _by_topic(
     items: Sequence[Item], most: int, max_bytes: int
 ) -> Iterator[tuple[str, list[Item], Mapping[str, str]]]:
-    """Group items by topic, each once, with their lines; the largest topic chooses first."""
+    """Group items by topic, each once, with their lines; larger topics come first."""
     members: dict[str, list[Item]] = {}
     for item in _joining(items):
         for topic in item.topics:
@@ -285,7 +285,7 @@ def _by_topic(
 
 
 def _joining(items: Sequence[Item]) -> Iterator[Item]:
-    """Limit each item's topics: a summary joins only topics with something newer to sum up."""
+    """Limit each item's topics: a summary joins only topics with newer items."""
     newest: dict[str, int] = {}
     for item in items:
         for topic in () if item.is_settled else item.topics:
@@ -302,9 +302,9 @@ def _joining(items: Sequence[Item]) -> Iterator[Item]:
 def _chunks(
     topic: str, items: Iterable[Item], most: int, max_bytes: int
 ) -> Iterator[tuple[list[Item], Mapping[str, str]]]:
-    """Group two or more items whose lines one summary can hold.
+    """Group two or more items whose lines fit into one summary.
 
-    None takes more than half of it, so at most one is left over.
+    No item takes more than half of it, so at most one is left over.
     """
     room = max_bytes - len(_headline(topic).encode())
     chunk: list[Item] = []
@@ -333,7 +333,7 @@ def _headline(topic: str) -> str:
 
 
 def _topic_page(topic: str, items: Sequence[Item], lines: Mapping[str, str]) -> Group:
-    """Sum up what some records say about a topic, each line once."""
+    """Summarise what records say about a topic, each line once."""
     sources = tuple(item.record for item in items)
     kinds = {record.kind for record in sources}
     metadata = {**_metadata(items, sources), "topic": topic}
@@ -342,7 +342,7 @@ def _topic_page(topic: str, items: Sequence[Item], lines: Mapping[str, str]) -> 
         group,
         content=BULLET.join([_headline(topic), *lines.values()]),
         kind=kinds.pop() if len(kinds) == 1 else MIXED,
-        # All of it holds only as surely as the least sure line.
+        # As a whole it is only as certain as its least certain line.
         confidence=min(record.confidence for record in sources),
         speaker=None,
     )
@@ -351,7 +351,7 @@ def _topic_page(topic: str, items: Sequence[Item], lines: Mapping[str, str]) -> 
 def _metadata(items: Iterable[Item], sources: Sequence[Record]) -> dict[str, Any]:
     topics: dict[str, str] = {}
     for item in items:
-        topics |= item.spelled  # the newest spelling counts
+        topics |= item.spelled  # the newest spelling wins
     return {
         "origin": ORIGIN,
         "topic_tags": list(topics.values())[:MOST_TOPICS],
@@ -365,13 +365,13 @@ def _workflow(record: Record) -> str | None:
 
 
 def _rank(record: Record) -> tuple[object, ...]:
-    """Rank a record by how fit it is to stand for those that say the same."""
+    """Rank a record by how well it could replace those that say the same."""
     is_canonical = record.metadata.get("canonical") is True
     return (is_canonical, *_worth(record), len(record.content), *_age(record))
 
 
 def _canonical(records: Sequence[Record]) -> Group:
-    """Choose the fittest record of a workflow for all of them, and list where they differ."""
+    """Choose the best procedure of a workflow, and list where the others differ."""
     best = max(records, key=_rank)
     sources = _sources(best, records)
     workflow, differing = _workflow(best), _differences(sources)
@@ -385,7 +385,7 @@ def _canonical(records: Sequence[Record]) -> Group:
 
 
 def _differences(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """List the steps that only some procedures have, in their order, with the ids of these."""
+    """List the steps that only some procedures have, in order, with the ids of these."""
     steps = [_steps(record.content) for record in records]
     forms = _forms(step for listed in steps for step in listed)
     holders: dict[str, tuple[str, dict[str, None]]] = {}
@@ -398,7 +398,7 @@ def _differences(records: Sequence[Record]) -> list[dict[str, Any]]:
 
 
 def _steps(content: str) -> list[str]:
-    """Split a procedure into its steps, without their numbers and bullets."""
+    """Split a procedure into its steps, without numbers and bullets."""
     lines = (MARK.sub("", f"{line} ") for line in LINE_END.split(content))
     parts = (part for line in lines for part in STEP_END.split(line))
     return [step for part in parts if (step := _one_line(part).rstrip(" .,!"))]
@@ -411,7 +411,7 @@ def _fitting(metadata: Mapping[str, Any], least: Mapping[str, Any]) -> Mapping[s
 def _group(
     why: str, sources: tuple[Record, ...], best: Record, metadata: Mapping[str, Any]
 ) -> Group:
-    """Build a group in its best source's words: as sure as the surest, trusted as the least."""
+    """Build a group with the best source's words, the highest confidence and the lowest trust."""
     tags = dict.fromkeys(tag for record in sources for tag in record.tags)
     return Group(
         layer=best.layer,

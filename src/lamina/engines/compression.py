@@ -1,4 +1,4 @@
-"""Plan how old short-term memories become lines of the profile and of projects. Pure."""
+"""Plan how old short-term memories become lines in the profile and in projects. Pure."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from lamina.text import words
 PROFILE_KINDS = frozenset({"preference", "fact", "decision"})
 PROJECT_TAG = "project:"
 DO_NOT_ASSUME = "do_not_assume"
-# Which section of a project a tag stands for.
+# The section of a project for each tag.
 SORTING = {"goal": "goals", "blocker": "blockers", "next": "next_steps", "next_step": "next_steps"}
-ENTRY_BYTES = 4096  # a longer text is no line of a profile
-ROOM = 128 * 1024  # what the lines of one record may take together
+ENTRY_BYTES = 4096  # a longer text is not a line of a profile
+ROOM = 128 * 1024  # the total size of the lines in one record
 MOST_EVIDENCE = 10_000
-ORIGIN = "compression"  # what the summaries that are written here say of themselves
+ORIGIN = "compression"  # the origin in the metadata of these summaries
 
 
 class Shelf(StrEnum):
@@ -38,12 +38,12 @@ class Fate(StrEnum):
 
     PROFILE = "profile"
     PROJECT = "project"
-    KNOWN = "known"  # a summary says it already, or something newer
+    KNOWN = "known"  # a summary already says it, or something newer
     LEFT = "left"
 
 
 class Target(NamedTuple):
-    """A line that a memory is worth."""
+    """A line that a memory contributes."""
 
     shelf: Shelf
     key: str
@@ -53,7 +53,7 @@ class Target(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The outcome for one memory, the summary it goes to, and the rule that decided."""
+    """The outcome for one memory, its summary, and the rule that decided."""
 
     record: str
     fate: Fate
@@ -72,11 +72,11 @@ class Summary(msgspec.Struct, frozen=True):
     importance: float
     occurred_at: datetime
     constrained: bool = False
-    record: Record | None = None  # the record that holds it already
+    record: Record | None = None  # the record that already holds it
 
 
 class Joined(NamedTuple):
-    """A record with more evidence for its present content."""
+    """A record with additional evidence for its present content."""
 
     record: Record
     evidence: tuple[str, ...]
@@ -91,17 +91,17 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def compressed(self) -> tuple[str, ...]:
-        """The memories that a summary stands for from now on."""
+        """The memories that a summary replaces from now on."""
         return tuple(one.record for one in self.decisions if one.fate is not Fate.LEFT)
 
     @property
     def left(self) -> tuple[str, ...]:
-        """The memories that stay as they are."""
+        """The memories that stay unchanged."""
         return tuple(one.record for one in self.decisions if one.fate is Fate.LEFT)
 
 
 class Addition(NamedTuple):
-    """A memory, and one line that it is worth."""
+    """A memory, and one line that it contributes."""
 
     item: Record
     target: Target
@@ -130,15 +130,15 @@ def plan(
     is_rejected: Callable[[Target], bool] = lambda target: False,
     most_proposals: int = 1 << 31,
 ) -> Plan:
-    """Decide about every memory of one user.
+    """Decide about all memories of one user.
 
     `active` and `waiting` are the active summaries and those under review. Without `may_confirm`,
-    changes of the profile wait for a person. What comes from outside always does.
+    changes of the profile wait for a person. External memories always do.
     """
     decisions: list[Decision] = []
     old: list[Record] = []
     for item in sorted(items, key=lambda item: item.seq):
-        # A memory that was brought back is young again.
+        # A memory that was restored counts as new.
         since = max(item.created_at, item.last_verified or item.created_at)
         if stays := staying(item.id, item.kind, item.tags, since, now, cutoff_hours):
             decisions.append(stays)
@@ -158,7 +158,7 @@ def plan(
 def _grouped(
     items: Iterable[Record], is_rejected: Callable[[Target], bool]
 ) -> tuple[Groups, list[Decision]]:
-    """Group the lines that memories are worth by their summary; leave out rejected ones."""
+    """Group the lines of memories by summary; leave out rejected ones."""
     groups: Groups = {}
     refused: list[Decision] = []
     for item in items:
@@ -174,7 +174,7 @@ def _grouped(
 def _grown(
     groups: Groups, summaries: Summaries, may_confirm: bool, most_proposals: int
 ) -> list[Grown]:
-    """Add each group to its summary; the trusted first, so that the others can build on them."""
+    """Add each group to its summary; trusted ones first, so that the others can build on them."""
     results: list[Grown] = []
     for external, shelf, key in sorted(groups):
         constrained = external or (shelf is Shelf.PROFILE and not may_confirm)
@@ -199,7 +199,7 @@ def staying(
     now: datetime,
     cutoff_hours: float,
 ) -> Decision | None:
-    """Decide that a memory stays, if that can be told without its text; else None."""
+    """Decide that a memory stays, if that does not depend on its text; otherwise return None."""
     if since > now - timedelta(hours=cutoff_hours):
         return Decision(record_id, Fate.LEFT, None, f"younger than {cutoff_hours:g} hours")
     if kind not in PROFILE_KINDS and not project_names(tags):
@@ -209,13 +209,13 @@ def staying(
 
 
 def project_names(tags: Iterable[str]) -> list[str]:
-    """List the projects that tags name."""
+    """List the projects named by tags."""
     tagged = (tag for tag in tags if tag.startswith(PROJECT_TAG))
     return [name for tag in tagged if (name := tag.removeprefix(PROJECT_TAG).strip())]
 
 
 def targets(item: Record) -> list[Target]:
-    """List the lines that a memory of a project or of the profile's kinds is worth."""
+    """List the lines that a memory contributes to a project or to the profile."""
     line, names = item.content.strip(), project_names(item.tags)
     if names:
         sections = list(dict.fromkeys(SORTING[tag] for tag in item.tags if tag in SORTING))
@@ -253,8 +253,8 @@ class Summaries:
             self._waiting.setdefault((shelf, words.normalise(key)), []).append(record)
 
     def evidence(self, shelf: Shelf, key: str) -> frozenset[str]:
-        """Collect the memories that a summary of this key, active or waiting, stands for."""
-        # A proposal that a person made names what it rests on, which need not be what it says.
+        """Collect the memories that an active or waiting summary of this key is based on."""
+        # A proposal by a person cites its evidence, which need not say the same.
         waiting = self._waiting.get((shelf, key), [])
         records = [record for record in waiting if record.metadata.get("origin") == ORIGIN]
         if active := self._active.get((shelf, key)):
@@ -264,8 +264,8 @@ class Summaries:
     def bases(self, shelf: Shelf, key: str, *, constrained: bool, external: bool) -> list[Summary]:
         """List the summaries that additions build on.
 
-        A proposal holds what is active and what waits, so that confirming it loses nothing.
-        What is trusted never builds on what is not.
+        A proposal contains what is active and what waits, so that confirming it loses nothing.
+        Trusted summaries never build on untrusted ones.
         """
         active = self._active.get((shelf, key))
         records = [] if active is None else [active]
@@ -280,7 +280,7 @@ def _is_about(summary: Summary, shelf: Shelf, key: str) -> bool:
 
 
 def _summary(shelf: Shelf, record: Record) -> Summary:
-    """Read the summary that a record holds."""
+    """Read the summary in a record."""
     is_project = shelf is Shelf.PROJECT
     return Summary(
         shelf,
@@ -297,7 +297,7 @@ def _summary(shelf: Shelf, record: Record) -> Summary:
 def _lines(
     additions: Sequence[Addition], bases: Sequence[Summary], evidence: frozenset[str]
 ) -> Grown:
-    """Add lines to a list or to a project's sections; repetitions are only joined."""
+    """Add lines to a list or to a project's sections; repetitions only become evidence."""
     first = additions[0].target
     sections = _sections(first.shelf, bases)
     there = {(name, _token(line)) for name, lines in sections.items() for line in lines}
@@ -328,7 +328,7 @@ def _lines(
 def _single(
     additions: Sequence[Addition], bases: Sequence[Summary], evidence: frozenset[str]
 ) -> Grown:
-    """Set a key of one value: the newest statement counts, those that agree are its evidence."""
+    """Set a key with one value: the newest statement counts, those that agree are its evidence."""
     decisions: list[Decision] = []
     fresh: list[Addition] = []
     for item, target in additions:
@@ -364,9 +364,9 @@ def _new_summary(
     added: Sequence[Record],
     repeated: Sequence[Addition],
 ) -> Summary:
-    """Build a summary that grew.
+    """Build a summary with added lines.
 
-    A repetition from a less trusted source does not lower its trust: it is left out.
+    A repetition from a less trusted source is left out, so that it does not lower the trust.
     """
     trust = rules.lowest_trust([item.trust for item in added] + [base.trust for base in bases])
     before = dict.fromkeys(source for base in bases for source in base.evidence)
@@ -387,9 +387,9 @@ def _new_summary(
 def _joined(
     bases: Sequence[Summary], repeated: Sequence[Addition], summary: Summary | None
 ) -> list[Joined]:
-    """Join repetitions to records as evidence.
+    """Add repetitions to records as evidence.
 
-    Each goes to the first record of its user that says the same and is trusted no more.
+    Each goes to the first record of its user that says the same and is not trusted more.
     """
     records = [(base.record, base) for base in bases if base.record is not None]
     held = [(record, _tokens(base), dict.fromkeys(base.evidence)) for record, base in records]
@@ -408,7 +408,7 @@ def _joined(
 
 
 def _said(record: Record) -> datetime:
-    """Find when a record was said: never later than it was remembered, whatever it claims."""
+    """Return when a record was said: never later than it was stored, whatever it claims."""
     return min(record.occurred_at, record.created_at)
 
 
@@ -422,7 +422,7 @@ def _proposed(grown: Grown) -> Grown:
 
 
 def _postponed(grown: Grown) -> Grown:
-    """Write nothing, so that every memory that would have been summed up stays."""
+    """Discard a summary, so that all of its memories stay."""
     rule = "the daily limit of proposals is reached"
     decisions = [
         one if one.fate is Fate.LEFT else one._replace(fate=Fate.LEFT, rule=rule)
@@ -432,7 +432,7 @@ def _postponed(grown: Grown) -> Grown:
 
 
 def _sections(shelf: Shelf, bases: Sequence[Summary]) -> dict[str, list[str]]:
-    """Collect the lines of some summaries, each once; a list of the profile has one section."""
+    """Collect the lines of summaries, each once; a list in the profile has one section."""
     is_project = shelf is Shelf.PROJECT
     names = profile.SECTIONS if is_project else ("",)
     sections: dict[str, dict[str, str]] = {name: {} for name in names}
@@ -456,7 +456,7 @@ def _token(value: Any) -> str | bytes:
 
 
 def _problem(room: int, size: int = 0, sources: int = 0) -> str | None:
-    """Say why a line cannot be added; None if it can."""
+    """Return why a line cannot be added; None if it can."""
     if room > ENTRY_BYTES:
         return f"longer than a summary takes ({ENTRY_BYTES:,} bytes)"
     return "the summary is full" if size + room > ROOM or sources >= MOST_EVIDENCE else None
@@ -467,7 +467,7 @@ def _decided(item: Record, target: Target, fate: Fate, rule: str) -> Decision:
 
 
 def _merged(decisions: Iterable[Decision]) -> list[Decision]:
-    """Make one decision for each memory: it stays if one of its summaries could not take it."""
+    """Make one decision per memory: it stays if one of its summaries could not take it."""
     order = [Fate.LEFT, Fate.PROFILE, Fate.PROJECT, Fate.KNOWN]
     grouped: dict[str, list[Decision]] = {}
     for decision in decisions:
@@ -481,7 +481,7 @@ def _merged(decisions: Iterable[Decision]) -> list[Decision]:
 
 
 def _own_key(item: Record) -> str | None:
-    """Read the valid profile key that a memory names for itself, if any."""
+    """Return the valid profile key that a memory names, if any."""
     try:
         return profile.canonical(rules.label(item.metadata.get("profile_key"), "profile_key"))
     except InvalidInput:
@@ -489,7 +489,7 @@ def _own_key(item: Record) -> str | None:
 
 
 def _own_values(item: Record, key: str) -> list[Any]:
-    """Read the value that a memory gives beside its key, or else its text."""
+    """Return the values that a memory gives for its key, or else its text."""
     try:
         value = profile.checked(key, item.metadata.get("value"))
     except InvalidInput:

@@ -1,4 +1,4 @@
-"""Read the correction of a fact: a whole sentence, or the bare value. Pure."""
+"""Read the correction of a fact: a whole sentence, or only the value. Pure."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from lamina.text.words import normalise, shown
 
 RULE = "corrected"
 MARK = "\0"  # stands for the value in a sentence
-NAMING = frozenset({"name", "nickname"})  # a value of these may begin with the subject's name
-# Values of these tell something in the words of a speaker; those of all others name something.
+NAMING = frozenset({"name", "nickname"})  # values of these may begin with the subject's name
+# Values of these are phrases in the speaker's words; those of all others are names of things.
 TOLD = frozenset({"did", "plan", "decision", "goal", "habit"})
 SUBJECTS = frozenset("i we he she they you it".split())
 PRONOUNS = SUBJECTS | frozenset("me us him them".split())
-RELATIVE = frozenset("who which that".split())  # behind a noun, what follows belongs to it
+RELATIVE = frozenset("who which that".split())  # after a noun, these begin a relative clause
 FINITE = frozenset("am is are was were has had does did".split())
 
 
 def check(record: Record, given: str) -> None:
-    """Raise unless a record can be corrected, and by this text."""
+    """Raise unless a record can be corrected by this text."""
     review.check_active(record, "corrected")
     check_kind(record)
     if slots.world_entry(record) is not None or record.layer is Layer.WORKING:
@@ -43,7 +43,7 @@ def check(record: Record, given: str) -> None:
 
 
 def check_kind(record: Record) -> None:
-    """Raise for a record that sums up others: these are what is right or wrong."""
+    """Raise for a summary of other records: those have to be corrected instead."""
     if profile.project_name(record) is not None:
         raise Refused(
             f"the record {record.id} sums up a project; roll it back, or remember what is so and"
@@ -58,7 +58,7 @@ def sentence(record: Record, given: str) -> str:
 
 
 def read(fact: Fact, given: str) -> Claim:
-    """Find what is so instead of a fact, or say how to write it."""
+    """Return the claim that corrects a fact, or raise an error that says how to write it."""
     text = given.strip()
     is_note = fact.attribute == tagged.NOTE  # any sentence can be one
     found = _templated(fact, text.rstrip(".")) or (None if is_note else _stated(fact, text))
@@ -70,7 +70,7 @@ def read(fact: Fact, given: str) -> Claim:
 
 
 def _can_be_value(fact: Fact, text: str) -> bool:
-    """Tell if a text can be the bare value; a sentence would be stored inside another one."""
+    """Tell if a text can be a value; a sentence would be stored inside another one."""
     if fact.attribute == tagged.NOTE:
         return True
     begins = normalise(text.split(" ")[0]) == normalise(_first(fact))
@@ -89,8 +89,8 @@ def _opens_sentence(said: Sequence[Word], text: str) -> bool:
 
 
 def _has_clause(said: Sequence[Word], text: str) -> bool:
-    """Tell if a text that should name something has a pronoun, or a subject and its verb."""
-    # A capital is of a title or a name: "The Who", "Will Smith".
+    """Tell if a text that should be a name has a pronoun, or a subject with a verb."""
+    # A capital belongs to a title or a name: "The Who", "Will Smith".
     plain = [word for word in said if text[word.start].islower()]
     if any(word.text in PRONOUNS for word in plain):
         return True
@@ -103,7 +103,7 @@ def _is_finite(word: Word) -> bool:
 
 
 def _templated(fact: Fact, text: str) -> tuple[str, str, bool] | None:
-    """Read a sentence in the words that facts are written in."""
+    """Read a sentence in the form in which facts are written."""
     for subject in (fact.subject, _first(fact), f"the {fact.subject}"):
         for negated in (fact.negated, not fact.negated):
             sentence = attributes.sentence(subject, fact.attribute, MARK, negated=negated)
@@ -115,7 +115,7 @@ def _templated(fact: Fact, text: str) -> tuple[str, str, bool] | None:
 
 
 def _stated(fact: Fact, text: str) -> tuple[str, str, bool] | None:
-    """Read a sentence in any words; one about something else is no correction."""
+    """Read any sentence; one about something else is not a correction."""
     claims = list(_claims(fact, text))
     for claim in claims:
         if _is_about(fact, claim):
@@ -132,14 +132,14 @@ def _stated(fact: Fact, text: str) -> tuple[str, str, bool] | None:
 
 def _claims(fact: Fact, text: str) -> Iterator[Claim]:
     (claims,) = extract([Turn(text, fact.subject, fact.valid_from)], [facts.known_claim(fact)])
-    # A note names no slot: it may be the bare value. What ends a fact says nothing in its place.
+    # A note has no slot and may be a bare value. A claim that ends a fact gives no replacement.
     for claim in claims:
         if claim.rule not in (tagged.RULE, mentions.RULE) and claim.attribute != tagged.NOTE:
             yield _in_its_case(fact, claim)
 
 
 def _in_its_case(fact: Fact, claim: Claim) -> Claim:
-    """Let a correction say in which case an instruction holds: it is the same instruction."""
+    """Let a correction add the case in which an instruction applies: it is the same instruction."""
     theirs, ours = (topics.in_any_case(one.attribute) for one in (claim, fact))
     return structs.replace(claim, attribute=fact.attribute) if theirs == ours else claim
 

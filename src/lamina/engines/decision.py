@@ -1,6 +1,6 @@
-"""What a claim does, as a table: what it is to the facts of its slot, who says so, and when. Pure.
+"""What a claim does, as a table: its relation to the facts of its slot, its source, its time. Pure.
 
-The rows are read from the top, and the first that fits decides. An empty cell fits everything.
+Rows are tried from the top, and the first match decides. An empty cell matches everything.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from typing import NamedTuple
 
 
 class Relation(StrEnum):
-    """What a claim is to the facts of its slot that hold at its time."""
+    """The relation of a claim to the facts of its slot that hold at its time."""
 
-    NOTED = "noted"  # a fact says it, and notes already who said so then
-    SAME = "same"  # a fact says it
-    UNKNOWN = "unknown"  # it says that there is nothing, where nothing is known
-    NEW = "new"  # no fact says it or the contrary
+    NOTED = "noted"  # a fact says the same, and already lists this source
+    SAME = "same"  # a fact says the same
+    UNKNOWN = "unknown"  # it denies any value, and none is known
+    NEW = "new"  # no fact says the same or the contrary
     RIVAL = "rival"  # it gives another value
-    DENIAL = "denial"  # it says that a fact holds no longer
-    CORRECTION = "correction"  # it takes a fact back, and says what was so
-    RETRACTION = "retraction"  # it takes a fact back, and says nothing instead
-    OVER = "over"  # it speaks of a state that is over, and a fact says that it holds
-    PAST = "past"  # it speaks of a state that is over, and no fact says that it holds
-    RECALLED = "recalled"  # it speaks of a state that is over, which is known
+    DENIAL = "denial"  # it says that a fact no longer holds
+    CORRECTION = "correction"  # it takes a fact back and gives the right value
+    RETRACTION = "retraction"  # it takes a fact back without a replacement
+    OVER = "over"  # it is about a past state that a fact says holds
+    PAST = "past"  # it is about a past state, and no fact says that it holds
+    RECALLED = "recalled"  # it is about a past state that is already known
 
 
 class Standing(StrEnum):
-    """How a source compares with those of the facts at stake."""
+    """How the trust in a source compares with that in the affected facts."""
 
     ENOUGH = "enough"
     LESS = "less"
@@ -35,10 +35,10 @@ class Standing(StrEnum):
 
 
 class Time(StrEnum):
-    """What the facts say of the time after a claim's own."""
+    """What the facts say about the time after the claim's."""
 
     LATEST = "latest"  # nothing newer is known
-    WITH_SAME = "with the same"  # another fact says the same, and holds then
+    WITH_SAME = "with the same"  # another fact says the same and holds at that time
     BEFORE_SAME = "before the same"  # a newer fact says the same
     BEFORE_OTHER = "before another"  # a newer fact says something else
 
@@ -49,14 +49,14 @@ class Effect(StrEnum):
     NEW = "new"
     CHANGE = "change"
     REPEAT = "repeat"
-    PAST = "past"  # it was so before what is known began
-    END = "end"  # a fact holds no longer, and nothing takes its place
+    PAST = "past"  # it held before the known facts began
+    END = "end"  # a fact ends without a replacement
     PROPOSE = "propose"  # the source is trusted less than the facts: a person decides
     KNOWN = "known"  # nothing changes
 
 
 class Row(NamedTuple):
-    """One row of the table; `why` may name the values that end as {ended}."""
+    """One row of the table; `why` may refer to the values that end as {ended}."""
 
     relation: Relation | None
     standing: Standing | None

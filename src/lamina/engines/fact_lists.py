@@ -1,4 +1,4 @@
-"""The facts among records: select them for a reader, or group them by slot. Pure."""
+"""Select facts from records for a reader, or group them by slot. Pure."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def _is_about(fact: Fact, name: str | None) -> bool:
 
 
 def _reading_order(fact: Fact) -> tuple[str, str, datetime, bool, str]:
-    """Order facts as they began; what was over when another began comes before it."""
+    """Order facts by their beginning; one that ended when another began comes before it."""
     is_over = fact.valid_to == fact.valid_from
     return normalise(fact.subject), fact.attribute, fact.valid_from, not is_over, fact.record
 
 
 def in_order(facts: Iterable[Fact]) -> list[Fact]:
-    """Sort facts in the order in which they began."""
+    """Sort facts by their beginning."""
     return sorted(facts, key=lambda fact: (fact.valid_from, fact.record))
 
 

@@ -19,24 +19,24 @@ from lamina.model.record import Layer, Record, State, Trust, iso
 from lamina.text.words import WORD, normalise, shown
 
 ORIGIN = "sleep"
-# Who likes something does not dislike it: what is said of the one ends the other.
+# Nobody likes and dislikes the same thing: a claim about the one ends the other.
 SHARED = {"dislikes": "likes"}
-# The beginning of such a value says it all: Lisbon, Portugal is Lisbon, but New York is not York.
+# The beginning of such a value identifies it: Lisbon, Portugal is Lisbon, but New York is not York.
 NAMES = frozenset({"lives_in", "employer", "origin", "visited", "name", "partner"})
 ARTICLES = frozenset("a an the my our his her their some".split())
 UNNAMED = frozenset("wife husband partner girlfriend boyfriend fiancé fiancée spouse".split())
 NAMED = frozenset({"sibling", "child", "partner", "pet"})
-# A distinct source takes away this share of the doubt, times how sure it is itself.
+# A distinct source removes this share of the doubt, multiplied by its own confidence.
 CORROBORATION = 0.5
 MOST_SAID = 50
-# What the metadata of a fact says about it; all else is its author's.
+# The fields of a fact's metadata that are ours; all others belong to its author.
 FIELDS = frozenset(
     "source_episode subject attribute value voices said span rule when single negated ends"
     " reason".split()
 )
-# Attributes whose values are the same only word by word.
+# Attributes whose values are equal only if all words are.
 EXACT = frozenset({"did", "plan", "goal", "decision", "age", "birthday"})
-# Attributes that speak of a day to come without being true only then.
+# Attributes that mention a future day, but hold already.
 TIMELESS = frozenset({"plan", "goal", "decision", "did", "visited", "birthday"})
 Slot = tuple[str | None, str, str]
 
@@ -48,13 +48,13 @@ class Source(msgspec.Struct, frozen=True, gc=False):
     episode: str | None
     user: str | None
     at: datetime  # when it was said
-    voice: str  # who said it: another voice is a distinct source
+    voice: str  # who said it; another voice is a distinct source
     trust: Trust
     importance: float
 
 
 class Fact(msgspec.Struct, frozen=True, gc=False):
-    """A value that holds, or held, for a subject."""
+    """A value that holds or held for a subject."""
 
     record: str  # the id of its record
     user: str | None
@@ -71,21 +71,21 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
     evidence: tuple[str, ...]
     voices: tuple[str, ...]
     said: tuple[datetime, ...]  # the latest times at which it was said
-    groundless: bool = False  # all that it rests on was forgotten, superseded or erased
-    reason: str = ""  # why it was decided
+    groundless: bool = False  # all of its evidence was forgotten, superseded or erased
+    reason: str = ""  # the reason for a decision
 
     @property
     def slot(self) -> Slot:
         return slot(self.user, self.subject, self.attribute)
 
     def holds(self, at: datetime) -> bool:
-        """Tell if it was true at a time. A fact superseded without an end was a mistake."""
+        """Tell if it held at a time. A fact that was superseded without an end never did."""
         if self.valid_to is None:
             return self.valid_from <= at and self.state is State.ACTIVE
         return self.valid_from <= at < self.valid_to
 
     def said_after(self, at: datetime) -> datetime | None:
-        """Find the first time after `at` at which it was said again while it held."""
+        """Return the first time after `at` at which it was said again while it held."""
         return min((said for said in self.said if said > at and self.holds(said)), default=None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,34 +104,34 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
 
 
 class Step(NamedTuple):
-    """One claim's effect: the facts that it ends, and since when it holds itself."""
+    """The effect of one claim: the facts that it ends, and since when it holds itself."""
 
     effect: Effect
     why: str
     ends: tuple[Fact, ...] = ()
-    fact: Fact | None = None  # the one that it repeats, or that came after it
+    fact: Fact | None = None  # the one that it repeats, or that follows it
     valid_from: datetime | None = None
     valid_to: datetime | None = None
-    changed: tuple[tuple[Fact, Fact], ...] = ()  # what ends, before and after
-    # The first part of what held until then and holds again later; it needs a record.
+    changed: tuple[tuple[Fact, Fact], ...] = ()  # the facts that end, before and after
+    # The earlier parts of facts that hold again later; they need their own records.
     earlier: tuple[Fact, ...] = ()
-    restates: Fact | None = None  # the fact whose place a record takes that says the same
+    restates: Fact | None = None  # the fact that is replaced by a record that says the same
 
 
-@lru_cache(10_000)  # a fact is placed whenever it is read
+@lru_cache(10_000)  # called whenever a fact is read
 def slot(user: str | None, subject: str, attribute: str) -> Slot:
-    """Name the slot that claims compete for: one attribute of one subject."""
+    """Return the slot for which claims compete: one attribute of one subject."""
     return user, normalise(subject), SHARED.get(attribute, attribute)
 
 
 def sharing(attribute: str) -> tuple[str, ...]:
-    """List the attributes whose claims compete with those of one."""
+    """List the attributes whose claims compete with those of an attribute."""
     place = SHARED.get(attribute, attribute)
     return (place, *(other for other, shared in SHARED.items() if shared == place))
 
 
 def is_fact(record: Record) -> bool:
-    """Tell if a record holds a fact with a subject and an attribute."""
+    """Tell if a record contains a fact with a subject and an attribute."""
     metadata = record.metadata
     if record.layer is not Layer.SEMANTIC:
         return False
@@ -140,7 +140,7 @@ def is_fact(record: Record) -> bool:
 
 
 def fact_of(record: Record) -> Fact:
-    """Read the fact that a record holds."""
+    """Read the fact in a record."""
     metadata = record.metadata
     voices = metadata.get("voices")
     since = record.valid_from or record.occurred_at
@@ -165,15 +165,15 @@ def fact_of(record: Record) -> Fact:
 
 
 def _times(said: object) -> tuple[datetime, ...]:
-    """Parse the times in metadata, which any program may have written."""
+    """Parse times in metadata, which any program may have written."""
     try:
         return tuple(map(clock.moment, said)) if isinstance(said, (list, tuple)) else ()
-    except InvalidInput:  # another program's field of the same name
+    except InvalidInput:  # a field of another program with the same name
         return ()
 
 
 def metadata_of(claim: Claim, source: Source, restates: Fact | None = None) -> dict[str, Any]:
-    """Build the metadata of the record that a claim becomes, perhaps in place of a fact."""
+    """Build the metadata of the record for a claim, which may replace a fact."""
     said = {since(claim, source), *(restates.said if restates else ())}
     metadata: dict[str, Any] = {
         "origin": ORIGIN,
@@ -188,7 +188,7 @@ def metadata_of(claim: Claim, source: Source, restates: Fact | None = None) -> d
         "rule": claim.rule,
     }
     if claim.at > source.at:
-        metadata["when"] = iso(claim.at)  # it speaks of a day to come
+        metadata["when"] = iso(claim.at)  # it mentions a future day
     if not attributes.of(claim.attribute).many:
         metadata["single"] = True  # only one of them can be active
     if claim.negated:
@@ -205,7 +205,7 @@ def _voices(source: Source, restates: Fact | None) -> tuple[str, ...]:
 
 
 def planned(claim: Claim, source: Source) -> Claim:
-    """Turn a state that begins only later into a plan: it does not hold yet."""
+    """Turn a state that begins in the future into a plan, since it does not hold yet."""
     if claim.at <= source.at or claim.negated or claim.attribute in TIMELESS:
         return claim
     said = attributes.sentence(claim.subject, claim.attribute, claim.value)
@@ -214,21 +214,21 @@ def planned(claim: Claim, source: Source) -> Claim:
 
 
 def since(claim: Claim, source: Source) -> datetime:
-    """Find the time since which a claim holds; a plan for June holds since it was made."""
+    """Return the time since which a claim holds; a plan for June holds since it was made."""
     return min(claim.at, source.at)
 
 
 def decide(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
-    """Decide what a claim does to the facts of its slot, given in the order they came."""
+    """Decide what a claim does to the facts of its slot, given in order of arrival."""
     return _over(known, claim, source) if claim.until else _held(known, claim, source)
 
 
 def _held(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
-    """Decide about a state that holds, or held until something else was said."""
+    """Decide about a state that holds, or that held until something else was said."""
     at = _placed(known, claim, source)
     facts = _lasting(known, at)
     same = [fact for fact in facts if says(fact, claim)]
-    # By id: a fact is slow to compare, and these are the very facts of `known`.
+    # By id: comparing facts is slow, and these are the same objects as in `known`.
     others = {id(fact) for fact in facts} - {id(fact) for fact in same}
     rivals = [fact for fact in facts if id(fact) in others and excludes(fact, claim)]
     ends = [fact for fact in rivals if fact.holds(at)] or _only(facts, claim, at)
@@ -253,7 +253,7 @@ def _held(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
 
 
 def _lasting(known: Sequence[Fact], at: datetime) -> list[Fact]:
-    """List what was true at a time, or at a later one. They are many: none costs a call."""
+    """List the facts that held at a time or later. They are many, so this makes no calls."""
     return [
         fact
         for fact in known
@@ -266,10 +266,10 @@ def _lasting(known: Sequence[Fact], at: datetime) -> list[Fact]:
 
 
 def _placed(known: Sequence[Fact], claim: Claim, source: Source) -> datetime:
-    """Find since when a claim holds among the facts of its slot.
+    """Return since when a claim holds, given the facts of its slot.
 
-    "I work at Siemens since March" holds when it is said. If something else was said to hold after
-    March, it holds since it was said.
+    "I work at Siemens since March" holds since March, unless something else was said to hold after
+    that; then it holds since it was said.
     """
     at = since(claim, source)
     if claim.since is None or claim.since >= at:
@@ -280,7 +280,7 @@ def _placed(known: Sequence[Fact], claim: Claim, source: Source) -> datetime:
 
 
 def _saying(same: Sequence[Fact], source: Source, at: datetime) -> Fact | None:
-    """Find the fact that says a claim already; to external text, any that is believed."""
+    """Find the fact that already says a claim; for external text, any active one."""
     if source.trust is Trust.EXTERNAL:
         holding = [fact for fact in same if fact.state is State.ACTIVE]
     else:
@@ -289,7 +289,7 @@ def _saying(same: Sequence[Fact], source: Source, at: datetime) -> Fact | None:
 
 
 def _repeats(fact: Fact, claim: Claim, source: Source) -> Relation:
-    """Tell a repetition from one that is noted already."""
+    """Tell if a repetition is new or already noted."""
     is_noted = since(claim, source) in fact.said and source.voice in fact.voices
     is_old = source.at <= (fact.last_verified or source.at)
     is_trusted = source.trust is not Trust.EXTERNAL
@@ -297,7 +297,7 @@ def _repeats(fact: Fact, claim: Claim, source: Source) -> Relation:
 
 
 def _relation(claim: Claim, ends: Sequence[Fact]) -> Relation:
-    """Tell what a claim is to the facts that it ends."""
+    """Return the relation of a claim to the facts that it ends."""
     if not ends:
         return Relation.UNKNOWN if claim.negated and not claim.value else Relation.NEW
     if claim.corrects:
@@ -306,7 +306,7 @@ def _relation(claim: Claim, ends: Sequence[Fact]) -> Relation:
 
 
 def _time(claim: Claim, saying: Fact | None, following: tuple[datetime, Fact] | None) -> Time:
-    """Tell what is known of the time after a claim."""
+    """Return what is known about the time after a claim."""
     if saying is not None:
         return Time.WITH_SAME
     if following is None:
@@ -323,13 +323,13 @@ def _standing(ends: Sequence[Fact], source: Source) -> Standing:
 
 
 def _active(facts: Sequence[Fact], rivals: Sequence[Fact], ends: Sequence[Fact]) -> list[Fact]:
-    """List the believed facts that a claim contradicts, in their order."""
+    """List the active facts that a claim contradicts, in order."""
     at_stake = {id(fact) for fact in (*rivals, *ends)}
     return [fact for fact in facts if id(fact) in at_stake and fact.state is State.ACTIVE]
 
 
 def _over(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
-    """Decide about a state that is over: it makes no fact of today, and may end one."""
+    """Decide about a past state: it makes no present fact, but may end one."""
     until = claim.until or source.at
     saying = [fact for fact in known if says(fact, claim)]
     ends = [fact for fact in saying if fact.state is State.ACTIVE and max(fact.said) <= source.at]
@@ -350,7 +350,7 @@ def _over(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
 
 
 def _ended(fact: Fact, claim: Claim, until: datetime, told: datetime) -> Fact:
-    """End a fact when the claim says; or, if it began only later, when that was told."""
+    """End a fact when the claim says, or, if it began only later, when that was said."""
     after = _until(fact, until if until > fact.valid_from else told)
     is_older = claim.at < min(until, fact.valid_from)
     return structs.replace(after, valid_from=claim.at) if is_older else after
@@ -359,13 +359,13 @@ def _ended(fact: Fact, claim: Claim, until: datetime, told: datetime) -> Fact:
 def _free(
     known: Sequence[Fact], claim: Claim, begin: datetime, end: datetime
 ) -> tuple[datetime, datetime]:
-    """Find the part of a time for which nothing else is known, where one value can hold.
+    """Find the part of a period in which no excluding fact is known.
 
-    An empty one stands at the end, or before what holds then: the state held some time before.
+    If it is empty, return the end, or the beginning of what holds then: the state held before that.
     """
     others = [fact for fact in known if excludes(fact, claim) and not fact.negated]
     if begin == end and (holding := [fact for fact in others if fact.holds(end)]):
-        end = min(fact.valid_from for fact in holding)  # before what is so by now
+        end = min(fact.valid_from for fact in holding)  # before what holds by now
         return end, end
     for fact in sorted(others, key=lambda fact: fact.valid_from):
         if fact.holds(begin):
@@ -376,14 +376,14 @@ def _free(
 
 
 def _overlaps(fact: Fact, begin: datetime, end: datetime) -> bool:
-    """Tell if a fact that has ended held at some time between two."""
+    """Tell if a fact that has ended held at some time within a period."""
     return fact.valid_to is not None and fact.valid_from < end and fact.valid_to > begin
 
 
 def _following(
     same: Sequence[Fact], rivals: Sequence[Fact], ends: Sequence[Fact], at: datetime
 ) -> tuple[datetime, Fact] | None:
-    """Find what was said next in the slot: a later fact, or one that ends and was said again."""
+    """Find what comes next in the slot: a later fact, or one that ends and was said again."""
     again = [(said, fact) for fact in ends if (said := fact.said_after(at))]
     later = [(fact.valid_from, fact) for fact in (*same, *rivals) if fact.valid_from > at]
     return min((*again, *later), key=lambda moment: moment[0], default=None)
@@ -396,7 +396,7 @@ def _inserted(
     ends: Sequence[Fact],
     following: tuple[datetime, Fact] | None,
 ) -> Step:
-    """Place a claim in time: it ends what held, and holds until the next thing that was said."""
+    """Insert a claim in time: it ends what held, and holds until the next statement."""
     begin = _beginning(claim, at, ends)
     changed = tuple((fact, _after(fact, claim, at, begin)) for fact in ends)
     again = (fact for fact in ends if fact.said_after(at))
@@ -410,7 +410,7 @@ def _inserted(
 
 
 def _beginning(claim: Claim, at: datetime, ends: Sequence[Fact]) -> datetime:
-    """Find since when a claim holds: a correction, ever since the wrong value did."""
+    """Return since when a claim holds: a correction, since the wrong value did."""
     if not (claim.corrects and ends):
         return at
     affirmed = [fact for fact in ends if not fact.negated]
@@ -423,7 +423,7 @@ def _values(ends: Sequence[Fact]) -> str:
 
 
 def _after(fact: Fact, claim: Claim, at: datetime, begin: datetime) -> Fact:
-    """End a fact by a claim; if it was said again later, it holds since then."""
+    """End a fact because of a claim; if it was said again later, it holds since then."""
     again = fact.said_after(at)
     if again is not None:
         return structs.replace(fact, valid_from=again)
@@ -431,17 +431,17 @@ def _after(fact: Fact, claim: Claim, at: datetime, begin: datetime) -> Fact:
 
 
 def _until(fact: Fact, end: datetime | None) -> Fact:
-    """Supersede a fact at a time; without one, it never held."""
+    """Supersede a fact at a time; None means that it never held."""
     return structs.replace(fact, state=State.SUPERSEDED, valid_to=end)
 
 
 def taken_back(fact: Fact) -> Fact:
-    """Return a fact as it is once it turns out that it never held."""
+    """Return a fact as it is after it turned out that it never held."""
     return _until(fact, None)
 
 
 def is_over(before: Fact, after: Fact) -> bool:
-    """Tell if a fact that a claim ends does not hold again later."""
+    """Tell if a fact that a claim ended does not hold again later."""
     return before.valid_from == after.valid_from or before.state is not after.state
 
 
@@ -449,7 +449,7 @@ def after(
     known: Iterable[Fact], claim: Claim, source: Source, step: Step, record: str | None
 ) -> list[Fact]:
     """Apply a step to the facts of a slot; `record` is the id of the new fact's record, if any."""
-    # By id: a fact is slow to compare, and these are the very facts of `known`.
+    # By id: comparing facts is slow, and these are the same objects as in `known`.
     changed = {id(fact): new for fact, new in step.changed}
     if step.effect is Effect.REPEAT and step.fact is not None:
         changed[id(step.fact)] = repeated(step.fact, claim, source, step.valid_from)
@@ -459,7 +459,7 @@ def after(
 
 
 def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
-    """Build the fact that a claim becomes."""
+    """Build the fact for a claim."""
     old = step.restates
     return Fact(
         record,
@@ -482,8 +482,8 @@ def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
 
 
 def repeated(fact: Fact, claim: Claim, source: Source, begin: datetime | None = None) -> Fact:
-    """Renew a fact by a claim that says the same; `begin` if it held before it was known."""
-    # A source that could not end the fact cannot renew it.
+    """Confirm a fact with a claim that says the same; `begin` is given if it held earlier."""
+    # A source that could not end the fact cannot confirm it.
     renewals = () if is_trusted_less(source.trust, fact) else (since(claim, source),)
     return structs.replace(
         fact,
@@ -497,14 +497,14 @@ def repeated(fact: Fact, claim: Claim, source: Source, begin: datetime | None = 
 
 
 def surer(fact: Fact, claim: Claim, source: Source) -> float:
-    """Compute a repeated fact's confidence: only a distinct source corroborates."""
+    """Return a repeated fact's confidence: only a distinct source raises it."""
     if source.voice in fact.voices or source.trust is Trust.EXTERNAL:
         return fact.confidence
     return fact.confidence + (1 - fact.confidence) * CORROBORATION * claim.confidence
 
 
 def same_value(attribute: str, one: str, other: str) -> bool:
-    """Tell if two values say the same; one may say it in more words."""
+    """Tell if two values mean the same; one may have more words."""
     mine, others = words(one), words(other)
     short, long = sorted((mine, others), key=len)
     if not short or mine == others:
@@ -519,12 +519,12 @@ def says(fact: Fact, claim: Claim) -> bool:
     if fact.attribute != claim.attribute or fact.negated != claim.negated:
         return False
     if claim.attribute == "partner" and normalise(claim.value) in UNNAMED:
-        return True  # "my wife" is the one who was named before
+        return True  # "my wife" is the person who was named before
     return same_value(claim.attribute, fact.value, claim.value)
 
 
 def _only(known: Sequence[Fact], claim: Claim, at: datetime) -> list[Fact]:
-    """Find whom a denial without a name means: "I have no sister", where one sibling is known."""
+    """Find whom a denial without a name means: "I have no sister" if one sibling is known."""
     if not is_unnamed(claim):
         return []
     affirmed = [fact for fact in known if not fact.negated and fact.holds(at)]
@@ -537,7 +537,7 @@ def is_unnamed(claim: Claim) -> bool:
 
 
 def _taken_back(known: Sequence[Fact], claim: Claim, at: datetime) -> list[Fact]:
-    """List what a correction takes back: of many, the one that it names, or that came last."""
+    """List what a correction takes back: of several facts, the one that it names, or the last."""
     if not claim.corrects:
         return []
     affirmed = [fact for fact in known if not fact.negated and fact.holds(at)]
@@ -549,7 +549,7 @@ def _taken_back(known: Sequence[Fact], claim: Claim, at: datetime) -> list[Fact]
 
 
 def excludes(fact: Fact, claim: Claim) -> bool:
-    """Tell if a fact cannot hold beside a claim, unless it says the same."""
+    """Tell if a fact and a claim cannot both hold, unless they say the same."""
     if claim.negated and not claim.value:
         return not fact.negated
     if claim.negated or attributes.of(claim.attribute).many:
@@ -572,7 +572,7 @@ def is_trusted_less(trust: Trust, fact: Fact) -> bool:
 
 
 def telling(claim: Claim) -> frozenset[str] | None:
-    """List words of which a fact must have one to agree with a claim or contradict it.
+    """Return words, one of which a fact must have to agree with a claim or contradict it.
 
     None means that any fact of the slot may.
     """
@@ -588,12 +588,12 @@ def telling(claim: Claim) -> frozenset[str] | None:
 
 @lru_cache(10_000)  # a claim is compared with every fact of its slot
 def words(value: str) -> tuple[str, ...]:
-    """Split a value into the words that are compared."""
+    """Split a value into the words to compare."""
     return tuple(word for word in WORD.findall(normalise(value)) if word not in ARTICLES)
 
 
 def known_claim(fact: Fact) -> Claim:
-    """Turn a fact back into a claim, as a reader of turns knows it."""
+    """Turn a fact back into a claim, in the form that readers of turns expect."""
     about = fact.subject, fact.attribute, fact.value
     rest = "known", fact.negated
     return Claim(*about, 0, 0, fact.valid_from, fact.confidence, *rest, reason=fact.reason)

@@ -1,8 +1,8 @@
-"""What became of the memories that a context gave: used, or ignored (S4). Pure.
+"""Tell which memories in a context were used, and which were ignored (S4). Pure.
 
-A memory that was given is used when, afterwards in the session, somebody asks for it, marks it as
-helpful, or says what it says in words that the prompt did not have. Where no session is named, the
-hour after it counts. A memory that was given again and again and never used since is ignored.
+A memory in a context is used if, later in the session, somebody asks for it, marks it as helpful,
+or says the same in words that the prompt did not have. Without a session, the following hour
+counts. A memory that was included repeatedly and not used since is ignored.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from lamina.text.words import shown, terms
 
 UNNAMED_SESSION = timedelta(hours=1)
 NAMED_SESSION = timedelta(days=1)
-# So many of a memory's own words are a quotation of it, or half of them, if that is less.
+# The number of a memory's own words that make a quotation, or half of them, if that is less.
 QUOTED = 4
 
 
 class Verdict(StrEnum):
-    """What an agent says of a memory."""
+    """An agent's feedback on a memory."""
 
     HELPFUL = "helpful"
     WRONG = "wrong"
@@ -51,7 +51,7 @@ class Asked(msgspec.Struct, frozen=True, gc=False):
 
 
 class Said(msgspec.Struct, frozen=True, gc=False):
-    """A turn, which may say what a memory says."""
+    """A turn, which may quote a memory."""
 
     at: datetime
     record: str
@@ -61,16 +61,16 @@ class Said(msgspec.Struct, frozen=True, gc=False):
 
 
 class Served(msgspec.Struct, frozen=True, gc=False):
-    """How often a memory was given, and used."""
+    """How often a memory was included in contexts, and used."""
 
     given: int = 0
     used: int = 0
-    ignored: int = 0  # how often it was given since it was last used
-    last: datetime | None = None  # when it was given and then used, the last time
+    ignored: int = 0  # how often it was included since its last use
+    last: datetime | None = None  # when it was included before its last use
 
 
 def verdict(value: object) -> Verdict:
-    """Check what an agent says of a memory."""
+    """Check an agent's feedback on a memory."""
     known = [one.value for one in Verdict]
     if not isinstance(value, str) or value not in known:
         raise InvalidInput(
@@ -85,7 +85,7 @@ def tally(
     said: Iterable[Said],
     texts: Mapping[str, str],
 ) -> dict[str, Served]:
-    """Count for each memory of `texts`, by its id, how often it was given and how often used."""
+    """Count for each memory in `texts`, by id, how often it was included and how often used."""
     asking, talks = _by_record(asked), _Talks(said)
     served: dict[str, Served] = {}
     for one in sorted(given, key=lambda one: one.at):
@@ -102,26 +102,26 @@ def tally(
 
 
 def quotes(text: str, memory: str, prompt: str = "") -> bool:
-    """Tell if a text says what a memory says, in words that the prompt did not have."""
+    """Tell if a text says the same as a memory, in words that the prompt did not have."""
     own = _words(memory) - _words(prompt)
     needed = min(QUOTED, (len(own) + 1) // 2)
     return bool(own) and len(own & _words(text)) >= needed
 
 
 def rate(served: Collection[Served]) -> tuple[int, int]:
-    """Count how often memories were given, and how often they were used."""
+    """Count how often memories were included, and how often they were used."""
     return sum(one.given for one in served), sum(one.used for one in served)
 
 
 def _counted(served: Served, at: datetime, *, is_used: bool) -> Served:
-    """Count one more time that a memory was given."""
+    """Count one more inclusion of a memory."""
     if not is_used:
         return Served(served.given + 1, served.used, served.ignored + 1, served.last)
     return Served(served.given + 1, served.used + 1, 0, at)
 
 
 class _Talks:
-    """Turns in their order, by user and session, and all of a user."""
+    """Turns in order, by user and session, and all turns of each user."""
 
     def __init__(self, said: Iterable[Said]) -> None:
         self._turns: dict[tuple[str | None, str | None], list[Said]] = {}
@@ -130,7 +130,7 @@ class _Talks:
                 self._turns.setdefault((turn.user, session), []).append(turn)
 
     def after(self, given: Given) -> Sequence[Said]:
-        """List the turns that may have used a context: of its session, or soon after it."""
+        """List the turns that may have used a context: those of its session, or soon after it."""
         turns = self._turns.get((given.user, given.session), [])
         first, last = (
             bisect_right(turns, at, key=lambda turn: turn.at) for at in (given.at, _end(given))
@@ -139,7 +139,7 @@ class _Talks:
 
 
 def _end(given: Given) -> datetime:
-    """Find until when a context may have been used."""
+    """Return the time until which a context may have been used."""
     return given.at + (UNNAMED_SESSION if given.session is None else NAMED_SESSION)
 
 
@@ -155,6 +155,6 @@ def _is_asked(given: Given, asked: Iterable[Asked]) -> bool:
     return any(given.at < one.at <= end and one.user == given.user for one in asked)
 
 
-@lru_cache(4096)  # a turn is compared with every memory that was given before it
+@lru_cache(4096)  # a turn is compared with every memory that was included before it
 def _words(text: str) -> frozenset[str]:
     return frozenset(terms(text))

@@ -1,4 +1,4 @@
-"""Tell when long work disturbs little: after a silence, shorter in quiet hours. Pure."""
+"""Tell when long work causes little disturbance: after a pause, shorter in quiet hours. Pure."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 QUIET = timedelta(minutes=10)
-# In an hour of the day with so little of an even share of all writes, a short silence is enough.
+# An hour of the day is quiet if it has less than this part of an even share of all writes.
 LITTLE = 0.25
 SHORT = timedelta(minutes=1)
-# From so many writes on, the hours of the day tell something.
+# The minimal number of writes for judging the hours of the day.
 ENOUGH = 200
 
 
@@ -22,6 +22,6 @@ def is_idle(now: datetime, last: datetime | None, by_hour: Sequence[int]) -> boo
 
 
 def is_quiet_hour(hour: int, by_hour: Sequence[int]) -> bool:
-    """Tell if little is written at this hour of the day, as far as the counts show."""
+    """Tell if little is written at this hour of the day, judging by the counts."""
     total = sum(by_hour)
     return total >= ENOUGH and by_hour[hour] < LITTLE * total / len(by_hour)

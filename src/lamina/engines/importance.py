@@ -1,4 +1,4 @@
-"""Score importance where none is given: guideline tables, and what a text reports (L8). Pure."""
+"""Score importance if none is given: guideline tables, and what a text reports (L8). Pure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from lamina.engines.severity import Report
     from lamina.text.screening import Marks, Screen, Words
 
-# All amounts are hundredths: whole numbers, so that a sum is the same in whatever order it is made.
-USUAL = 50  # a crumb, and any kind that the tables do not know
+# All amounts are hundredths: integers, so that the order of summation does not matter.
+USUAL = 50  # a crumb, and any kind that is not in the tables
 KINDS: Mapping[str, int] = {
     "action": 40,
     "data": 40,
@@ -27,7 +27,7 @@ KINDS: Mapping[str, int] = {
     "insight": 75,
     "escalation": 90,
 }
-# What a kind says already; its cue does not count a second time.
+# The cues that a kind implies; they do not count twice.
 IMPLIED: Mapping[str, frozenset[str]] = {
     "decision": frozenset({"decision"}),
     "error": frozenset({"failure"}),
@@ -39,7 +39,7 @@ IMPLIED: Mapping[str, frozenset[str]] = {
 
 
 class Cue(NamedTuple):
-    """A reason to score higher or lower, and the tags, words and pairs of words that show it."""
+    """A reason to score higher or lower, and the tags, words and pairs of words that signal it."""
 
     name: str
     amount: int
@@ -92,13 +92,13 @@ CUES = (
     Cue("log", -25, "debug, log, logs, trace", "debug, debugging, trace"),
     Cue("lookup", -25, "", "read, checked, listed, opened, loaded, polled, pinged"),
 )
-FAILED, RETRIED = 20, 10  # what metadata says counts more than a word
+FAILED, RETRIED = 20, 10  # metadata counts more than words
 FAILURES = frozenset({"failure", "failed", "error"})
-TOLD = frozenset({"status", "retry", "escalated_to"})  # the names in metadata that may tell
+TOLD = frozenset({"status", "retry", "escalated_to"})  # the fields of metadata that may count
 
-# Characters of the content: what matters is said first, and a book must not cost more than a line.
+# Characters of the content: important things come first, and a book must not cost more than a line.
 LOOKED_AT = 240
-SHORT = 6  # words: a longer text that says hello is not about the greeting
+SHORT = 6  # words; a longer text that says hello is not about the greeting
 MARKS = ("", ".", ",", ":", ";", "!", "?")
 NEGATIONS = frozenset(
     {"not", "no", "nothing", "without", "never", "don't", "doesn't", "didn't", "isn't", "wasn't"}
@@ -126,7 +126,7 @@ class Reason(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """An importance, and the reasons whose amounts sum to it."""
+    """An importance, and the reasons whose amounts add up to it."""
 
     importance: float
     reasons: tuple[Reason, ...]
@@ -142,12 +142,12 @@ def score(
 ) -> float:
     """Score the importance of a memory, 0 to 1, by the tables and by what it reports.
 
-    Without `may_tell`, none of its words tells anything.
+    Without `may_tell`, its words are known to have no effect.
     """
     is_silent = (not tags or OF_TAG.keys().isdisjoint(tags)) and (
         not metadata or TOLD.isdisjoint(metadata)
     )
-    # Where a longer text is cut, it may end with another word.
+    # If a longer text is cut, it may end with a different word.
     if is_silent and not may_tell and len(content) <= LOOKED_AT:
         return BASE.get(kind, USUAL / 100)
     lowered = content[:LOOKED_AT].lower()
@@ -160,9 +160,9 @@ def score(
 
 
 def explain(kind: str, content: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> Scored:
-    """Score with the reasons; what is cut off above 1 or below 0 is the reason `limit`.
+    """Score with reasons; the reason `limit` is the amount cut off above 1 or below 0.
 
-    What a memory reports raises it to the least importance of that class, whatever its kind.
+    A report raises the importance to the minimum of its class, whatever the kind.
     """
     lowered = content[:LOOKED_AT].lower()
     amounts = _amounts(kind, lowered.split(), tags, metadata)
@@ -177,13 +177,13 @@ def explain(kind: str, content: str, tags: Sequence[str], metadata: Mapping[str,
 
 
 def telling(screen: Screen) -> Marks:
-    """Mark the texts whose words may tell something; those of the others do not."""
+    """Mark the texts whose words may have an effect; those of the others have none."""
     return screen.with_words(_telling_words())
 
 
 @cache
 def _telling_words() -> Words:
-    """Collect what `_all_telling` does, without marks."""
+    """Return the words of `_all_telling` without punctuation."""
     from lamina.engines import severity
     from lamina.text.screening import Words
 
@@ -193,7 +193,7 @@ def _telling_words() -> Words:
 
 @cache
 def _all_telling() -> frozenset[str]:
-    """Collect the words without which a text neither shows a cue nor reports anything."""
+    """Collect the words without which a text neither has a cue nor reports anything."""
     from lamina.engines import severity
 
     return TELLING | severity.TELLING
@@ -201,7 +201,7 @@ def _all_telling() -> frozenset[str]:
 
 @cache
 def _reader() -> Callable[[str], Report | None]:
-    """What reads reports; its tables are made when the first memory is judged."""
+    """Return the parser for reports; its tables are built when the first memory is judged."""
     from lamina.engines.severity import read
 
     return read
@@ -214,7 +214,7 @@ def _limited(total: int) -> float:
 def _amounts(
     kind: str, words: Sequence[str], tags: Sequence[str], metadata: Mapping[str, Any]
 ) -> list[tuple[str, int]]:
-    """List the amount of the kind, and of each cue once, however often and wherever it shows."""
+    """List the amount for the kind and for each cue once, however often and wherever it occurs."""
     cues = dict(_of_metadata(metadata)) if metadata else {}
     for name in (*(OF_TAG[tag] for tag in tags if tag in OF_TAG), *_of_words(words)):
         cues.setdefault(name, AMOUNTS[name])
@@ -226,7 +226,7 @@ def _amounts(
 
 
 def _of_metadata(metadata: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Find cues in metadata, which has any form; an unexpected one says nothing."""
+    """Find cues in metadata, which may have any form; unexpected forms have no effect."""
     status, retry = metadata.get("status"), metadata.get("retry")
     escalated_to = metadata.get("escalated_to")
     if isinstance(escalated_to, str) and escalated_to:
@@ -238,7 +238,7 @@ def _of_metadata(metadata: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
 
 
 def _of_words(words: Sequence[str]) -> Iterator[str]:
-    """Find the cues that the words show, unless the word before denies it."""
+    """Find the cues in words, unless the previous word negates them."""
     for place, word in enumerate(words):
         if word not in TELLING or (place and words[place - 1] in NEGATIONS):
             continue

@@ -1,4 +1,4 @@
-"""Learn what an operator finds important: a small correction of the tables (L8). Pure."""
+"""Learn what an operator finds important: a small correction to the tables (L8). Pure."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 FEWEST = 40  # examples before anything is learned
 FEWEST_OF_EACH = 10  # ... of what was liked, and of what was not
-RARE, RARE_WORD = 3, 5  # a feature that fewer examples show is chance, or too private to keep
-RARE_SHARE = 0.01  # ... and a word in a smaller share of them
+RARE, RARE_WORD = 3, 5  # a feature in fewer examples is due to chance, or too private to keep
+RARE_SHARE = 0.01  # ... and so is a word in a smaller share of them
 MOST_WORDS, MOST_OTHERS = 100, 100
 FOLDS, FOLDS_OF_MANY, MANY = 10, 5, 1000
 STEPS = 7  # of Newton's method
-# The cost of a weight's square: learning one takes evidence. A feature's depends on its family.
+# The penalties on squared weights: learning one takes evidence. A feature's depends on its family.
 FREE, TABLES_PENALTY, PENALTY, PENALTIES = 0.01, 10.0, 5.0, (1.0, 100.0)
-KEPT = 0.25  # of what the tables say counts whatever is learned
-LEAST_GAIN = 0.01  # of log loss, for each example
+KEPT = 0.25  # the share of the tables that always counts
+LEAST_GAIN = 0.01  # of log loss per example
 CLEARLY = 2.5  # standard errors
-LARGEST = 3.0  # how far the log odds may be moved: from 0.5 to 0.05 or 0.95
-SURE = 0.98  # the tables leave some doubt, or nothing could be learned beyond 0 and 1
-TOLD = 5  # reasons beside those of the tables
+LARGEST = 3.0  # the maximal change of the log odds: from 0.5 to 0.05 or 0.95
+SURE = 0.98  # scores of the tables are limited to this, so that their log odds are finite
+TOLD = 5  # reasons besides those of the tables
 MOST_WEIGHT = 100.0
-# Metadata that Sky's schema names.
+# Metadata defined in Sky's schema.
 LABELS = ("category", "escalated_to", "status", "tool", "workflow")
 LONGEST_LABEL = 64
 DIGIT, QUESTION = re.compile(r"\d"), re.compile(r"[?？؟]\s*\Z")
@@ -48,7 +48,7 @@ LENGTHS = ((40, "short"), (400, "medium"))
 
 
 class Example(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory as it was, and whether the operator turned out to care for it."""
+    """A memory as it was, and whether the operator turned out to care about it."""
 
     kind: str
     content: str
@@ -62,14 +62,14 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Model(msgspec.Struct, frozen=True):
-    """A learned model, kept as JSON: log odds that each feature adds to those of the tables."""
+    """A learned model, stored as JSON: log odds that each feature adds to those of the tables."""
 
     weights: dict[str, float]
-    tables: float  # how much the log odds of the tables themselves count; 1 is as much as ever
-    bias: float  # lets the average of what was learned from keep the score of the tables
+    tables: float  # the weight of the log odds of the tables themselves; 1 means unchanged
+    bias: float  # makes the average score of the examples equal to that of the tables
     examples: int
     liked: int
-    # How much log loss, for each example that was not learned from, the tables alone have more.
+    # By how much the model reduces the log loss of the tables per held-out example.
     gain: float
 
     def score(
@@ -82,7 +82,7 @@ class Model(msgspec.Struct, frozen=True):
         speaker: str | None = None,
         trust: Trust = Trust.AGENT,
     ) -> float:
-        """Score the importance of a memory, 0 to 1, by the tables and by what was learned."""
+        """Score the importance of a memory, 0 to 1, by the tables and the learned weights."""
         shown = features(kind, content, tags, metadata, source, speaker, trust)
         table = importance.score(kind, content, tags, metadata)
         return _rounded(_moved(table, self._shift(table, shown)))
@@ -97,7 +97,7 @@ class Model(msgspec.Struct, frozen=True):
         speaker: str | None = None,
         trust: Trust = Trust.AGENT,
     ) -> Scored:
-        """Score with reasons: those of the tables, the strongest learned ones, and their rest."""
+        """Score with reasons: those of the tables, the strongest learned ones, and the rest."""
         shown = features(kind, content, tags, metadata, source, speaker, trust)
         table = importance.explain(kind, content, tags, metadata)
         shift = self._shift(table.importance, shown)
@@ -118,7 +118,7 @@ class Model(msgspec.Struct, frozen=True):
 
 
 def _moved(table: float, shift: float) -> float:
-    """Move a score of the tables in log odds; without a shift it is the score itself."""
+    """Shift a score of the tables in log odds; without a shift, return the score itself."""
     odds = log_odds(table)
     return table + _chance(odds + min(LARGEST, max(-LARGEST, shift))) - _chance(odds)
 
@@ -145,7 +145,7 @@ def features(
     speaker: str | None,
     trust: Trust,
 ) -> tuple[str, ...]:
-    """List the features of a memory, in words that people can read, each once."""
+    """List the features of a memory in readable words, each once."""
     beginning = content[: importance.LOOKED_AT]
     length = next((name for most, name in LENGTHS if len(content) < most), "long")
     shown = [f"kind={kind}", f"trust={trust}", f"length={length}"]
@@ -160,7 +160,7 @@ def features(
 
 
 class _Case(NamedTuple):
-    """All that learning knows of an example; cases sort the same in any order and process."""
+    """An example as used for learning; cases sort the same in any order and process."""
 
     content: str
     shown: tuple[str, ...]
@@ -187,14 +187,14 @@ class _Data(NamedTuple):
         )
 
     def tables_alone(self) -> _Data:
-        """Drop the features: what is left are the tables, on the operator's own scale."""
+        """Drop the features and keep the tables, on the operator's own scale."""
         return self._replace(shown=self.shown[:, :2], families=self.families[:0])
 
 
 def learn(examples: Sequence[Example]) -> Model | None:
     """Learn a model of what this operator likes.
 
-    None while there is too little to learn from, or nothing beyond the tables.
+    Return None if there is too little to learn from, or no gain over the tables.
     """
     cases = sorted(_case(example) for example in examples)
     liked = sum(case.liked for case in cases)
@@ -207,7 +207,7 @@ def learn(examples: Sequence[Example]) -> Model | None:
 
 
 def _model(names: Sequence[str], data: _Data, solution: Numbers, gain: float) -> Model:
-    """Keep a solution as a model: rounded, so that no machine's last digit shows."""
+    """Store a solution as a model, rounded so that differences between machines disappear."""
     extra, *weights = (round(float(weight), 3) for weight in solution[1:])
     usual = (data.weight @ data.shown[:, 1:]) / data.weight.sum()
     parts = zip((extra, *weights), usual, strict=True)
@@ -235,7 +235,7 @@ def _case(example: Example) -> _Case:
 
 
 def _frequent(cases: Sequence[_Case]) -> list[str]:
-    """List the features that enough cases show, and not all of them, sorted by name."""
+    """List the features that enough, but not all, cases have, sorted by name."""
     counts = Counter(name for case in cases for name in case.shown)
     fewest_word = max(RARE_WORD, RARE_SHARE * len(cases))
     chosen: list[str] = []
@@ -267,7 +267,7 @@ def _numbers(cases: Sequence[_Case], names: Sequence[str]) -> _Data:
 def _solved(data: _Data) -> Numbers:
     """Fit a logistic regression by Newton's method.
 
-    The weights of a family cost the less, the larger they turn out.
+    The larger the weights of a family turn out, the lower their penalty.
     """
     import numpy as np
 
@@ -281,14 +281,14 @@ def _solved(data: _Data) -> Numbers:
             penalty[2:] = _penalties(data.families, solution, curve + np.diag(penalty))
         slope = data.shown.T @ (data.weight * (data.liked - chances)) - penalty * solution
         step = np.linalg.solve(curve + np.diag(penalty), slope)
-        too_wide = float(np.abs(step).max()) / 2  # a wide step may lead astray
+        too_wide = float(np.abs(step).max()) / 2  # a wide step may diverge
         solution = solution + step / max(1.0, too_wide)
         solution[1] = np.clip(solution[1], KEPT - 1, 1 - KEPT)
     return solution
 
 
 def _penalties(families: Places, solution: Numbers, curve: Numbers) -> Numbers:
-    """Cost each family's weights by the inverse of their mean square, as far as it is known."""
+    """Penalise each family's weights by the inverse of their estimated mean square."""
     import numpy as np
 
     squares = (solution**2 + np.diag(np.linalg.inv(curve)))[2:]
@@ -305,7 +305,7 @@ def _chances(data: _Data, solution: Numbers) -> Numbers:
 
 
 def _gain(data: _Data, folds: Places) -> float:
-    """Measure the log loss that learning saves on left-out cases; 0 unless that is clear."""
+    """Measure how much learning reduces the log loss on held-out cases; 0 unless that is clear."""
     import numpy as np
 
     alone = data.tables_alone()
@@ -329,7 +329,7 @@ def _losses(data: _Data, solution: Numbers) -> Numbers:
 
 
 def _folds(cases: Sequence[_Case]) -> Places:
-    """Assign cases to folds by their text: what was learned by heart must not look understood."""
+    """Assign cases to folds by text, so that equal texts are never in both training and test."""
     import numpy as np
 
     number = FOLDS if len(cases) < MANY else FOLDS_OF_MANY

@@ -1,4 +1,4 @@
-"""Project active records to a user's profile and to the state of projects. Pure."""
+"""Build a user's profile and the state of projects from active records. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lamina.text.normal_forms import normal
 TEXTS = ("name", "communication_style", "environment")
 LISTS = ("interests", "stable_facts", "do_not_assume")
 INSTRUCTIONS = "instructions"
-GROUPS = (INSTRUCTIONS, "schedule", "relationships")  # each entry of these is a key of its own
+GROUPS = (INSTRUCTIONS, "schedule", "relationships")  # each entry of these is a separate key
 DERIVED = ("last_updated", "evidence_ids", "conflicts")
 FACTS = ("name", "environment", "stable_facts", "relationships")
 SECTIONS = ("goals", "blockers", "next_steps")
@@ -28,7 +28,7 @@ SLUG = 60
 class UserProfile(msgspec.Struct, frozen=True):
     """The profile of a user.
 
-    `conflicts` lists what it says although the facts say otherwise by now.
+    `conflicts` lists entries that the facts now contradict.
     """
 
     instructions: dict[str, Any] = {}
@@ -63,7 +63,7 @@ class ProjectMemory(msgspec.Struct, frozen=True):
 
 
 def same_key(one: str, other: str) -> bool:
-    """Tell if two keys read the same, whatever their case, width and spacing."""
+    """Tell if two keys are the same except for case, width and spacing."""
     return words.normalise(one) == words.normalise(other)
 
 
@@ -100,28 +100,28 @@ def project_memories(records: Iterable[Record]) -> list[ProjectMemory]:
 
 
 def by_key(records: Iterable[Record]) -> dict[str, Record]:
-    """Choose the profile record of each key, sorted by key: a user's own, then the newest."""
+    """Choose the profile record for each key, sorted by key: a user's own, then the newest."""
     return _chosen(records, lambda record: record.metadata.get("profile_key"))
 
 
 def by_name(records: Iterable[Record]) -> dict[str, Record]:
-    """Choose the record of each project, sorted by name: a user's own, then the newest."""
+    """Choose the record for each project, sorted by name: a user's own, then the newest."""
     return _chosen(records, project_name)
 
 
 def project_name(record: Record) -> str | None:
-    """Read the name of the project that a record sums up, if any."""
+    """Return the name of the project that a record summarises, if any."""
     project = record.metadata.get("project")
     name = project.get("project_name") if isinstance(project, Mapping) else None
     return name if isinstance(name, str) else None
 
 
 def field_of(key: str) -> tuple[str, str]:
-    """Find the field of the profile that a key belongs to, and its name there."""
+    """Return the profile field to which a key belongs, and its name there."""
     plain_key = words.normalise(key)
     if plain_key in TEXTS or plain_key in LISTS:
         return plain_key, plain_key
-    spelled = key if "." in key else normal("NFKC", key)  # there are wide dots as well
+    spelled = key if "." in key else normal("NFKC", key)  # there are full-width dots, too
     entry = spelled.partition(".")[2].strip()
     group = plain_key.partition(".")[0]
     if group in GROUPS and words.is_visible(entry):
@@ -130,7 +130,7 @@ def field_of(key: str) -> tuple[str, str]:
 
 
 def canonical(key: str) -> str:
-    """Spell a key as it is stored: a profile's field in its one spelling, other keys as given."""
+    """Spell a key as stored: a field of the profile normalised, other keys as given."""
     field, entry = field_of(key)
     if field in GROUPS:
         return f"{field}.{entry}"
@@ -138,16 +138,16 @@ def canonical(key: str) -> str:
 
 
 def instruction_key(attribute: str) -> str:
-    """Name the key of an instruction: instruction:garden/language -> instructions.garden.language.
+    """Return an instruction's key: instruction:garden/language -> instructions.garden.language.
 
-    The attribute is that of the fact which sleep made of it.
+    The attribute is that of the fact that sleep extracted.
     """
     topic = attribute.removeprefix(slots.INSTRUCTION).replace("/", ".")
     return f"{INSTRUCTIONS}.{topic.replace(' ', '_')}"
 
 
 def orders_the_same(proposal: Record, fact: Record) -> bool:
-    """Tell if a proposal for the profile is about the instruction that a fact says, and no more."""
+    """Tell if a proposal for the profile is about the instruction in a fact and nothing else."""
     attribute = str(fact.metadata.get("attribute", ""))
     if not attribute.startswith(slots.INSTRUCTION) or proposal.user != fact.user:
         return False
@@ -157,9 +157,9 @@ def orders_the_same(proposal: Record, fact: Record) -> bool:
 
 
 def _is_of_same_person(proposal: Record, fact: Record, key: str) -> bool:
-    """Tell if the key of a proposal is the one that a fact has.
+    """Tell if a proposal has the key that belongs to a fact.
 
-    The key of somebody whom the profile is not about begins with their name.
+    Keys about people other than the profile's user begin with their name.
     """
     given, key = words.normalise(str(proposal.metadata.get("profile_key"))), words.normalise(key)
     subject = words.normalise(str(fact.metadata.get("subject")))
@@ -171,25 +171,25 @@ def _is_of_same_person(proposal: Record, fact: Record, key: str) -> bool:
 
 
 def is_standing(record: Record) -> bool:
-    """Tell if a record of the profile is a standing instruction."""
+    """Tell if a profile record is a standing instruction."""
     return field_of(str(record.metadata.get("profile_key")))[0] == INSTRUCTIONS
 
 
 def is_for_every_task(record: Record) -> bool:
-    """Tell if a record is an instruction that is not for one project alone."""
+    """Tell if a record is an instruction that is not limited to one project."""
     return is_standing(record) and project_of(record) is None
 
 
 def is_for(record: Record, project: str | None) -> bool:
-    """Tell if a record of the profile holds in a project: in its own alone, else in all."""
+    """Tell if a profile record applies to a project: only to its own, or to all."""
     own = project_of(record)
     return own is None or (project is not None and _letters(own) == _letters(project))
 
 
 def project_of(record: Record) -> str | None:
-    """Name the project for which a record of the profile was told alone.
+    """Return the project to which a profile record is limited.
 
-    An instruction that names one has its slug in the key: `instructions.importer.lint`.
+    An instruction for one has its slug in the key: `instructions.importer.lint`.
     """
     field, entry = field_of(key_of(record))
     name, dot, _ = entry.partition(".")
@@ -197,7 +197,7 @@ def project_of(record: Record) -> str | None:
 
 
 def key_of(record: Record) -> str:
-    """Name the key of a record of the profile, or of an instruction that nobody confirmed yet."""
+    """Return the key of a profile record, or of an instruction that nobody confirmed yet."""
     attribute = str(record.metadata.get("attribute", ""))
     if attribute.startswith(slots.INSTRUCTION):
         return instruction_key(attribute)
@@ -205,20 +205,20 @@ def key_of(record: Record) -> str:
 
 
 def _letters(project: str) -> list[str]:
-    """List the words of a project's name: in a key it is spelled as a slug."""
+    """List the words of a project's name, which is a slug in keys."""
     return words.WORD.findall(words.normalise(project))
 
 
 def kind_of(key: str) -> str:
-    """Choose the kind of the record that holds a key."""
+    """Return the kind of the record for a key."""
     return "fact" if field_of(key)[0] in FACTS else "preference"
 
 
 def patch_items(patch: object, taken: Mapping[str, Any] | None = None) -> list[tuple[str, Any]]:
     """Read a patch of the profile as keys and values, or raise an error that names the problem.
 
-    `taken` maps the normalised keys that the profile has to their values: a preference that is
-    only a text takes no key that says something else.
+    `taken` maps the normalised keys in the profile to their values: a preference that is only a
+    text does not reuse a key with another value.
     """
     if not isinstance(patch, Mapping):
         raise InvalidInput(
@@ -245,7 +245,7 @@ def patch_items(patch: object, taken: Mapping[str, Any] | None = None) -> list[t
 
 
 def slug(said: str, *, hashed: bool = False) -> str:
-    """Make a key for a text: its words, with a short hash where another text has the same words."""
+    """Make a key from the words of a text, with a short hash if another text has the same words."""
     plain = words.normalise(said)
     parts = words.WORD.findall(plain)
     name = "-".join(parts)
@@ -257,21 +257,21 @@ def slug(said: str, *, hashed: bool = False) -> str:
 
 
 def _key_for(text: str, values: Mapping[str, Any]) -> str:
-    """Make the key of a preference that is only a text; a hash keeps it off another value's."""
+    """Make the key of a preference that is only a text; add a hash if the key is taken."""
     key = slug(text)
     is_free = key not in values or slug(text_of(values[key])) == key
     return key if is_free else slug(text, hashed=True)
 
 
 def grows(key: str) -> bool:
-    """Tell if what is said about a key comes to what is known, instead of taking its place."""
+    """Tell if new values of a key are added to known ones instead of replacing them."""
     return field_of(key)[0] in (*LISTS, "relationships")
 
 
 def grown(key: str, known: Sequence[Any], given: Any) -> Any:
-    """Add a value of a key that grows to known ones: lines of a list, or details of a person.
+    """Add a value to the known ones of a growing key: lines of a list, or details of a person.
 
-    A line is known whatever its case, width and spacing. A detail takes the place of the former.
+    Lines are compared without case, width and spacing. A detail replaces the former one.
     """
     if field_of(key)[0] in LISTS:
         lines: dict[str, str] = {}
@@ -285,7 +285,7 @@ def grown(key: str, known: Sequence[Any], given: Any) -> Any:
 
 
 def still_says(key: str, value: Any, former: Any) -> bool:
-    """Tell if a value that grew says anything that a former one said."""
+    """Tell if a value that grew still includes any part of a former one."""
     if field_of(key)[0] in LISTS:
         return bool(texts_of(former))
     details = _details(value)
@@ -293,7 +293,7 @@ def still_says(key: str, value: Any, former: Any) -> bool:
 
 
 def checked(key: str, given: object) -> Any:
-    """Check a value for a key, and return it as it is stored."""
+    """Check a value for a key, and return its stored form."""
     field, _ = field_of(key)
     if field in TEXTS:
         return _text(given, field)
@@ -301,7 +301,7 @@ def checked(key: str, given: object) -> Any:
 
 
 def read(key: str, given: str) -> Any:
-    """Read a text as the value of a key: for a list, its lines."""
+    """Parse a text as the value of a key: for a list, its lines."""
     if field_of(key)[0] not in LISTS:
         return checked(key, given)
     lines = (f"{line.strip()} ".removeprefix("- ").strip() for line in given.splitlines())
@@ -314,7 +314,7 @@ def content_of(key: str, value: object) -> str:
 
 
 def item(key: str, value: Any, reason: str, most_bytes: int, **more: Any) -> dict[str, Any]:
-    """Build the memory that gives a key its value; the text of a long value is cut."""
+    """Build the memory for a key and its value; the text of a long value is cut."""
     content = content_of(key, value).encode()[:most_bytes].decode(errors="ignore")
     metadata = {"profile_key": key, "value": value, "reason": reason, **more}
     return {"content": content, "kind": kind_of(key), "metadata": metadata}
@@ -359,7 +359,7 @@ def _chosen(records: Iterable[Record], name_of: Callable[[Record], Any]) -> dict
 
 
 def _evidence(records: Iterable[Record]) -> list[str]:
-    """Collect the ids of the records behind some records; other evidence stays in them."""
+    """Collect the ids of the records that some records rest on; other evidence stays in them."""
     sources = (source for record in records for source in record.evidence)
     return list(dict.fromkeys(filter(clock.is_id, sources)))
 
@@ -400,7 +400,7 @@ def _items(field: str, given: object) -> Iterator[tuple[str, Any]]:
             yield _entry(key, group), _value(value, key)
     elif same_key(field, "preferences"):
         for entry, value in _mapping(given, "preferences"):
-            # Programs without instructions keep them among the preferences.
+            # Programs without a field for instructions keep them among the preferences.
             place = INSTRUCTIONS if field_of(entry)[0] == INSTRUCTIONS else "preferences"
             yield _entry(entry, place), _value(value, f"preferences.{entry}")
     else:
@@ -408,7 +408,7 @@ def _items(field: str, given: object) -> Iterator[tuple[str, Any]]:
 
 
 def _entry(key: str, field: str) -> str:
-    """Check that a key below a field would be found again there."""
+    """Check that a key below a field can be found there again."""
     belongs = field_of(rules.label(key, "a key of the profile"))[0] == field
     if not belongs or words.normalise(key) in (*GROUPS, "preferences", *DERIVED):
         raise InvalidInput(
@@ -426,7 +426,7 @@ def _mapping(given: object, field: str) -> Iterator[tuple[str, object]]:
 
 
 def _people(given: object) -> Iterator[tuple[str, object]]:
-    """Read people from a mapping of names, or from the list that a profile shows."""
+    """Yield people from a mapping by name, or from the list that a profile shows."""
     if not isinstance(given, (list, tuple)):
         yield from _mapping(given, "relationships")
         return
@@ -457,7 +457,7 @@ def _texts(given: object, field: str) -> list[str]:
 
 
 def _value(given: object, field: str) -> Any:
-    """Check a value: it says something, and JSON can hold it."""
+    """Check that a value is not empty and that JSON can represent it."""
     if given is None or (isinstance(given, str) and not words.is_visible(given)) or given == {}:
         raise InvalidInput(f"{field} {words.shown(given)} says nothing; give a value")
     hashing.check_json(given, field)

@@ -1,4 +1,4 @@
-"""Plan which short-term memories are promoted, join a twin, expire, or make room. Pure."""
+"""Plan which short-term memories are promoted, merged, expired, or removed for room. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lamina.model import hashing, rules
 from lamina.model.record import Entry, Layer, Record, State
 
 DAY = 86_400
-# What somebody says on purpose: it need not be important to be worth keeping, only of use.
+# Kinds that people state explicitly: they are worth keeping if of use, even if unimportant.
 EXPLICIT = frozenset({"fact", "preference", "decision"})
 
 
@@ -30,19 +30,19 @@ class Action(StrEnum):
 
 
 class Service(StrEnum):
-    """What makes an explicit memory worth keeping, whatever its importance."""
+    """Why an explicit memory is worth keeping, whatever its importance."""
 
     USED = "it was used"
     BELIEVED = "what is known rests on it"
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """The explicit memories that wait in short-term memory, and why."""
+    """The explicit memories that remain in short-term memory, and why."""
 
     count: int
     unread: int  # sleep has not read them yet
     unused: int  # neither used nor read as claims
-    stated: int  # of use, but whoever told them gave them too low an importance
+    stated: int  # of use, but given too low an importance by their author
     oldest: datetime | None
 
     @property
@@ -65,7 +65,7 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
     tag: str | None = None
     twin: str | None = None
     days: float = 0.0
-    rejected: str | None = None  # the record in which a person has rejected what it says
+    rejected: str | None = None  # a record with the same content that a person rejected
     service: Service | None = None
 
     @property
@@ -115,9 +115,9 @@ def plan(
     twins: Mapping[str, str] | None = None,
     serving: Mapping[str, Service] | None = None,
 ) -> list[Decision]:
-    """Decide about every entry, given in the order in which they came.
+    """Decide about every entry, given in order of arrival.
 
-    `twins` names the memory that an entry repeats, `serving` the entries that are of use.
+    `twins` maps entries to the memories that they repeat, `serving` has the entries of use.
     """
     always, served = frozenset(retention.promote_tags), serving or {}
     decisions = [
@@ -143,7 +143,7 @@ def promotable(
 
 
 def explicit(entries: Sequence[Entry], now: datetime, retention: Retention) -> list[Entry]:
-    """List the explicit memories that their importance does not promote."""
+    """List the explicit memories that are not promoted by importance."""
     decided = plan(entries, now, retention)
     return [
         one.entry
@@ -155,7 +155,7 @@ def explicit(entries: Sequence[Entry], now: datetime, retention: Retention) -> l
 def waiting(
     entries: Sequence[Entry], slept: int, serving: Collection[str], stated: Collection[str]
 ) -> Waiting:
-    """Say why explicit memories wait; `slept` is the number up to which sleep has read."""
+    """Count why explicit memories wait; `slept` is the number up to which sleep has read."""
     kept = [one for one in entries if one.id not in serving]
     unread = [one for one in kept if one.id not in stated and one.seq > slept]
     given = [one for one in kept if one.id in stated]
@@ -182,7 +182,7 @@ def check_promotable(record: Record) -> None:
 
 
 def by_hand(entry: Entry) -> Decision:
-    """Decide to promote an entry that a person has chosen: any importance is enough."""
+    """Decide to promote an entry chosen by a person: any importance is enough."""
     return Decision(entry, Action.PROMOTE, threshold=0.0)
 
 
@@ -218,7 +218,7 @@ def _service(entry: Entry, retention: Retention, service: Service | None) -> Ser
 
 
 def _distinct(value: float, bound: float) -> tuple[str, str]:
-    """Format two numbers with as many decimals as it takes to see which is larger."""
+    """Format two numbers with enough decimals to see which is larger."""
     for decimals in range(2, 17):
         shown = f"{value:.{decimals}f}", f"{bound:.{decimals}f}"
         if value == bound or shown[0] != shown[1]:

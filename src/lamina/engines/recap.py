@@ -1,7 +1,7 @@
-"""Say in a few lines what the last session was about, and where it stopped. Pure.
+"""Summarise in a few lines what the last session was about, and where it stopped. Pure.
 
-Only turns say what was asked, decided and left open. What tools wrote is quoted as such, and never
-stands for an order.
+Only turns show what was asked, decided and left open. Output of tools is quoted as such, and never
+taken as an instruction.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from lamina.text.patterns import Bounded, bounded
 
 LONGEST = 600  # characters
 REQUEST, SAID, QUOTED = 130, 150, 260  # characters of a line at most
-MOST = 2  # lines of a kind
-FEWEST, ENOUGH = 2, 3  # words with a meaning: of what is no greeting, and of what says enough
-# How people say that something is settled, or left; `claims/tongues.py` has it for other languages.
+MOST = 2  # lines of each kind
+FEWEST, ENOUGH = 2, 3  # meaningful words of a text that is no greeting, and of one that says enough
+# How people say that something is decided, or left; `claims/tongues.py` has other languages.
 DECIDES = bounded(
     r"\b(?:let's|lets|we(?:'ll| will| should)? (?:use|keep|go|stay|switch|drop)|go with|decided|"
     r"instead of|from now on|agreed)\b",
     re.IGNORECASE,
 )
-# What is asked or only thought of is not settled: "should we use Kafka?".
+# Questions and mere ideas are no decisions: "should we use Kafka?".
 ASKS = bounded(
     r"[?？]\W*\Z|\b(?:should|shall|can|could|do|would|must|whether|maybe|perhaps) we\b",
     re.IGNORECASE,
@@ -46,12 +46,12 @@ OPEN = bounded(
 )
 SENTENCE = re.compile(r"[.!?](?=\s)|\n")
 READ = 4000  # characters of a turn
-FIELD = "recap"  # of the metadata, where a recap says what it sums up
-FIRST, TURN, ASKED = 3, 600, 12_000  # turns at the beginning, and characters that a model is asked
+FIELD = "recap"  # of the metadata, where a recap says what it summarises
+FIRST, TURN, ASKED = 3, 600, 12_000  # turns at the beginning, and characters given to a model
 
 
 class Recap(msgspec.Struct, frozen=True):
-    """What a session was about. `records` are those that its lines rest on."""
+    """What a session was about. `records` are the sources of its lines."""
 
     session: str
     at: datetime
@@ -74,11 +74,11 @@ class Recap(msgspec.Struct, frozen=True):
         return fence.fenced("\n".join([head, *(f"| {line}" for line in self.lines)]))
 
 
-_Telling = Callable[[Iterable[Record]], Iterator[Record]]  # leaves out small talk
+_Telling = Callable[[Iterable[Record]], Iterator[Record]]  # filters out small talk
 
 
 class _Line(msgspec.Struct, frozen=True):
-    """A line that may be told, with its place in the text and its rank among all."""
+    """A candidate for a line, with its place in the text and its rank among all."""
 
     place: int
     rank: int
@@ -89,11 +89,11 @@ class _Line(msgspec.Struct, frozen=True):
 def recap(
     records: Sequence[Record], is_small_talk: Callable[[str], bool] = lambda _: False
 ) -> Recap | None:
-    """Sum up a session by its records; None if it has nothing to tell.
+    """Summarise a session from its records; None if there is nothing to tell.
 
-    What a model has summed up, and nothing has happened since, goes before what rules find.
-    `is_small_talk` tells if a text is a greeting or a nod: how much words tell is measured by
-    their vectors, which rules do without.
+    A summary by a model is preferred to the rules, unless something has happened since.
+    `is_small_talk` tells if a text is a greeting or an acknowledgement: that takes word vectors,
+    which this module does not load.
     """
     said = without_recaps(records)
     if (made := stored(records)) is not None:
@@ -114,25 +114,25 @@ def recap(
 
 
 def without_recaps(records: Iterable[Record]) -> list[Record]:
-    """Sort the records of a session by time, without what sums them up."""
+    """Sort the records of a session by time, without recaps."""
     own = (one for one in records if FIELD not in one.metadata)
     return sorted(own, key=lambda one: (one.occurred_at, one.seq))
 
 
 def stored(records: Sequence[Record]) -> Record | None:
-    """Find the recap that was made of all these records."""
+    """Find the recap of all these records."""
     wanted = mark(without_recaps(records))[FIELD]
     return next((one for one in records if one.metadata.get(FIELD) == wanted), None)
 
 
 def mark(said: Sequence[Record]) -> dict[str, Any]:
-    """Name the last record of a session, up to which a recap sums it up."""
+    """Return the metadata for the last record that a recap covers."""
     return {FIELD: {"until": said[-1].id if said else ""}}
 
 
 def question(records: Sequence[Record]) -> str:
     """Write the records of a session for a model: its first turns and its last."""
-    from lamina.text.secrets import detection  # rules do without it
+    from lamina.text.secrets import detection  # not needed by the rules
 
     lines = [
         json.dumps(
@@ -151,7 +151,7 @@ def question(records: Sequence[Record]) -> str:
 
 
 def lines_of(text: str | None) -> tuple[str, ...]:
-    """Read the lines of a recap that somebody wrote: each plain, and all within the limit."""
+    """Read the lines of a written recap: each in plain form, and all within the limit."""
     found, room = [], LONGEST
     for line in filter(words.is_visible, (text or "").splitlines()):
         plain = words.one_line(fence.tamed(words.reveal(line)), min(QUOTED, room))
@@ -162,7 +162,7 @@ def lines_of(text: str | None) -> tuple[str, ...]:
 
 
 def _fitting(lines: Iterable[_Line]) -> Iterator[_Line]:
-    """Choose the lines that matter most, as long as there is room."""
+    """Choose the most important lines, as long as there is room."""
     room = LONGEST
     for line in sorted(lines, key=lambda line: (line.rank, line.place)):
         if len(line.text) + 1 <= room:
@@ -171,7 +171,7 @@ def _fitting(lines: Iterable[_Line]) -> Iterator[_Line]:
 
 
 def _lines(said: Sequence[Record], is_small_talk: Callable[[str], bool]) -> Iterator[_Line]:
-    """Yield what may be told, in the order in which it is read."""
+    """Yield candidates for lines, in reading order."""
     turns = [one for one in said if tool_events.about_of(one) is None]
     own = [one for one in turns if _is_own(one)]
 
@@ -223,7 +223,7 @@ def _of_tools(said: Sequence[Record]) -> Iterator[_Line]:
     """Yield what failed, was fixed, committed and tested, and what still fails."""
     notes = [(about, one) for one in said if (about := tool_events.about_of(one)) is not None]
     fixes = [(about, one) for about, one in notes if about["event"] == FIXED]
-    # What took most attempts is worth most.
+    # Fixes that took more attempts are more important.
     fixes.sort(key=lambda pair: (_number(pair[0], "attempts"), pair[1].seq), reverse=True)
     for number, (about, record) in enumerate(fixes[:MOST]):
         text = f"{_quoted(about, 'error')}; fixed by: {_quoted(about, 'change')}"
@@ -245,7 +245,7 @@ def _of_tools(said: Sequence[Record]) -> Iterator[_Line]:
 
 
 def _is_decision(turn: Record) -> bool:
-    """Tell if a turn decides something: it is said to be a decision, or reads like one."""
+    """Tell if a turn decides something: it is marked as a decision, or reads like one."""
     if turn.kind == "decision":
         return True
     settles = _signs(turn.content)[0]
@@ -256,7 +256,7 @@ def _is_decision(turn: Record) -> bool:
 
 
 def _signs(text: str) -> tuple[Bounded, Bounded]:
-    """Choose the words by which a text says that something is settled, or left: by its language."""
+    """Return the patterns for what is decided and what is left, in the language of a text."""
     tongue = spoken.of(text)
     if tongue is None:
         return DECIDES, OPEN
@@ -269,16 +269,16 @@ def _compiled(words: str) -> Bounded:
 
 
 def _is_own(record: Record) -> bool:
-    """Tell if a record may speak for the user or the agent, and says more than a greeting.
+    """Tell if a record is the user's or the agent's own, and more than a greeting.
 
-    What came from outside may not, nor what the program itself noted.
+    External records are not, nor are notes by the program itself.
     """
     is_ours = record.speaker == "system" or record.metadata.get("origin") in rules.ENGINES
     return record.trust is not Trust.EXTERNAL and not is_ours and _weight(record) >= FEWEST
 
 
 def _weight(record: Record) -> int:
-    """Count the words with a meaning at the beginning of a turn."""
+    """Count the meaningful words at the beginning of a turn."""
     return len(words.terms(record.content[:READ]))
 
 
@@ -298,7 +298,7 @@ def _number(about: dict[str, str], field: str) -> int:
 
 
 def _quoted(about: dict[str, str], field: str) -> str:
-    """Quote a text of a tool, so that it reads as a quotation whatever it says."""
+    """Quote output of a tool, so that it reads as a quotation whatever it says."""
     text = about.get(field, "").replace('"', "'")
     return f'"{text}"' if text else "(nothing)"
 

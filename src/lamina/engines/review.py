@@ -1,4 +1,4 @@
-"""Judge decisions of a review: what one replaces, if it is stale, what undo restores. Pure."""
+"""Check decisions in a review: what they replace, if they are stale, what undo restores. Pure."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from lamina.text.words import terms
 
 # The share of the words of the shorter text that makes two texts similar.
 SIMILAR = 0.5
-# At most so many are named with a proposal: each may have thousands, and no person reads more.
+# The maximum number listed with a proposal: there may be thousands, and nobody reads more.
 MOST_RIVALS = 100
 MOST_SIMILAR = 20
 # Events that an operator can take back.
 REJECT = "reject"
 UNDONE = ("confirm", REJECT, "rollback", "forget", "correct", "revoke")
-# Words for the states in which evidence no longer says what rests on it.
+# Words for the states in which evidence no longer supports what rests on it.
 GONE = {State.TOMBSTONED: "forgotten", State.SUPERSEDED: "superseded"}
 OVERTAKEN = "the facts say otherwise by now"
-# The event that proposes what was changed in the files of the world model.
+# The event that proposes changes made in the files of the world model.
 FROM_FILES = "world.propose"
 # The metadata field in which a request names the record to forget.
 FORGET = "forget"
-DIFFERENCES = "differences"  # metadata: the steps that only some of the replaced procedures have
+DIFFERENCES = "differences"  # metadata: steps that only some of the replaced procedures have
 
 
 class VersionedRecord(msgspec.Struct, frozen=True):
-    """A record, and the number of the last event about it."""
+    """A record and the number of the last event about it."""
 
     record: Record
     event: int
 
 
 class Effect(NamedTuple):
-    """A waiting record, and what confirming it would do: the order of the queue depends on it."""
+    """A waiting record and the effect of confirming it, which determines the order of the queue."""
 
     record: Record
     event: int
@@ -51,13 +51,13 @@ class Effect(NamedTuple):
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """A record that waits for a decision, with what a person needs to make it."""
+    """A record that waits for a decision, with the information needed to make it."""
 
     record: Record
     by: str  # the action that put it here
     since: datetime
     replaces: tuple[Record, ...]
-    problem: str | None  # why it could not be confirmed as things are
+    problem: str | None  # why it cannot be confirmed at present
     rivals: tuple[str, ...]  # other proposals for the same slot, the first `MOST_RIVALS`
     # Rejected records that say nearly the same, the newest `MOST_SIMILAR`.
     similar: tuple[Record, ...]
@@ -75,7 +75,7 @@ class Proposal(msgspec.Struct, frozen=True):
 
 
 def check_fresh(proposal: VersionedRecord, replaced: Sequence[VersionedRecord]) -> None:
-    """Raise when anything that a proposal would replace has changed since it was proposed."""
+    """Raise if anything that a proposal would replace has changed since it was proposed."""
     for other in replaced:
         record = other.record
         if record.state is not State.ACTIVE:
@@ -87,12 +87,12 @@ def check_fresh(proposal: VersionedRecord, replaced: Sequence[VersionedRecord]) 
 
 
 def may_replace(record: Record, history: Sequence[Event]) -> bool:
-    """Tell if a proposal replaces the holder of its slot. An imported tool is only a memory."""
+    """Tell if a proposal may replace the holder of its slot. An imported tool is only a memory."""
     return record.layer is not Layer.WORLD or history[0].action == FROM_FILES
 
 
 def differences(metadata: Mapping[str, Any]) -> list[str]:
-    """Say which steps a canonical procedure takes from, or leaves out of, those it replaces."""
+    """List which steps a canonical procedure takes from, or leaves out of, those it replaces."""
     found, replaced = metadata.get(DIFFERENCES), metadata.get("duplicates")
     if not isinstance(found, (list, tuple)) or not isinstance(replaced, (list, tuple)):
         return []
@@ -114,7 +114,7 @@ def check_pending(record: Record) -> None:
 
 
 def to_forget(record: Record) -> str | None:
-    """Read the id of the record that a request asks to forget; None for any other record."""
+    """Return the id of the record that a request asks to forget; None for any other record."""
     if record.kind != "request" or record.layer is not Layer.EPISODIC:
         return None
     asked = record.metadata.get(FORGET)
@@ -122,7 +122,7 @@ def to_forget(record: Record) -> str | None:
 
 
 def check_no_request(record: Record) -> None:
-    """Raise for a request to forget: that is done with the verb itself, one record at a time."""
+    """Raise for a request to forget, which is done with the verb itself, one record at a time."""
     asked = to_forget(record)
     if asked is not None:
         raise Refused(
@@ -150,8 +150,8 @@ def corrected(record: Record, given: str, reason: str) -> tuple[str, Mapping[str
 
 
 def restored(record: Record, predecessors: Iterable[Record]) -> list[Record]:
-    """List what a rollback brings back: records that this one, and no other since, superseded."""
-    if record.layer is Layer.EPISODIC:  # what happened is hidden, and nothing else is touched
+    """List what a rollback restores: records that this one, and no other since, superseded."""
+    if record.layer is Layer.EPISODIC:  # an event is only hidden, and nothing else changes
         return []
     return [
         one
@@ -161,12 +161,12 @@ def restored(record: Record, predecessors: Iterable[Record]) -> list[Record]:
 
 
 def says_one_of(record: Record, barred: Collection[bytes]) -> bool:
-    """Tell if a record says something that is kept out."""
+    """Tell if a record says something that is barred."""
     return not frozenset(barred).isdisjoint(rejection.fingerprints(record))
 
 
 def check_grounded(record: Record, grounds: Mapping[str, State | None]) -> None:
-    """Raise when all that a proposal rests on is gone; None stands for an erased record."""
+    """Raise if all evidence of a proposal is gone; None stands for an erased record."""
     if grounds and not any(state in rejection.BELIEVABLE for state in grounds.values()):
         one, state = next(iter(grounds.items()))
         gone = "erased" if state is None else GONE.get(state, state.value)
@@ -178,7 +178,7 @@ def check_grounded(record: Record, grounds: Mapping[str, State | None]) -> None:
 
 
 def check_supported(record: Record, outdated: Mapping[str, str]) -> None:
-    """Raise when the facts that a proposal was made of say otherwise by now."""
+    """Raise if the facts from which a proposal was made now contradict it."""
     if (why := outdated.get(record.id)) is not None:
         raise Conflict(f"{OVERTAKEN}: {why}; `lamina sleep` proposes what is left of it")
 
@@ -198,28 +198,28 @@ def check_undoable(event: Event, last_events: Mapping[str, int], role: Role) -> 
 
 
 def barred(rejected: Record, active: Iterable[Record]) -> list[bytes]:
-    """List the fingerprints that stay out once a proposal is rejected.
+    """List the fingerprints that are barred once a proposal is rejected.
 
-    Values that an active record holds are not among them: they may be repeated.
+    Values of active records are not among them: they may be repeated.
     """
     known = set(fingerprints(record for record in active if record.state is State.ACTIVE))
     return [one for one in rejection.fingerprints(rejected) if one not in known]
 
 
 def fingerprints(records: Iterable[Record]) -> list[bytes]:
-    """List the fingerprints of all values that some records state."""
+    """List the fingerprints of all values in records."""
     every = (one for record in records for one in rejection.fingerprints(record))
     return list(dict.fromkeys(every))
 
 
 class Rejected:
-    """Rejected records, the oldest first, indexed by slot and by word to find similar ones fast."""
+    """Rejected records, oldest first, indexed by slot and by word to find similar ones fast."""
 
     def __init__(self, rejected: Sequence[Record]) -> None:
         self._rejected = rejected
 
     def similar(self, proposal: Record) -> tuple[Record, ...]:
-        """Find the newest that were rejected for the same slot, or in much the same words."""
+        """Find the newest ones that were rejected for the same slot, or have similar words."""
         slot = slots.slot(proposal)
         if slot is not None:
             return tuple(self._by_slot.get(slot, ())[-MOST_SIMILAR:])
@@ -257,7 +257,7 @@ class Rejected:
 
 
 def _words(record: Record) -> frozenset[str]:
-    """Collect the words that tell a record's text from others."""
+    """Collect the informative words of a record's text."""
     return frozenset(terms(record.content))
 
 
@@ -265,7 +265,7 @@ Waiting = TypeVar("Waiting", Effect, Proposal)
 
 
 def ranked(waiting: Iterable[Waiting]) -> list[Waiting]:
-    """Sort by effect: what can be confirmed first, then what replaces most, then the oldest."""
+    """Sort by effect: confirmable ones first, then those that replace most, then the oldest."""
     return sorted(waiting, key=_rank)
 
 

@@ -1,7 +1,7 @@
-"""Words by their sense: what happens, to what, how badly, and what makes it harmless (L8). Pure.
+"""Word lists by sense: what happens, to what, how badly, and what makes it harmless (L8). Pure.
 
-The tables list words and phrases, parted by commas. `_all` adds the regular forms of a word, so
-that only irregular ones are listed; a form that does not exist is never met.
+The tables list words and phrases, separated by commas. `_all` adds the regular forms of each word,
+so that only irregular ones are listed; forms that do not exist do no harm.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ VOWELS = "aeiou"
 
 
 class Event(NamedTuple):
-    """The class of what a word reports, and how many points of gravity it has by itself."""
+    """The class of event that a word reports, and its points of severity."""
 
     name: str
     points: int
 
 
 def inflected(word: str) -> Iterator[str]:
-    """List a word with its regular forms; a phrase has none."""
+    """Yield a word and its regular forms; a phrase has none."""
     yield word
     if " " in word:
         return
@@ -43,7 +43,7 @@ def _all(words: str) -> frozenset[str]:
     return frozenset(form for word in _listed(words) for form in inflected(word))
 
 
-# What happens. Three points of a grave class report something critical by themselves.
+# What happens. Three points in a severe class are critical by themselves.
 _EVENTS = {
     Event("security", 3): """
         hacked, burgled, burglary, robbed, mugged, ransomware, ransom, malware, spyware, breach,
@@ -131,7 +131,7 @@ _EVENTS = {
         signal, retries, overload, quarrel, argue, faint, dizzy, vomit, insomnia, nightmare,
         worse, malfunction, misfire, oom, flaky, throttle, denied""",
 }
-# A word may have a sense in several classes: disks die, and so do people.
+# A word may belong to several classes: disks die, and so do people.
 EVENTS: dict[str, tuple[Event, ...]] = {}
 for _event, _words in _EVENTS.items():
     for _form in _all(_words):
@@ -140,7 +140,7 @@ for _event, _words in _EVENTS.items():
 GRAVE = frozenset({"security", "loss", "outage", "harm"})
 NOTABLE = frozenset({"irreversible", "health", "turning point", "decision", "goal", "deadline"})
 
-# What makes an event serious, by sort: what it happens to ...
+# What makes an event serious, by sort: what is affected ...
 _THINGS = {
     "data": """
         data, database, db, record, backup, archive, disk, drive, raid, nas, file, document,
@@ -195,7 +195,7 @@ _HOW = {
         autumn, winter, weeks, half, eventually, long-term, retirement""",
 }
 _DATES = (
-    *(month for month in MONTHS if month not in ("march", "may")),  # which are verbs as well
+    *(month for month in MONTHS if month not in ("march", "may")),  # which are also verbs
     *(f"{when} {month}" for month in ("march", "may") for when in ("in", "by", "next", "until")),
     *(f"{when} {day}" for day in WEEKDAYS for when in ("by", "on", "until", "before")),
 )
@@ -213,7 +213,7 @@ for _name, _words in _HOW.items():
     _sort(_name, _listed(_words))
 _sort("horizon", _DATES)
 _ANYHOW = frozenset({"extent", "core", "severe", "lasting"})
-# The sorts that count for a class: one point each, once.
+# The sorts that count for each class: one point each, once.
 COUNTED: dict[str, frozenset[str]] = {
     "security": _ANYHOW | {"stranger", "data", "system", "money"},
     "loss": _ANYHOW | {"stranger", "data", "system", "money"},
@@ -242,41 +242,41 @@ REPEATED = _listed(
     )
 }
 
-# What makes it harmless. An event is denied by these closely before it ...
+# What makes it harmless. An event is negated by these shortly before it ...
 DENIALS = _listed(
     """no, not, nothing, zero, never, without, nobody, none, neither, nor, hardly, 0, don't,
     doesn't, didn't, isn't, wasn't, weren't, hasn't, haven't, won't, cannot, can't, couldn't,
     avoided, avoid, prevent, prevented, against, instead"""
 )
-# ... or meant, where something is lost, right behind these or as the first word ...
+# ... intended, if something is removed, directly after these or as the first word ...
 MEANT = _listed("i, we, to, please")
-# ... only thought of, with these before it in its part of the sentence ...
+# ... hypothetical, with these before it in its part of the sentence ...
 THOUGHT = _listed(
     """if, suppose, imagine, assume, would, could, might, unless, whether, when, should, pretend,
     pretended, pretends, mock, simulate, simulated, simulates, asked, asks, wonder, wondered,
     afraid, fear, worry, worried, nearly, almost"""
 )
-# ... told or made up, with these before it ...
+# ... part of a story, with these before it ...
 TOLD = _all(
     """film, movie, novel, book, story, article, blog, documentary, game, dream, song, poem,
     lecture, workshop, training, drill, test, exercise, museum, chapter, course, podcast, series,
     episode, theatre, scene, joke, slide, demo, staging, sandbox, dummy, quiz, match, tutorial,
     lesson, fiction, thriller, puzzle, simulation, example, playbook, runbook, docs"""
 )
-# ... a part of the name of something else, with these behind it ...
+# ... part of the name of something else, with these after it ...
 NAMED = TOLD | _all(
     """plan, scan, alert, alarm, detector, policy, process, handler, path, patch, recovery, tip,
     template, checklist, level, sprite, suite, page, message, list, column, field, form, button,
     insurance, class, rate, report, mode, budget, word, phrase, protection, department"""
 )
-# ... a figure of speech, with these soon behind it ...
+# ... a figure of speech, with these shortly after it ...
 FIGURES = _listed(
     """temper, thought, thoughts, hope, interest, patience, track, count, touch, sight, thread,
     nerve, weight, kilo, kilos, pounds, appetite, game, match, quiz, bet, set, round, point,
     points, games, matches, show, ice, voice, chat, inbox, colours, colors, laughter, violin, up,
     sofa, couch, bed, asleep, love, impress, see, tired"""
 )
-# ... what somebody does, asks or looks at, with these at the beginning of the sentence ...
+# ... the subject of work, a question or a look, with these at the beginning of the sentence ...
 DONE = _listed(
     """read, reading, opened, watched, watching, generated, retrieved, documented, wrote,
     writing, renamed, checked, played, playing, tested, discussed, talked, please, write,
@@ -286,7 +286,7 @@ DONE = _listed(
     learned, studied, user asked, user said, remind, define, compare, test, fixed, killed, ran,
     exported, meeting, standup"""
 )
-# ... over, if the text says one of these anywhere, or for some classes one of those below ...
+# ... over, if the text has one of these anywhere, or for some classes one of those below ...
 OVER = _listed(
     """fixed, solved, resolved, repaired, restored, recovered, harmless, false alarm, averted, as
     planned, maintenance, planned, scheduled, turned up, is back, are back, came back, back from,
@@ -299,9 +299,9 @@ OVER_FOR = {
     "outage": _listed("worked, works, restarted, rebooted, retry"),
     "fault": _listed("worked, works"),
 }
-# ... or not meant, if the text has this tone.
+# ... or not serious, if the text has this tone.
 LIGHT = _listed("laughed, laughing, laugh, lovely, fun, funny, haha, lol, joke, great, brilliant")
-# Where one of these is denied, a failure lasts instead: "could not be restarted".
+# If one of these is negated, a failure lasts instead: "could not be restarted".
 MENDED = _all(
     """restore, restart, recover, reopen, undo, revert, retrieve, repair, fix, open, boot, start,
     reach, access, save, reboot, mend, reverse, replace, rebuild, reset, pay, log"""
@@ -309,7 +309,7 @@ MENDED = _all(
 
 
 def _longest(*tables: Iterable[str]) -> dict[str, int]:
-    """Say how long the phrases are that begin with a word; most words begin none."""
+    """Return the length of the longest phrase by first word; most words begin no phrase."""
     longest = dict.fromkeys(chain(*tables), 1)
     for phrase in [phrase for phrase in longest if " " in phrase]:
         del longest[phrase]

@@ -1,8 +1,8 @@
-"""Find the class of what a text reports: a loss, a break-in, a failure that returns (L8). Pure.
+"""Classify what a text reports: a loss, a break-in, a recurring failure (L8). Pure.
 
-A sentence reports something grave when it has three points: those of the event itself ("lost" has
-two), and one for each sort of thing that makes it serious, such as what it happened to, how much of
-it, and that it lasts. An event that is denied, asked for, imagined, told or over does not count.
+A sentence reports something severe if it has three points: those of the event itself ("lost" has
+two), and one for each sort of aggravation, such as what is affected, how much of it, and that it
+lasts. An event that is negated, asked about, hypothetical, fictional or over does not count.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from lamina.text.words import STOP_WORDS
 
 CRITICAL, IMPORTANT = 90, 70  # hundredths, at least
 GRAVE_POINTS, NOTABLE_POINTS = 3, 2
-NEAR = 3  # words: how far a denial reaches
-FIGURE = 4  # words behind an event that show that it is a figure of speech
+NEAR = 3  # words: the reach of a negation
+FIGURE = 4  # words after an event that are searched for a figure of speech
 DELETED = Event("loss", 1)
 TOKEN = re.compile(r"[a-z0-9][a-z0-9'-]*|[.!?\n,;:]")
 ENDS, PARTS = frozenset(".!?\n"), frozenset(",;:")
@@ -32,11 +32,11 @@ FREQUENT = STOP_WORDS | set(
 
 
 def _telling(phrase: str) -> str:
-    """The word of a phrase that few other texts hold, as far as one can guess."""
+    """Return the word of a phrase that is probably the rarest in other texts."""
     return max(phrase.split(), key=lambda word: (word not in FREQUENT, len(word)))
 
 
-# A text without any of these reports nothing. With its mark, so that none need be cut off.
+# A text without any of these reports nothing. Marks are included, so that none need be stripped.
 WORDS = frozenset(_telling(form) if " " in form else form for form in senses.EVENTS)
 TELLING = frozenset(word + mark for word in WORDS for mark in ("", ".", ",", ":", ";", "!"))
 
@@ -53,7 +53,7 @@ class Report(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """An event in a sentence: its place, that of the next word, its words and what it is."""
+    """An event in a sentence: its place, that of the next word, its words and its class."""
 
     place: int
     end: int
@@ -62,8 +62,8 @@ class Seen(NamedTuple):
 
 
 def read(lowered: str) -> Report | None:
-    """Find the gravest report of a text in lower case; the first of several."""
-    if TELLING.isdisjoint(lowered.split()):  # as most texts are
+    """Return the most severe report in a lower-cased text; the first of several."""
+    if TELLING.isdisjoint(lowered.split()):  # true for most texts
         return None
     sentences = list(_sentences(TOKEN.findall(lowered.replace("’", "'"))))
     found = (_report(one, sentences[place + 1 :]) for place, one in enumerate(sentences))
@@ -71,7 +71,7 @@ def read(lowered: str) -> Report | None:
 
 
 def _sentences(tokens: Sequence[str]) -> Iterator[list[str]]:
-    """Part the tokens into sentences, each with the mark that ends it."""
+    """Split the tokens into sentences, each with the mark that ends it."""
     start = 0
     for place, token in enumerate(tokens, 1):
         if token in ENDS or place == len(tokens):
@@ -98,7 +98,7 @@ def _report(sentence: list[str], later: Sequence[list[str]]) -> Report | None:
 
 
 def _phrases(sentence: list[str], place: int) -> list[str]:
-    """List the phrases that begin at a place and may be in a table, the longest first."""
+    """List the phrases that begin at a place and may be in a table, longest first."""
     longest = min(senses.LONGEST.get(sentence[place], 0), len(sentence) - place)
     return [" ".join(sentence[place : place + length]) for length in range(longest, 0, -1)]
 
@@ -116,7 +116,7 @@ def _events(sentence: list[str]) -> Iterator[Seen]:
 
 
 def _is_real(seen: Seen, sentence: list[str]) -> bool:
-    """Whether an event is said to be so: not denied, imagined, told, or a figure of speech."""
+    """Tell if an event is real: not negated, hypothetical, fictional, or a figure of speech."""
     part = max((place for place in range(seen.place) if sentence[place] in PARTS), default=-1)
     before = sentence[part + 1 : seen.place]
     is_thought = not senses.THOUGHT.isdisjoint(before) and "not" not in before  # "could not be"
@@ -131,14 +131,14 @@ def _is_real(seen: Seen, sentence: list[str]) -> bool:
 
 
 def _is_meant(seen: Seen, sentence: list[str]) -> bool:
-    """Whether somebody deletes on purpose: "I deleted all drafts", "Dropped the old tables"."""
+    """Tell if somebody deleted on purpose: "I deleted all drafts", "Dropped the old tables"."""
     if seen.event != DELETED:
         return False
     return not seen.place or sentence[seen.place - 1] in senses.MEANT
 
 
 def _is_told(seen: Seen, sentence: list[str]) -> bool:
-    """Whether an event is one of a story: "the film about a fire", "lost all gold in a game"."""
+    """Tell if an event is part of a story: "the film about a fire", "lost all gold in a game"."""
     for place, word in enumerate(sentence):
         is_within = place < seen.place or "in" in sentence[max(seen.end, place - NEAR) : place]
         if word in senses.TOLD and is_within:
@@ -149,7 +149,7 @@ def _is_told(seen: Seen, sentence: list[str]) -> bool:
 def _is_over(
     sentence: list[str], ended: frozenset[str], taken: Collection[int] = frozenset()
 ) -> bool:
-    """Whether a sentence says that it is over, outside the words of the events, or was not meant.
+    """Tell if a sentence says, outside the words of the events, that it is over or no problem.
 
     "Could not be repaired" says the opposite.
     """
@@ -165,11 +165,11 @@ def _is_over(
 
 
 def _serious(sentence: list[str]) -> Iterator[tuple[str, tuple[int, str]]]:
-    """Find what makes events serious: the sort, with its place and words."""
+    """Yield what makes events serious: the sort, with its place and words."""
     for place in reversed(range(len(sentence))):
         word = sentence[place]
         phrases = _phrases(sentence, place)
-        if not senses.REPEATED.isdisjoint(phrases):  # "every Monday" is not all of something
+        if not senses.REPEATED.isdisjoint(phrases):  # "every Monday" does not mean all of something
             continue
         for phrase in phrases:
             for sort in senses.SORTS.get(phrase, ()):
@@ -185,7 +185,7 @@ def _serious(sentence: list[str]) -> Iterator[tuple[str, tuple[int, str]]]:
 def _judged(
     seen: Seen, found: Sequence[Seen], serious: dict[str, tuple[int, str]]
 ) -> Report | None:
-    """Sum the points of an event and of what makes it serious."""
+    """Add up the points of an event and of what makes it serious."""
     name = seen.event.name
     counted = senses.COUNTED.get(name, frozenset())
     shown = {
@@ -205,7 +205,7 @@ def _judged(
 
 
 def _recurring(found: Sequence[Seen], sentence: list[str]) -> Iterator[Report]:
-    """A fault that returns is a pattern, however small it is."""
+    """Yield reports of recurring faults: they form a pattern, however minor."""
     faults = [seen for seen in found if seen.event.name not in senses.NOTABLE]
     for place in range(len(sentence)) if faults else ():
         for phrase in senses.REPEATED.intersection(_phrases(sentence, place)):

@@ -1,4 +1,4 @@
-"""What becomes of a decision when the record itself states it, or nobody is sure. Pure."""
+"""Adjust steps for records that state a fact themselves, and for uncertain claims. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lamina.model.record import State
 
 
 def restated(step: Step, source: Source) -> Step:
-    """Let a record that says what is known take the place of the fact that says it."""
+    """Let a record replace the fact that says the same."""
     fact = step.fact
     if fact is None or step.effect not in (Effect.REPEAT, Effect.KNOWN):
         return step
@@ -26,7 +26,7 @@ def restated(step: Step, source: Source) -> Step:
 
 
 def retold(step: Step) -> Step:
-    """Let a record that says that a state is over be the history of the fact that it ends."""
+    """Let a record of a past state replace the fact that it ends, as its history."""
     if step.effect is not Effect.END:
         return step
     *others, (fact, ended) = step.changed
@@ -41,7 +41,7 @@ def retold(step: Step) -> Step:
 
 
 def doubted(step: Step) -> Step:
-    """Let a person decide about a claim that is only likely; what is no news changes nothing."""
+    """Let a person decide about an uncertain claim; if it is nothing new, change nothing."""
     if step.effect is Effect.PROPOSE:
         return step
     if step.effect not in (Effect.NEW, Effect.CHANGE):

@@ -1,18 +1,18 @@
-"""Sum up verbose episodes in a few of their own sentences, each traceable (S3). Pure.
+"""Summarise verbose episodes in a few of their own sentences, each traceable (S3). Pure.
 
-What was decided where people differ:
+Design choices:
 
 - A summary quotes. Nothing is reworded, so nothing is invented; a sentence is a span of a turn, and
-  the turns are its evidence.
-- An episode is a conversation, or what was noted on a day without one. It is verbose from 2,000
-  characters on, be it one long record or many turns. Shorter ones are summed up together when three
-  or more of them are about one thing and together as long.
-- What a summary says depends on the turns that it sums up and on nothing else.
-- What is in a summary is not summed up again, so there is at most one for each 2,000 characters.
-- A sentence counts for what it tells: when, who, how many, what was done, rare words. Greetings,
-  thanks, questions, praise of the other and common words count little. What was said already in
-  other words is left out.
-- What comes from outside is summed up apart (V8), and what stands in our fence not at all (Q9).
+the turns are its evidence.
+- An episode is a conversation, or the notes of a day without a session. It is verbose if it has
+2,000 characters or more, in one long record or many turns. Shorter ones are summarised together
+if three or more of them are about the same topic and verbose together.
+- A summary depends only on the turns that it summarises.
+- Turns in a summary are not summarised again, so there is at most one per 2,000 characters.
+- A sentence is weighed by its information: when, who, how many, what was done, rare words.
+Greetings, thanks, questions, compliments and common words count little. Repetitions in other
+words are left out.
+- External turns are summarised separately (V8), and text inside our fence not at all (Q9).
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from lamina.text import dates, fence, persons, words
 from lamina.text.patterns import bounded
 
 ORIGIN = "sleep"
-WHOLE = ("raw_hash", "turns_hash")  # hashes, which only the record of a whole conversation has
-# From here on an episode is verbose, and after such a silence it is over.
+WHOLE = ("raw_hash", "turns_hash")  # hashes that only the record of a whole conversation has
+# The length from which an episode is verbose, and the silence after which it is over.
 FEWEST_CHARACTERS = 2000
 SILENCE = timedelta(hours=6)
-# Episodes that are summed up together: how many at least, how long each is at least, and how many
-# are compared in a night, the latest. They are about one thing when the cosine of their telling
-# words is this, or less beside a shared tag; each word counts by how few of the episodes hold it.
+# Episodes that are summarised together: their minimal number, the minimal length of each, and how
+# many of the latest are compared in a night. They are about one topic if the cosine of their
+# informative words is at least this, or less with a shared tag; words are weighted by rarity.
 FEWEST_EPISODES, SHORTEST_EPISODE, MOST_EPISODES = 3, 200, 300
 ALIKE, ALIKE_BESIDE_A_TAG = 0.2, 0.1
-USUAL_EPISODES = 50  # as if so many others were compared too: among three, every word is common
-TOPIC_WORDS = 3  # that name what they are about
-# How long a summary may be.
+USUAL_EPISODES = 50  # added to the number of episodes, since among three every word is common
+TOPIC_WORDS = 3  # words that name the topic
+# The maximum length of a summary.
 SHARE = 0.15
 MOST_SENTENCES = 12
 ROOM = 2000
-SHORTEST, LONGEST = 10, 400  # characters of a sentence; a longer one is cut where it pauses
-LOOKED_AT = 16 * 1024  # characters of a turn: a pasted book is no conversation
+SHORTEST, LONGEST = 10, 400  # characters of a sentence; a longer one is split at pauses
+LOOKED_AT = 16 * 1024  # characters of a turn; a pasted book is no conversation
 FEWEST_WORDS = 4
-NAMED = 3  # participants whom the headline names
+NAMED = 3  # participants named in the headline
 SHORTEST_NAME, LONGEST_NAME = 3, 60
-COMPARED = 240  # the best sentences, among which the choice is made
+COMPARED = 240  # the best sentences, from which the summary is chosen
 
-# The worth of a sentence in hundredths. Length has a price: fewer words for the same are better.
+# The value of a sentence in hundredths. Length has a price: fewer words for the same are better.
 WORTH = {
     "says when": 150,
     "gives a number": 70,
@@ -70,10 +70,10 @@ WORTH = {
     "is one of a list": -100,
 }
 WORD_WORTH, MOST_WORDS = 30, 8
-LEAST = 180  # what a sentence must be worth, before its length has its price
-LENGTH_PRICE = 60  # for each time that the length grows e-fold
-REPETITION = 250  # for words that are all in a sentence that was chosen before
-SAME = 0.75  # the share of them with which it says the same
+LEAST = 180  # the minimal value of a sentence before the price of its length
+LENGTH_PRICE = 60  # per e-fold of the length
+REPETITION = 250  # the price if all words are in a sentence that was already chosen
+SAME = 0.75  # the share of such words with which it says the same
 
 LINE = re.compile(r"[^\n\r\x0b\x0c\x85\u2028\u2029]+")
 CODE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.S | re.M)
@@ -88,10 +88,10 @@ ABBREVIATED = frozenset(
     "mr mrs ms dr prof st vs e.g i.e eg ie jr sr inc ltd approx ca z.b bzw nr".split()
 )
 MONTH = re.compile(r"\s(?:jan|feb|m[aä]r|apr|ma[ijy]|jun|jul|aug|sep|o[kc]t|nov|de[czs])", re.I)
-# Where a sentence begins: after bullets, numbers of a list, marks of a heading and pictures.
+# What may precede a sentence: bullets, numbers of a list, marks of a heading and emoji.
 ITEM = re.compile(r"\s*(?:[-*•>#|+–]+|\d{1,2}[.)])\s+")
 BEGINNING = re.compile(rf"(?:{ITEM.pattern})*[^\w\"“„«‘'(\[$€£¥¿¡@+*-]*")
-# Irregular verbs of what was done; the regular ones end in -ed.
+# Irregular past forms of activities; the regular ones end in -ed.
 DONE = frozenset(
     "was were had did been went saw got met came took made bought ate gave told said sent found"
     " left began ran won lost felt held kept heard wrote drove flew taught thought sold paid spent"
@@ -114,10 +114,10 @@ HANGING = re.compile(
 )
 NAME = re.compile(r"(?<=[\w,;:'’\"“(-] )(?!I\b|I['’])[A-Z\u00c0-\u00de\u0410-\u042f][\w’'-]*\w")
 NUMBER = re.compile(r"\d")
-# A question states nothing, and neither do headings and what announces something.
+# Questions, headings and announcements state nothing.
 UNFINISHED = re.compile(r"(?:[?？؟:：][\"'”’)\]」』*]*|(?<![.!。！])\*\*)$")
 QUOTE = re.compile(r"[\"“«„「『]\w")
-# Common words, which tell nothing of what a conversation was about.
+# Common words, which tell nothing about the topic of a conversation.
 PLAIN = frozenset(
     "able absolutely actually again agree ah almost already also always amazing another anyone"
     " anything anyway appreciate around aw away awesome aww back bad beautiful because before being"
@@ -154,11 +154,11 @@ MONTHS = (
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """A conversation in a few of its own sentences."""
+    """A summary of a conversation in a few of its own sentences."""
 
     content: str
-    evidence: tuple[str, ...]  # all its turns, in their order
-    sentences: tuple[tuple[str, int, int], ...]  # the turn of each, and its start and end there
+    evidence: tuple[str, ...]  # all its turns, in order
+    sentences: tuple[tuple[str, int, int], ...]  # the turn of each, with its start and end there
     reasons: tuple[str, ...]  # why each sentence was chosen, in words
     why: str
     tags: tuple[str, ...]
@@ -172,7 +172,7 @@ class Summary(msgspec.Struct, frozen=True):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The metadata of its record: the source of each sentence, and the mark of a summary."""
+        """The metadata of its record: the source of each sentence, and the marker of a summary."""
         return {
             "origin": ORIGIN,
             "participants": list(self.participants),
@@ -181,7 +181,7 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Span(NamedTuple):
-    """The start and end of a sentence, and whether it stands in a list."""
+    """The start and end of a sentence, and whether it is in a list."""
 
     start: int
     end: int
@@ -189,7 +189,7 @@ class Span(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence of a turn, and what it is worth."""
+    """A sentence of a turn, and its value."""
 
     turn: int
     record: Record
@@ -205,7 +205,7 @@ class Sentence(NamedTuple):
 
 
 def plan(turns: Sequence[Record], summarised: Collection[str], now: datetime) -> list[Summary]:
-    """Sum up what is verbose, over, and not yet in `summarised` (ids of turns), oldest first."""
+    """Summarise what is verbose, over, and not yet in `summarised` (ids of turns), oldest first."""
     done = frozenset(summarised)
     groups: dict[tuple[Any, ...], dict[str, Record]] = {}
     for turn in turns:
@@ -221,24 +221,24 @@ def plan(turns: Sequence[Record], summarised: Collection[str], now: datetime) ->
 
 
 def is_summary(record: Record) -> bool:
-    """Tell if a record is one of our summaries: these are not summed up again."""
+    """Tell if a record is one of our summaries, which are not summarised again."""
     return record.metadata.get("origin") == ORIGIN and "sentences" in record.metadata
 
 
 def is_of_turns(record: Record) -> bool:
-    """Tell if a record sums up turns, or is that of a whole conversation, which points to them."""
+    """Tell if a record summarises turns, or is that of a whole conversation, which cites them."""
     return not record.metadata.keys().isdisjoint(WHOLE) or is_summary(record)
 
 
 def _is_turn(record: Record) -> bool:
-    """Tell if a record holds what was said or done itself, and may be quoted."""
+    """Tell if a record is itself what was said or done, so that it may be quoted."""
     if record.layer is not Layer.EPISODIC or record.state is not State.ACTIVE:
         return False
     return record.archived is None and record.speaker != "system" and not is_of_turns(record)
 
 
 def _conversation(record: Record) -> tuple[Any, ...]:
-    """Identify what belongs together: a user's session, or day; and what is external apart."""
+    """Return the key by which turns belong together: user, session or day, and if external."""
     today = None if record.session is not None else record.occurred_at.date()
     return record.user, record.session, today, record.trust is Trust.EXTERNAL
 
@@ -252,7 +252,7 @@ def _characters(turns: Iterable[Record]) -> int:
 
 
 def _parts(turns: Sequence[Record], now: datetime) -> Iterator[list[Record]]:
-    """Cut a conversation into parts that are over: each ends at a silence, once it is verbose.
+    """Split a conversation into parts that are over: each ends at a silence, once it is verbose.
 
     The last part may be shorter.
     """
@@ -269,7 +269,7 @@ def _parts(turns: Sequence[Record], now: datetime) -> Iterator[list[Record]]:
 
 
 class Episode(NamedTuple):
-    """A short episode, its tags, and the weights of the words that tell what it is about."""
+    """A short episode, its tags, and the weights of the words that describe its topic."""
 
     turns: Sequence[Record]
     tags: frozenset[str]
@@ -278,14 +278,14 @@ class Episode(NamedTuple):
     def is_like(self, other: Episode) -> bool:
         product = sum(weight * other.weights.get(word, 0) for word, weight in self.weights.items())
         is_tagged = not self.tags.isdisjoint(other.tags)
-        # Rounded, so that no machine's last digit decides.
+        # Rounded, so that differences between machines do not matter.
         return round(product, 6) >= (ALIKE_BESIDE_A_TAG if is_tagged else ALIKE)
 
 
 def _about_one_thing(parts: Iterable[Sequence[Record]]) -> Iterator[tuple[list[Record], str]]:
-    """Group short episodes that are about one thing and verbose together, with a headline.
+    """Group short episodes that are about one topic and verbose together, with a headline.
 
-    All episodes of a group are like its first one.
+    All episodes of a group are similar to its first one.
     """
     groups: dict[tuple[str | None, bool], list[list[Episode]]] = {}
     long_enough = [one for one in _apart(parts) if _characters(one) >= SHORTEST_EPISODE]
@@ -305,7 +305,7 @@ def _about_one_thing(parts: Iterable[Sequence[Record]]) -> Iterator[tuple[list[R
 
 
 def _apart(parts: Iterable[Sequence[Record]]) -> Iterator[Sequence[Record]]:
-    """Take the notes of a day without a session one by one: each is about a thing of its own."""
+    """Separate the notes of a day without a session, since each has its own topic."""
     for part in parts:
         if part[0].session is None:
             yield from ([note] for note in part)
@@ -314,7 +314,7 @@ def _apart(parts: Iterable[Sequence[Record]]) -> Iterator[Sequence[Record]]:
 
 
 def _episodes(parts: Sequence[Sequence[Record]]) -> Iterator[Episode]:
-    """Weigh the words of each part: a word that few of the parts hold tells most."""
+    """Weigh the words of each part: words in few of the parts count most."""
     telling = [_telling(part) for part in parts]
     holders = Counter(word for found in telling for word in found)
     for part, found in zip(parts, telling, strict=True):
@@ -325,14 +325,14 @@ def _episodes(parts: Sequence[Sequence[Record]]) -> Iterator[Episode]:
 
 
 def _telling(turns: Sequence[Record]) -> frozenset[str]:
-    """Collect the words of an episode that tell what it is about."""
+    """Collect the words of an episode that describe its topic."""
     said = frozenset(word for turn in turns for word in words.asked(turn.content[:LOOKED_AT]))
     speakers = (turn.speaker or "" for turn in turns)
     return said - COMMON - {name for speaker in speakers for name in words.asked(speaker)}
 
 
 def _topic(group: Sequence[Episode]) -> str:
-    """Name what episodes are about by the words that most of them share."""
+    """Name the topic of episodes by the words that most of them share."""
     sums: dict[str, float] = {}
     counts = Counter(word for episode in group for word in episode.weights)
     for episode in group:
@@ -344,7 +344,7 @@ def _topic(group: Sequence[Episode]) -> str:
 
 
 def _summary(turns: Sequence[Record], headline: str) -> Summary | None:
-    """Sum up turns below a headline; None if they have no sentence to quote."""
+    """Summarise turns below a headline; None if they have no sentence to quote."""
     participants = _participants(turns)
     called = (name for speaker in participants for name in words.asked(speaker))
     names = frozenset(short for name in called for short in _shortened(name))
@@ -376,7 +376,7 @@ def _participants(turns: Iterable[Record]) -> tuple[str, ...]:
 
 
 def _shortened(name: str) -> Iterator[str]:
-    """List a name, and what may be short for it."""
+    """Yield a name, and possible short forms of it."""
     yield from (name[:length] for length in range(SHORTEST_NAME, len(name)))
     yield name
 
@@ -387,7 +387,7 @@ def _when(turns: Sequence[Record]) -> str:
 
 
 def _headline_of(turns: Sequence[Record]) -> str:
-    """Say between whom a conversation was, and when."""
+    """Write a headline with the participants and the date of a conversation."""
     participants, when = _participants(turns), _when(turns)
     names = [_name(name) for name in participants[:NAMED]]
     if len(participants) > NAMED:
@@ -398,7 +398,7 @@ def _headline_of(turns: Sequence[Record]) -> str:
 
 
 def day(when: date) -> str:
-    """Write a day as people do."""
+    """Format a day for people."""
     return f"{when.day} {MONTHS[when.month - 1]} {when.year}"
 
 
@@ -408,12 +408,12 @@ def _line(sentence: Sentence) -> str:
 
 
 def _name(speaker: str) -> str:
-    """Make a name fit for a line: short, and without anything that looks like our marks."""
+    """Format a name for a line: short, and without anything that looks like our marks."""
     return words.one_line(fence.tamed(speaker), LONGEST_NAME)
 
 
 def _sentences(place: int, turn: Record, names: frozenset[str]) -> Iterator[Sentence]:
-    """Find the sentences of a turn that tell something; a greeting is not its first."""
+    """Yield the sentences of a turn with enough information; a greeting does not count as first."""
     is_first = True
     for span in spans(turn.content):
         signs = ["comes first"] * is_first + ["is one of a list"] * span.listed
@@ -424,7 +424,7 @@ def _sentences(place: int, turn: Record, names: frozenset[str]) -> Iterator[Sent
 
 
 def spans(content: str) -> Iterator[Span]:
-    """Find the sentences of a text, in any script. Code and our fence hold none."""
+    """Yield the sentences of a text in any script. Code and our fence have none."""
     if fence.OPEN in content:
         content = fence.masked(content)
     content = content[:LOOKED_AT]
@@ -442,12 +442,12 @@ def spans(content: str) -> Iterator[Span]:
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Blank out a match with its own length, so that all else keeps its position."""
+    """Replace a match with blanks of the same length, so that positions do not change."""
     return "\n" * len(found.group())
 
 
 def _ended(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Cut a line at the marks that end a sentence."""
+    """Split a line at the marks that end a sentence."""
     for mark in END.finditer(content, start, end):
         if mark.group() == "." and _is_abbreviated(content, start, mark):
             continue
@@ -457,7 +457,7 @@ def _ended(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_abbreviated(content: str, start: int, mark: re.Match[str]) -> bool:
-    """Tell if a point belongs to the word before it: a title, an initial, a number of a day."""
+    """Tell if a full stop belongs to the word before it: a title, an initial, an ordinal."""
     near = max(start, mark.start() - LAST_WORD.longest)
     word = LAST_WORD.search(content, near, mark.start())
     if word is None:
@@ -470,7 +470,7 @@ def _is_abbreviated(content: str, start: int, mark: re.Match[str]) -> bool:
 
 
 def _pieces(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Cut a text that is too long for a sentence where it pauses."""
+    """Split a text that is too long for a sentence at its pauses."""
     while end - start > LONGEST:
         pauses = PAUSE.finditer(content, start + LONGEST // 2, start + LONGEST)
         cut = max((pause.end() for pause in pauses), default=start + LONGEST)
@@ -482,7 +482,7 @@ def _pieces(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _weighed(
     place: int, turn: Record, span: Span, names: frozenset[str], signs: Sequence[str]
 ) -> Sentence | None:
-    """Weigh a sentence and list the signs of its worth; None if it says too little."""
+    """Weigh a sentence and list the reasons; None if it says too little."""
     said = turn.content[span.start : span.end]
     if len(said) < SHORTEST or UNFINISHED.search(said, len(said) - SHORTEST) or fence.CLOSE in said:
         return None
@@ -495,7 +495,7 @@ def _weighed(
     if worth < LEAST:
         return None
     signs.append(f"{len(telling)} telling {'word' if len(telling) == 1 else 'words'}")
-    price = round(LENGTH_PRICE * log(len(said)), 3)  # no machine's last digit decides
+    price = round(LENGTH_PRICE * log(len(said)), 3)  # the same on every machine
     return Sentence(place, turn, span.start, span.end, telling, worth - price, tuple(signs))
 
 
@@ -519,7 +519,7 @@ def _chosen(sentences: Iterable[Sentence], share: int, room: int) -> list[Senten
     Together they have at most `share` characters, and as lines at most `room`.
     """
     left = sorted(sentences, key=lambda one: (-one.worth, one.turn, one.start))[:COMPARED]
-    known = [0.0] * len(left)  # how much of each is said by one that was chosen
+    known = [0.0] * len(left)  # how much of each is already said by a chosen one
     chosen: list[Sentence] = []
     while left and len(chosen) < MOST_SENTENCES:
         values = [one.worth - REPETITION * part for one, part in zip(left, known, strict=True)]
@@ -536,5 +536,5 @@ def _chosen(sentences: Iterable[Sentence], share: int, room: int) -> list[Senten
 
 
 def _shared(one: Sentence, other: Sentence) -> float:
-    """Compute the share of a sentence's telling words that another one has."""
+    """Return the share of a sentence's informative words that another one has."""
     return len(one.words & other.words) / len(one.words) if one.words else 1.0

@@ -1,8 +1,8 @@
 """Plan proposals for the profile from facts: tastes, names and standing instructions. Pure.
 
-The profile follows the facts. A key is made of the subject and the attribute of a fact; what the
-profile says under that key is compared with the facts of the same slot. What they contradict, or
-what rests on facts that hold no longer, is left out of the next proposal.
+The profile follows the facts. A key consists of the subject and the attribute of a fact; its entry
+in the profile is compared with the facts of the same slot. Whatever they contradict, or rests on
+facts that no longer hold, is left out of the next proposal.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from lamina.text import cues, words
 
 MOST_EVIDENCE = 100
 NAME = "name"
-# The attributes of the facts that belong in a profile, and how others of them begin.
+# The attributes of facts that belong in a profile, and the prefixes of others.
 ATTRIBUTES = (NAME, *sorted(attributes.PREFERENCES))
 BEGINNINGS = (attributes.FAVOURITE, attributes.INSTRUCTION)
-# A speaker who is called so is the person whom the profile is about.
+# Names of speakers that mean the person whom the profile is about.
 SELF = frozenset({"me", "myself", *(who for who, cue in cues.ROLES.items() if cue == cues.USER)})
 Place = tuple[str | None, str]  # a user, and a key of their profile as it is compared
 
 
 class Contradiction(NamedTuple):
-    """A value of the profile that the facts do not support any more."""
+    """A value in the profile that the facts no longer support."""
 
-    record: str  # the record of the profile
+    record: str  # the profile record
     key: str
     value: str
-    fact: str  # the record of the fact that says otherwise, or that has ended
+    fact: str  # the record of the fact that contradicts it, or that has ended
     why: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -48,30 +48,30 @@ class Taste(msgspec.Struct, frozen=True):
 
     user: str | None
     key: str
-    value: Any  # None if nothing is to be proposed
+    value: Any  # None if nothing is proposed
     evidence: tuple[str, ...]
     trust: Trust
     replaces: tuple[str, ...] = ()  # proposals for the key that were made here before
     ends: tuple[str, ...] = ()  # records of the profile of which nothing is left
-    dropped: tuple[Contradiction, ...] = ()  # what the profile says and the facts do not
+    dropped: tuple[Contradiction, ...] = ()  # values in the profile without support by facts
 
 
 class Topic(msgspec.Struct, frozen=True):
-    """The facts that one key of a profile is about, in any state, the oldest first."""
+    """The facts for one key of a profile, in any state, oldest first."""
 
     key: str
     subject: str
     attribute: str
-    facts: list[Fact]  # also of the attribute that excludes this one, such as `dislikes`
+    facts: list[Fact]  # including the attribute that excludes this one, such as `dislikes`
 
     @property
     def holding(self) -> list[Fact]:
-        """What holds now and gives the key a value."""
+        """The facts that hold now and give the key a value."""
         own = (fact for fact in self.facts if fact.attribute == self.attribute)
         return [fact for fact in own if fact.state is State.ACTIVE and not fact.negated]
 
     def against(self, line: str, entry: Record) -> tuple[Fact, str] | None:
-        """Find the fact that speaks against a line of a record of the profile, and say why."""
+        """Find the fact that contradicts a line of a profile record, and the reason."""
         begin = entry.occurred_at
         claim = Claim(self.subject, self.attribute, line, 0, 0, begin, 1.0, "profile")
         active = [fact for fact in self.facts if fact.state is State.ACTIVE]
@@ -88,7 +88,7 @@ class Topic(msgspec.Struct, frozen=True):
 
 
 class Topics:
-    """What facts say about the keys of profiles; `profiles` say whom they are about."""
+    """The facts by key of the profile; `profiles` tell whom they are about."""
 
     def __init__(self, facts: Iterable[Fact], profiles: Iterable[Record]) -> None:
         told = [fact for fact in facts if is_about_profile(fact)]
@@ -103,7 +103,7 @@ class Topics:
                 self.by_place.setdefault(place, topic).facts.append(fact)
 
     def contradictions(self, entry: Record) -> list[Contradiction]:
-        """List what a record of the profile says although the facts say otherwise."""
+        """List the values in a profile record that the facts contradict."""
         key = str(entry.metadata.get("profile_key"))
         topic = self.by_place.get((entry.user, words.normalise(key)))
         found = []
@@ -115,7 +115,7 @@ class Topics:
 
 
 def is_about_profile(fact: Fact) -> bool:
-    """Tell if a fact says something that belongs in a profile."""
+    """Tell if a fact belongs in a profile."""
     return fact.attribute in ATTRIBUTES or fact.attribute.startswith(BEGINNINGS)
 
 
@@ -127,8 +127,8 @@ def plan(
 ) -> list[Taste]:
     """Propose the keys whose value is neither in the profile nor under review.
 
-    Lists keep what is in the profile and not contradicted, and grow. `is_rejected` knows the values
-    of a user's key that stay out.
+    Lists keep what is in the profile and not contradicted, and grow. `is_rejected` tells which
+    values of a user's key were rejected.
     """
     topics = Topics(facts, profiles)
     known, proposed = _by_key(profiles), _by_key(waiting)
@@ -151,7 +151,7 @@ def _taste(
     pending: Sequence[Record],
     topics: Topics,
 ) -> Taste | None:
-    """Say what is to be done about one key; None if nothing is."""
+    """Decide what to propose for one key; None for nothing."""
     dropped = [one for record in active for one in topics.contradictions(record)]
     value = _value(topic, held, active, dropped)
     own = [record for record in pending if record.metadata.get("origin") == ORIGIN]
@@ -171,7 +171,7 @@ def _taste(
 def _sources(
     topic: Topic, facts: Sequence[Fact], active: Sequence[Record]
 ) -> tuple[tuple[str, ...], Trust]:
-    """Collect the evidence of a value and the lowest trust: a list keeps what the profile has."""
+    """Return the evidence of a value and the lowest trust; lists include those of the profile."""
     is_kept = attributes.of(topic.attribute).many or not facts
     evidence = [one for fact in facts for one in fact.evidence or (fact.record,)]
     evidence += [one for record in active for one in record.evidence if is_kept]
@@ -182,9 +182,9 @@ def _sources(
 def _value(
     topic: Topic, held: Sequence[Fact], active: Sequence[Record], dropped: Sequence[Contradiction]
 ) -> Any:
-    """Choose the newest value, or list all that hold after those of the profile.
+    """Choose the newest value, or list those of the profile and all that hold.
 
-    None if nothing is left.
+    Return None if nothing is left.
     """
     gone = {(one.record, one.value) for one in dropped}
     before = [
@@ -200,7 +200,7 @@ def _value(
 
 
 def _rests_on(entry: Record, fact: Fact) -> bool:
-    """Tell if a record of the profile was made of a fact, or cites what the fact cites."""
+    """Tell if a profile record was made from a fact, or shares its evidence."""
     if entry.metadata.get("origin") == ORIGIN:
         return True
     return not {fact.record, *fact.evidence}.isdisjoint(entry.evidence)
@@ -211,7 +211,7 @@ def _sentence(fact: Fact) -> str:
 
 
 class _Owners:
-    """Whom each user's profile is about."""
+    """Determines whom each user's profile is about."""
 
     def __init__(self, facts: Iterable[Fact], profiles: Iterable[Record]) -> None:
         self._names: dict[str | None, str] = {
@@ -219,13 +219,13 @@ class _Owners:
             for record in profiles
             if profile.same_key(str(record.metadata.get("profile_key")), NAME)
         }
-        self._named: dict[str | None, dict[str, str]] = {}  # who gave which name
+        self._named: dict[str | None, dict[str, str]] = {}  # who stated which name
         for fact in facts:
             if fact.attribute == NAME and fact.state is State.ACTIVE and not fact.negated:
                 self._named.setdefault(fact.user, {})[words.normalise(fact.subject)] = fact.value
 
     def key(self, fact: Fact, attribute: str) -> str:
-        """Name a key: the attribute, after the person's name unless the profile is about them."""
+        """Return a key: the attribute, preceded by the person's name unless it is the profile's."""
         name = _key_of(attribute)
         subject = words.normalise(fact.subject)
         if self._is_owner(fact.user, subject) or (
@@ -244,7 +244,7 @@ class _Owners:
         return words.normalise(owner) in (subject, words.normalise(given))
 
     def _is_only_name(self, user: str | None) -> bool:
-        """Tell if nobody else gave a name, and the profile has none."""
+        """Tell if nobody else stated a name, and the profile has none."""
         return user not in self._names and len(self._named.get(user, {})) <= 1
 
 
@@ -267,7 +267,7 @@ def _is_same(record: Record, value: Any) -> bool:
 
 
 def says_the_same(one: Any, other: Any) -> bool:
-    """Tell if two values say the same, in whatever order and spelling."""
+    """Tell if two values say the same, in any order and spelling."""
     return _lines(one) == _lines(other)
 
 

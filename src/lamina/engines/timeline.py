@@ -1,4 +1,4 @@
-"""What a timeline tells of the facts that there were. Pure."""
+"""Choose the facts that a timeline shows. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lamina.model.record import Record, State
 
 
 def without_restated(known: Sequence[Fact], records: Iterable[Record]) -> list[Fact]:
-    """Leave out facts whose place a record took that says the same: it tells their time, too."""
+    """Leave out facts that were replaced by a record that says the same: it includes their time."""
     by_id = {record.id: record for record in records}
 
     def is_restated(fact: Fact) -> bool:

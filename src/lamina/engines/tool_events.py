@@ -1,14 +1,14 @@
-"""Say what the use of a tool means for later: what failed, what fixed it, what was committed. Pure.
+"""Note what matters later about tool use: what failed, what fixed it, what was committed. Pure.
 
-What was decided where people differ:
+Design choices:
 
-- A change is worth a note while a command fails, and a new file always: most edits only repeat what
-  the repository says.
+- A change is noted while a command fails, and a new file always: most other edits only repeat what
+the repository shows.
 - A command that failed is fixed when it passes, or one that covers it does: `pytest` covers
   `pytest tests/test_rows.py::test_last`.
-- A pipe hides how a command ended, so there its output decides.
-- What is kept of an output are the few lines that name the error. They are `external`: anyone may
-  have written them.
+- A pipe hides the exit status of a command, so there its output decides.
+- Only the few lines of an output that name the error are kept. They are `external`: anyone may have
+written them.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from lamina.text.patterns import bounded
 FAILED, CHANGED, CREATED, FIXED = "failed", "changed", "created", "fixed"
 COMMITTED, TESTED = "committed", "tested"
 FIELD = "tool_use"  # of the metadata, where a note says what it is about
-LINE = 300  # characters of a line that are looked at
+LINE = 300  # characters of a line that are examined
 LINES = 400  # of an output, half of them at its end
 SHORT, ERROR, LONG = 70, 200, 160  # characters of a line of code, of an error, of a command
 MOST_ERRORS = 2
 MOST_CHANGES = 3
-# Commands that end well whatever the work does, so that what they belong to says nothing by them.
+# Commands that always succeed, so that they do not tell how the work went.
 ASIDE = frozenset("cd echo export printf pushd popd set sleep source true".split())
 EXIT = bounded(
     r"\s*(?:Error: )?(?:exit|process|command)\w{0,2}\b.{0,40}\b(?:code|status)\b.{0,20}",
@@ -43,7 +43,7 @@ SUMMARY = bounded(
 )
 BAD_SUMMARY = bounded(r"\b[1-9]\d{0,6} (?:failed|failing|failures?|errors?)\b")
 PASSES = bounded(r"\b\d{1,7} (?:passed|passing)\b|^\s*Ran \d{1,7} tests?\b")
-# How lines name an error, the most telling first.
+# Forms in which lines name an error, most informative first.
 NAMES_ERROR = (
     bounded(r"^\s*(?:FAILED|FAIL:|--- FAIL:)\s+\S"),
     bounded(r"^E\s+\S|\b\w{1,60}(?:Error|Exception)\b\s?[:(]"),
@@ -51,13 +51,13 @@ NAMES_ERROR = (
     bounded(r"^\s*[^\s:]{1,200}:\d{1,6}(?::\d{1,6})?:? \S"),  # a place, as compilers write it
     bounded(r"\b(?:error|failed|not found|no such file|undefined|cannot|denied)\b", re.IGNORECASE),
 )
-SURE = NAMES_ERROR[:3]  # which nothing but an error writes
+SURE = NAMES_ERROR[:3]  # these occur only in errors
 MARK = bounded(r"^E\s+")
 COMMIT = bounded(r"^\[([^\]\s]{1,100})(?: \([a-z -]{1,20}\))? ([0-9a-f]{7,40})\] (.{1,200})")
 
 
 class ToolUse(msgspec.Struct, frozen=True):
-    """One use of a tool: a command or a file, what came out, and whether it failed if known."""
+    """One use of a tool: a command or a file, the output, and whether it failed, if known."""
 
     tool: str = ""
     command: str | None = None
@@ -66,11 +66,11 @@ class ToolUse(msgspec.Struct, frozen=True):
     after: str = ""
     output: str = ""
     failed: bool | None = None
-    is_new: bool = False  # the file was not there before
+    is_new: bool = False  # the file did not exist before
 
 
 class Note(msgspec.Struct, frozen=True):
-    """What is worth remembering of it. `external` says that it quotes an output."""
+    """Something worth remembering about a tool use. `external` means that it quotes output."""
 
     event: str
     content: str
@@ -85,7 +85,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 def notes(use: ToolUse, earlier: Iterable[Record]) -> list[Note]:
-    """Say what is worth remembering of a use, after the notes of its session so far."""
+    """List what is worth remembering about a use, given the notes of its session so far."""
     told = [about for record in earlier if (about := about_of(record)) is not None]
     if use.command is None:
         return _of_file(use, told)
@@ -100,7 +100,7 @@ def notes(use: ToolUse, earlier: Iterable[Record]) -> list[Note]:
 
 
 def about_of(record: Record) -> dict[str, str] | None:
-    """Read what a note is about; None for any other record."""
+    """Return what a note is about; None for any other record."""
     about = record.metadata.get(FIELD)
     if not isinstance(about, dict) or not isinstance(about.get("event"), str):
         return None
@@ -108,7 +108,7 @@ def about_of(record: Record) -> dict[str, str] | None:
 
 
 def still_failing(told: Iterable[dict[str, str]]) -> list[dict[str, str]]:
-    """List the failures that nothing has fixed, oldest first."""
+    """List the failures that have not been fixed, oldest first."""
     broken: list[dict[str, str]] = []
     for about in told:
         command = about.get("command", "")
@@ -126,7 +126,7 @@ def is_covered(failed: str, passed: str) -> bool:
 
 
 def _covers(step: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Tell if one of two commands of a program only says more precisely what it works on."""
+    """Tell if one of two commands of a program only names its targets more precisely."""
     if step[0] != wanted[0]:
         return False
     short, long = sorted((step[1:], wanted[1:]), key=len)
@@ -138,7 +138,7 @@ def _is_within(one: str, other: str) -> bool:
 
 
 def _steps(command: str) -> Iterator[list[str]]:
-    """Split a line of a shell into its commands, each as its program and what it works on."""
+    """Split a shell command line into commands, each with its program and its targets."""
     for sign in ("&&", "||", "\n"):
         command = command.replace(sign, ";")
     for part in command.split(";"):
@@ -151,7 +151,7 @@ def _steps(command: str) -> Iterator[list[str]]:
 
 
 def _has_failed(use: ToolUse, lines: Sequence[str], summary: str) -> bool:
-    """Tell if a command failed: by how it ended, else by what it wrote."""
+    """Tell if a command failed: by its exit status, or else by its output."""
     is_hidden = use.failed is None or (not use.failed and "|" in (use.command or ""))
     if not is_hidden:
         return bool(use.failed)
@@ -162,7 +162,7 @@ def _has_failed(use: ToolUse, lines: Sequence[str], summary: str) -> bool:
 
 def _of_failure(command: str, lines: Sequence[str], told: Sequence[dict[str, str]]) -> list[Note]:
     error = _error(lines)
-    if not error:  # such as that of a search which found nothing
+    if not error:  # for example a search that found nothing
         return []
     fixes = sum(about["event"] == FIXED for about in told)
     about = {"command": _cut(command, LONG), "error": error, "after": str(fixes)}
@@ -190,7 +190,7 @@ def _of_fix(command: str, told: Sequence[dict[str, str]]) -> list[Note]:
     since = next(number for number, about in enumerate(told) if about is fixed[0])
     changes = [one for one in told[since:] if one["event"] in (CHANGED, CREATED)]
     change = "; ".join(map(_change, _by_file(changes))) or "nothing was edited"
-    # The first error is what was wrong; later ones may come of trying.
+    # The first error is the actual problem; later ones may result from attempts to fix it.
     error, short = fixed[0].get("error", ""), _cut(command, LONG)
     content = f"`{short}` passes again. It had failed: {error} - Changed in between: {change}"
     about = {"command": short, "error": error, "change": change, "attempts": str(len(fixed))}
@@ -198,7 +198,7 @@ def _of_fix(command: str, told: Sequence[dict[str, str]]) -> list[Note]:
 
 
 def _by_file(changes: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Join the changes of each file, of the last few files: what was there first, and at last."""
+    """Combine the changes of each of the last few files: the first state and the last one."""
     by_path: dict[str, dict[str, str]] = {}
     for about in changes:
         path = about.get("path", "")
@@ -208,7 +208,7 @@ def _by_file(changes: Sequence[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def _change(about: dict[str, str]) -> str:
-    """Say in a line which file was changed, and what became of what."""
+    """Write in a line which file was changed, and how."""
     path, old, new = (about.get(name, "") for name in ("path", "old", "new"))
     if not old and not new:
         return path
@@ -234,10 +234,10 @@ def _commit(content: str, about: dict[str, str]) -> Note:
 
 
 def _message(command: str) -> str:
-    """Read the message of a commit from its command, if it is plain to see."""
+    """Parse the message of a commit from its command, if it is given literally."""
     try:
         words = shlex.split(command, comments=False)
-    except ValueError:  # a quote that is not closed
+    except ValueError:  # unclosed quotes
         return ""
     marked = (after for sign, after in pairwise(words) if sign in ("-m", "-am"))
     first = next(marked, "").strip().partition("\n")[0]
@@ -251,7 +251,7 @@ def _of_tests(command: str, summary: str) -> Note:
 
 
 def _error(lines: Sequence[str]) -> str:
-    """Choose the lines that name the error; of an output without any, the last one."""
+    """Return the lines that name the error, or else the last line."""
     said = [line for line in lines if not EXIT.fullmatch(line)]
     for pattern in NAMES_ERROR:
         found = [_unmarked(line) for line in said if pattern.search(line)]
@@ -261,13 +261,13 @@ def _error(lines: Sequence[str]) -> str:
 
 
 def _unmarked(line: str) -> str:
-    """Take off the sign by which pytest marks the lines of an error."""
+    """Strip the sign by which pytest marks error lines."""
     mark = MARK.match(line)
     return line[mark.end() if mark else 0 :].strip()
 
 
 def difference(before: str, after: str) -> tuple[str, str]:
-    """Find the first line that a change took out, and the first that it put in."""
+    """Return the first line that a change removed, and the first that it added."""
     old = "" if not before else _first_line(before, after)
     return old, _first_line(after, before) if before else ""
 
@@ -279,7 +279,7 @@ def _first_line(text: str, other: str) -> str:
 
 
 def _lines(output: str) -> list[str]:
-    """List the first and last lines of an output, without empty ones, each cut."""
+    """List the first and last non-empty lines of an output, each cut."""
     lines = [line[:LINE].rstrip() for line in output.splitlines() if line.strip()]
     half = LINES // 2
     return lines if len(lines) <= LINES else [*lines[:half], *lines[-half:]]

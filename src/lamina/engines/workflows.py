@@ -1,18 +1,18 @@
-"""Propose procedures from tasks that succeeded again and again (S3). Pure.
+"""Propose procedures from tasks that succeeded repeatedly (S3). Pure.
 
-What was decided where people differ:
+Design choices:
 
-- A workflow is what a run was for, or what metadata calls `workflow` or `task`. A `tool` is a step
-  of a workflow, never one by itself.
-- It succeeded as often as it was done: what different tools did within an hour is one time, and so
-  is a retry.
-- A procedure is the steps that most of its successes share, in the newest words. Numbers and days
-  that change each time tell neither tasks nor steps apart.
-- How often it succeeded, and when, is not in its text: that would make another text of it every
-  night, and what was rejected would come back (V6).
-- Nothing is proposed that a procedure of that workflow says already, be it active, waiting,
-  rejected or replaced; nor before three more successes than that one knew of. What comes from
-  outside does not count (V8).
+- A workflow is the purpose of a run, or named in metadata as `workflow` or `task`. A `tool` is a
+step of a workflow, never one by itself.
+- Successes are counted per execution: what different tools did within an hour is one execution, and
+a retry belongs to it.
+- A procedure consists of the steps that most of its successes share, in the newest words. Numbers
+and days that change each time do not distinguish tasks or steps.
+- How often it succeeded, and when, is not in its text: otherwise the text would change every night,
+and a rejected procedure would return (V6).
+- Nothing is proposed that a procedure of that workflow already says, whether active, waiting,
+rejected or replaced; nor before three more successes than that one was based on. External
+records do not count (V8).
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ SUCCEEDED = frozenset(
     "success succeeded successful ok okay done complete completed finished passed".split()
 )
 FAILED = frozenset("failure failed fail error aborted crashed timeout cancelled canceled".split())
-# The metadata that names what was done, the most stable name first.
+# The metadata that names what was done, most stable name first.
 NAMES = ("workflow", "run", "task")
 OCCASION = timedelta(hours=1)
-MOST_EVIDENCE = 100  # successes, the newest
-LOOKED_AT = 20  # of these, for their steps
+MOST_EVIDENCE = 100  # newest successes
+LOOKED_AT = 20  # of these, whose steps are read
 MOST_STEPS = 12
 LONGEST_TASK, LONGEST_STEP, LONGEST_NAME, LONGEST_SLUG = 2000, 240, 120, 60
-ALIKE = 0.6  # the share of their words that makes two steps one
-SAME = 0.8  # the share of a procedure's words with which another one says it already
+ALIKE = 0.6  # the share of common words that makes two steps the same
+SAME = 0.8  # the share of a procedure's words with which another one says the same
 
 # The parts of a task's name that change each time it is done.
 VARYING = re.compile(r"#\d+\b|\b\d+(?:[-/:.,_]\d+)+\b|\b\d{2,}(?:st|nd|rd|th)?\b")
@@ -62,12 +62,12 @@ DENIALS = frozenset(
 
 
 class Workflow(msgspec.Struct, frozen=True):
-    """A procedure, and the successes that speak for it."""
+    """A procedure, and the successes that support it."""
 
     slug: str
     content: str  # what to do, step by step
     why: str  # how often it succeeded, when last, and how it failed
-    evidence: tuple[str, ...]  # the records of the successes, the oldest first
+    evidence: tuple[str, ...]  # the records of the successes, oldest first
     successes: int
     failures: int
     trust: Trust
@@ -88,7 +88,7 @@ class Workflow(msgspec.Struct, frozen=True):
 
 
 class Outcome(NamedTuple):
-    """A record of how a task ended."""
+    """The record of how a task ended."""
 
     record: Record
     name: str
@@ -97,13 +97,13 @@ class Outcome(NamedTuple):
 
 
 class Execution(NamedTuple):
-    """One execution of a workflow: the outcomes that tell of it, in their order."""
+    """One execution of a workflow: its outcomes, in order."""
 
     outcomes: tuple[Outcome, ...]
 
     @property
     def succeeded(self) -> bool:
-        """True if its ending says so, or, without an ending, if each tool succeeded in the end."""
+        """True if its ending says so, or, without an ending, if each tool finally succeeded."""
         if self.outcomes[-1].tool is None:
             return self.outcomes[-1].succeeded
         return all({one.tool: one.succeeded for one in self.outcomes}.values())
@@ -126,8 +126,8 @@ def plan(
 ) -> list[Workflow]:
     """Propose procedures, sorted by user and name.
 
-    `known` are the procedural records in any state. `notes` are the notes of the runs, which tell
-    more than their endings.
+    `known` are the procedural records in any state. `notes` are the notes of the runs, which have
+    more details than their endings.
     """
     written = {note.id: note for note in notes if note.trust is not Trust.EXTERNAL}
     groups: dict[tuple[str, str], dict[str, Outcome]] = {}
@@ -147,7 +147,7 @@ def plan(
 
 
 def slug(name: str) -> str:
-    """Make a stable name: the given slug, or else its words, with a hash if they say less."""
+    """Make a stable name: the given slug, or else its words, with a hash if some were lost."""
     if len(name) <= rules.MAX_LABEL and rules.SLUG.fullmatch(name):
         return name
     plain = words.normalise(name)
@@ -162,7 +162,7 @@ def slug(name: str) -> str:
 
 
 def _key(name: str) -> str:
-    """Make one key of `morning_briefing` and "Morning briefing"."""
+    """Return the same key for `morning_briefing` and "Morning briefing"."""
     return SEPARATOR.sub("-", slug(name))
 
 
@@ -171,7 +171,7 @@ def _age(record: Record) -> tuple[datetime, int, str]:
 
 
 def _outcome(record: Record) -> Outcome | None:
-    """Read how a task ended, if a record tells of one that may be learned from."""
+    """Read how a task ended, if a record is about one that may be learned from."""
     is_active = record.layer is Layer.EPISODIC and record.state is State.ACTIVE
     if not is_active or record.trust is Trust.EXTERNAL:
         return None
@@ -191,7 +191,7 @@ def _normalised(value: object) -> str:
 
 
 def _unvaried(task: str, when: datetime) -> str:
-    """Strip a task of the days and numbers that change each time, unless nothing else is left."""
+    """Remove the days and numbers that change each time, unless nothing else is left."""
     rest = task
     for mention in reversed(dates.find(task, when)):
         if not mention.relative:
@@ -208,7 +208,7 @@ def _unvaried(task: str, when: datetime) -> str:
 def _workflow(
     outcomes: Iterable[Outcome], known: Sequence[Record], notes: Mapping[str, Record]
 ) -> Workflow | None:
-    """Build the procedure of one task; None if it succeeded too seldom, or it is known."""
+    """Build the procedure of one task; None if it succeeded too rarely or is already known."""
     executions = list(_executions(outcomes))
     successes = [one for one in executions if one.succeeded]
     if len(successes) < FEWEST:
@@ -237,7 +237,7 @@ def _workflow(
 
 
 def _executions(outcomes: Iterable[Outcome]) -> Iterator[Execution]:
-    """Group outcomes into executions of a workflow. One that was stored twice counts once."""
+    """Group outcomes into executions of a workflow. Duplicates count once."""
     distinct = {
         (one.record.occurred_at, one.record.content, one.tool, one.succeeded): one
         for one in sorted(outcomes, key=_newest_first)
@@ -267,7 +267,7 @@ def _goes_on(current: Sequence[Outcome], outcome: Outcome) -> bool:
 
 
 def _unknown(successes: Sequence[Execution], known: Sequence[Record]) -> int:
-    """Count the successes since the last one that a procedure knows of."""
+    """Count the successes since the last one on which a procedure is based."""
     cited = {reference for record in known for reference in record.evidence}
     for count, success in enumerate(reversed(successes)):
         if any(outcome.record.id in cited for outcome in success.outcomes):
@@ -276,19 +276,19 @@ def _unknown(successes: Sequence[Execution], known: Sequence[Record]) -> int:
 
 
 def _says(record: Record, steps: Sequence[Step]) -> bool:
-    """Tell if a procedure says nearly all that some steps do; with no steps, any does."""
+    """Tell if a procedure includes nearly all of some steps; without steps, any does."""
     there = {word for step in _split(record.content) for word in _marked(step)}
     wanted = {word for step in steps for word in _marked(step)}
     return len(wanted & there) >= SAME * len(wanted)
 
 
 def _marked(step: Step) -> Iterator[str]:
-    """Mark the words of a step that forbids, so that they differ from those of its contrary."""
+    """Mark the words of a prohibition, so that they differ from those of the opposite step."""
     return (f"not {word}" if step.denied else word for word in step.words)
 
 
 def _steps(execution: Execution, notes: Mapping[str, Record]) -> list[Step]:
-    """List the steps of one execution: the notes of its runs, or else what its records say."""
+    """List the steps of one execution: from the notes of its runs, or else from its records."""
     steps: list[Step] = []
     for record, _, succeeded, tool in execution.outcomes:
         noted = [notes[reference] for reference in record.evidence if reference in notes]
@@ -301,7 +301,7 @@ def _steps(execution: Execution, notes: Mapping[str, Record]) -> list[Step]:
 
 
 def _split(content: str, tool: str | None = None) -> list[Step]:
-    """Split a text into lines and sentences as steps, the last of them with its tool."""
+    """Split a text into lines and sentences as steps, the last one with the tool."""
     parts = STEP_END.split(fence.unfenced(content)[: LONGEST_STEP * LOOKED_AT])
     lines = [line for part in parts if (line := BULLET.sub("", part, count=1).strip())]
     if lines and tool is not None and tool not in words.normalise(lines[-1]):
@@ -311,7 +311,7 @@ def _split(content: str, tool: str | None = None) -> list[Step]:
 
 
 def _identity(line: str) -> tuple[frozenset[str], bool]:
-    """Find the words of a step that are the same each time, and whether one of them denies."""
+    """Return the words of a step that are the same each time, and whether it is a prohibition."""
     found = frozenset(word for word in words.asked(line) if not word[0].isdigit())
     return (found - words.STOP_WORDS - DENIALS) or found, not DENIALS.isdisjoint(found)
 
@@ -319,10 +319,10 @@ def _identity(line: str) -> tuple[frozenset[str], bool]:
 def _shared(executions: Sequence[Sequence[Step]]) -> list[Step]:
     """List the steps that most executions have, in their usual order; the newest one is the first.
 
-    If they share none, the steps of the newest execution that has any.
+    If they share none, return the steps of the newest execution that has any.
     """
-    kinds: list[list[Step]] = []  # the same step in its different words
-    places: list[dict[int, float]] = []  # how far into which execution it was done, 0 to 1
+    kinds: list[list[Step]] = []  # each step in its different wordings
+    places: list[dict[int, float]] = []  # by execution, the relative position of the step, 0 to 1
     for number, steps in enumerate(executions):
         for place, step in enumerate(steps):
             alike = (kind for kind, others in enumerate(kinds) if _is_alike(step, others[0]))
@@ -340,7 +340,7 @@ def _shared(executions: Sequence[Sequence[Step]]) -> list[Step]:
 
 
 def _in_general(wordings: Sequence[Step]) -> Step:
-    """Take a step in its newest words, with a blank for each number that changes."""
+    """Return a step in its newest words, with a placeholder for each number that changes."""
     newest = wordings[0]
     always = frozenset.intersection(*(frozenset(NUMBER.findall(step.said)) for step in wordings))
     said = NUMBER.sub(lambda number: number[0] if number[0] in always else "…", newest.said)
@@ -353,14 +353,14 @@ def _is_alike(one: Step, other: Step) -> bool:
 
 
 def _used_slug(successes: Sequence[Execution], known: Sequence[Record]) -> str:
-    """Choose the name in use: of a known procedure, or else the newest given one that is a slug."""
+    """Return the name in use: that of a known procedure, or else the newest given slug."""
     names = [str(record.metadata.get("workflow", "")) for record in known]
     names = names or [success.outcomes[-1].name for success in successes]
     return next((name for name in reversed(names) if name == slug(name)), slug(names[-1]))
 
 
 def _title(name: str) -> str:
-    """Turn the name of a task into a headline."""
+    """Make a headline from the name of a task."""
     spaced = SEPARATOR.sub(" ", name) if rules.SLUG.fullmatch(name) else name
     title = words.one_line(fence.tamed(spaced), LONGEST_NAME).rstrip(".:")
     return title[:1].upper() + title[1:]
@@ -374,7 +374,7 @@ def _content(title: str, steps: Sequence[Step]) -> str:
 
 
 def _why(successes: Sequence[Execution], failures: Sequence[Execution]) -> str:
-    """Say how often it succeeded, when last, and how it failed."""
+    """Describe how often it succeeded, when last, and how it failed."""
     newest = day(successes[-1].last.occurred_at.date())
     success = f"succeeded {_times_word(len(successes))}, last on {newest}"
     if not failures:

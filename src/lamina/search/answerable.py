@@ -1,7 +1,7 @@
-"""Decide whether there is an answer at all (Q7, C8).
+"""Decide whether the store has an answer at all (Q7, C8).
 
-It looks at raw values, since scores are relative to the best record, even to the best of a bad lot.
-And it weighs words by fixed weights, since a store about one topic makes its own words common.
+Raw values are compared, since scores are relative to the best record, even if that is bad. Words
+have fixed weights, since the words of a topic are common in a store about that topic.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from lamina.search.question import Question
 from lamina.search.request import Column
 from lamina.store.index.catalogue import Mask
 
-# What a candidate has for itself: the share of the topic that it holds, how much that is, the days
-# that are meant, and the whole topic. A long text holds more words by chance.
+# The weights of evidence: the share of the topic that a candidate covers, how much that is, the
+# right days, and the whole topic. A long text contains more words by chance.
 COVERED, MASS, TIMELY, WHOLE = 0.28, 0.28, 0.15, 0.12
 LONG = 0.012
-UNASKED = 0.04  # for words of the role that is not asked for: an assistant speaks of everything
-ENOUGH = 4.0  # more content than this proves no more
-LITTLE = 0.3  # a topic of less is no topic of which a share could be taken
-TELLING = 0.5  # less than this is held by chance, even as a whole
-NAMED = 0.40  # a question that names a speaker of this store is not asked at random
-DAY = 0.40  # nor is one about nothing but a day of which something is known
-OWN = 0.27  # nor is one about the user who asks, where a user speaks: "what did I buy?"
-POOR = 0.08  # for a question that says little about what it wants
-OF_DAY = 0.7  # how well a memory fits a day that it is of, or speaks of
-# What chance reaches in a store of one memory, and how that grows with their number.
+UNASKED = 0.04  # for turns of the role that is not asked about: an assistant talks about everything
+ENOUGH = 4.0  # more content than this is no stronger evidence
+LITTLE = 0.3  # the least content of a topic for computing shares
+TELLING = 0.5  # a whole topic with less content than this occurs by chance
+NAMED = 0.40  # a question that names a speaker of this store is unlikely to be random
+DAY = 0.40  # and so is one only about a day of which something is known
+OWN = 0.27  # and one about the user who asks, if that user speaks: "what did I buy?"
+POOR = 0.08  # for a question that says little about what it asks for
+OF_DAY = 0.7  # how well a memory fits a day on which it was said, or that it mentions
+# The evidence that chance produces in a store of one memory, and its growth with their number.
 NOISE, GROWTH = 0.21, 0.055
-EQUAL = 0.05  # candidates as good as this beside the best are no accident
-UNLIKE = 0.14  # what likeness brings by chance; less is needed where there is no embedder
-# A memory must be as near in meaning as this when neither it nor its neighbours share a word; half
-# of that is enough for words of whom the question names.
+EQUAL = 0.05  # several candidates this close to the best are not there by chance
+UNLIKE = 0.14  # the share of similarity in chance; subtracted if there is no embedder
+# The least similarity of a memory if neither it nor its neighbours share a word; half of it is
+# enough for turns of a person whom the question names.
 ALIKE = 0.25
 
 
 class Crowd(NamedTuple):
-    """Records among which a candidate may stand out; the more they are, the more chance reaches."""
+    """Records among which a candidate may stand out; the more there are, the larger is chance."""
 
     members: Mask  # the candidates that belong to it
     total: int
-    usual: float  # the likeness of ordinary texts to the question
+    usual: float  # the similarity of ordinary texts to the question
 
 
 class Evidence:
@@ -73,29 +73,29 @@ class Evidence:
         )
 
     def add_time(self, time: Column) -> None:
-        """Count how well each candidate fits the days that the question means."""
+        """Add how well each candidate fits the days that the question means."""
         self._shared |= time > 0
         self._weight += TIMELY * time
         if self._question.is_of_days_alone and (time >= OF_DAY).any():
             self._known = max(self._known, DAY)
 
     def add_role(self, is_unasked: Column) -> None:
-        """Count less what the role said that is not asked for."""
+        """Reduce the evidence of turns by the role that is not asked about."""
         self._weight -= UNASKED * is_unasked
 
     def add_user(self) -> None:
-        """Count that the question is about its user, who speaks here."""
+        """Add that the question is about its user, who is a speaker in this store."""
         self._known = max(self._known, OWN)
 
     def add_speaker(self, who: Column) -> None:
-        """Count whose words each candidate is: all that a question without a topic asks for."""
+        """Add who said each candidate: all that a question without a topic asks for."""
         self._alike[who > 0] /= 2
         if not self._question.topic:
             self._shared |= who > 0
             self._is_whole |= who > 0
 
     def confidence(self, crowds: Sequence[Crowd]) -> float:
-        """Tell how far the best evidence is above chance, in the crowd where it stands out most."""
+        """Return how far the best evidence exceeds chance, in the crowd where that is most."""
         return round(max(map(self._confidence, crowds)), 6)
 
     def _confidence(self, crowd: Crowd) -> float:
@@ -117,7 +117,7 @@ class Evidence:
 
 
 def _held(topic: Sequence[str], held: Mapping[str, Mask], number: int) -> tuple[Column, Mask]:
-    """Compute how much of the topic each row itself holds, and whether that is all of it."""
+    """Compute how much of the topic each row itself contains, and whether that is all of it."""
     mass = np.zeros(number)
     is_whole = np.full(number, bool(topic))
     for word in topic:

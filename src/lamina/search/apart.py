@@ -1,9 +1,8 @@
-"""Let other conversations have their turn (Q5), when a question asks for several things.
+"""Mix hits of several conversations (Q5) when a question asks for several things.
 
-"Which did I get first, the phone or the laptop?" and "how many books have I read?" need hits of
-several conversations, and one conversation alone has five turns that fit. So of the ten best hits,
-what stands near better ones counts less when their order is found. Nothing leaves the ten
-(docs/decisions/0048).
+"Which did I get first, the phone or the laptop?" and "how many books have I read?" need hits from
+several conversations, but a single one may have five matching turns. So among the ten best hits,
+those near better ones are ranked lower. The set of ten does not change (docs/decisions/0048).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from lamina.search.question import Question
 from lamina.search.request import Column, Request
 from lamina.store.index.catalogue import Mask, Rows
 
-MOST = 10  # so many of the best are put into another order
+MOST = 10  # number of best hits that are reordered
 REACH = 8  # turns before and after a hit that are about the same thing
 OFTEN = 3  # better hits nearby that count
 MARGIN = 0.001
@@ -24,10 +23,10 @@ MARGIN = 0.001
 def lifts(
     request: Request, question: Question, rows: Rows, score: Column, step: float, stays: Mask
 ) -> Column:
-    """Compute what each row's score lacks to come before those that have better hits nearby.
+    """Compute what to add to each row's score to rank it before rows with better hits nearby.
 
-    A row is passed by one that fits worse by less than a step for each of these. What stays is not
-    passed: it has its place for another reason. Nothing from outside is lifted.
+    For each better hit nearby, a row may be overtaken by one that scores up to a step less. Rows in
+    `stays` are not overtaken: they have their place for another reason. External rows never rise.
     """
     lifted = np.zeros(len(rows))
     if not step or not question.is_for_several:
@@ -47,11 +46,11 @@ def lifts(
 def _in_turn(
     request: Request, rows: Rows, score: Column, step: float, places: list[int], stays: Mask
 ) -> list[int]:
-    """Put places into their order, the best by what is left of their scores first."""
+    """Order places by their scores after the reductions, best first."""
     order: list[int] = []
     nearby = dict.fromkeys(places, 0)
     while places:
-        # Of equal ones the first: they come in the order of all hits.
+        # Of equal ones, take the first: they are in the order of all hits.
         foremost = max(places, key=lambda place: score[place] - step * nearby[place])
         order.append(foremost)
         places = [place for place in places if place != foremost]
@@ -63,7 +62,7 @@ def _in_turn(
 
 
 def _around(request: Request, row: int) -> set[int]:
-    """Return the turns of the same conversation that are near to one."""
+    """Return the nearby turns of the same conversation."""
     catalogue = request.look.catalogue
     around: set[int] = set()
     for pointers in (catalogue.before, catalogue.after):

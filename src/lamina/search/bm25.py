@@ -1,7 +1,7 @@
-"""Score the visible records by the words of a question: BM25, in which a word is there or not.
+"""Score the visible records by the words of a question: BM25 with binary term frequencies.
 
-How often a word is repeated within one memory does not count. That is faster to find out, and on
-conversations it is better (docs/decisions/0007).
+Repetitions of a word within one memory do not count. That is faster, and works better on
+conversations (docs/decisions/0007).
 """
 
 from __future__ import annotations
@@ -23,46 +23,46 @@ Dense = NDArray[np.float32]
 NOWHERE: Rows = np.zeros(0, np.int64)
 SATURATION = 1.2
 LENGTH = 0.5  # with words that count once, the best of a flat field
-# A word in more than this share of the records tells little: rarer ones, if any, replace it.
+# A word in more than this share of the records tells little and is ignored if there are rarer ones.
 COMMON = 0.2
 NEVER_COMMON = 10
-SPREAD = 20_000  # a word in more records than this tells too little to look at all their neighbours
-# What a word counts that stands in the turn 1, 2 or 3 places before or after; and in those before
-# when the turn before asks a question, for an answer lives on what was asked.
+SPREAD = 20_000  # a word in more records tells too little to examine all their neighbours
+# The weight of a word in the turn 1, 2 or 3 places before or after; and in those before if the
+# previous turn asks a question, since an answer depends on the question.
 NEAR = (0.60, 0.45, 0.35)
 ASKED = (0.90, 0.60, 0.35)
-# What passes from one turn to the next when the same speaker goes on: a log of prompts alone is no
-# conversation, in which one turn explains the other.
+# The share that passes to the next turn of the same speaker: in a log of prompts alone, unlike in a
+# conversation, turns do not explain each other.
 SAME_SPEAKER = 0.3
 
 
 class Matches(msgspec.Struct, frozen=True):
-    """The relevance of every row, and what it is made of.
+    """The relevance of every row, and the counts behind it.
 
-    A word is worth what it is worth among all visible records or among the own ones, whichever is
-    more: copies from outside make no word common that an own memory holds.
+    The weight of a word is the larger of those among all visible records and among own ones, so
+    that external copies cannot make a word of an own memory common.
     """
 
     score: Dense  # one number for each row of the catalogue
-    total: int  # how many visible records count
-    holders: dict[str, Rows]  # the visible rows that hold each word, for words that any holds
-    own_total: int  # how many of the visible records are not from outside
-    own: dict[str, int]  # how many of these hold each word; empty when no record is from outside
-    numbers: dict[str, int]  # how many of the records that count hold each word
+    total: int  # the number of visible records that count
+    holders: dict[str, Rows]  # the visible rows that contain each word, if there are any
+    own_total: int  # the number of visible records that are not external
+    own: dict[str, int]  # how many of these contain each word; empty if no record is external
+    numbers: dict[str, int]  # how many of the records that count contain each word
 
     def rarity(self, word: str) -> float:
-        """Return what a word is worth in a record of the usual length."""
+        """Return the weight of a word in a record of average length."""
         return self._most_of(_rarity, word)
 
     def rareness(self, word: str) -> float:
-        """Return how little chance explains that a record holds a word.
+        """Return how unlikely it is that a record contains a word by chance.
 
-        It is smooth, so that one record is enough.
+        It is smoothed, so that one record is enough.
         """
         return self._most_of(_rareness, word)
 
     def _most_of(self, worth: Callable[[int, int], float], word: str) -> float:
-        """Value a word among all visible records and among the own ones; return the higher."""
+        """Return the larger of a word's weights among all visible records and among own ones."""
         among_all = worth(self.numbers.get(word, 0), self.total)
         if not self.own.get(word):
             return among_all
@@ -80,7 +80,7 @@ class Matches(msgspec.Struct, frozen=True):
 
 
 def _rarity(number: int, total: int) -> float:
-    """Value a word that so many of some records hold."""
+    """Return the weight of a word that `number` of `total` records contain."""
     return float(np.log1p((total - number + 0.5) / (number + 0.5)))
 
 
@@ -89,12 +89,12 @@ def _rareness(number: int, total: int) -> float:
 
 
 def _uncommon(total: int) -> float:
-    """Return the greatest number of some records in which a word is not common."""
+    """Return the largest number of records that may contain a word that is not common."""
     return max(NEVER_COMMON, COMMON * total)
 
 
 def held(holders: Rows, rows: Rows) -> Mask:
-    """Mark the rows that are among the holders of a word, which ascend: no need to look at all."""
+    """Mark the rows that are among the holders of a word; use that these are sorted."""
     places = np.minimum(np.searchsorted(holders, rows), len(holders) - 1)
     is_held: Mask = holders[places] == rows
     return is_held
@@ -103,7 +103,7 @@ def held(holders: Rows, rows: Rows) -> Mask:
 def match(request: Request, words: Sequence[str] | None = None) -> Matches:
     """Score all records by the words of the query, or by some of them.
 
-    What the filter hides counts for nothing, not even as a number.
+    Records that the filter hides do not count, not even in the statistics.
     """
     matches = _unscored(request, request.words if words is None else words)
     for word, rows in matches.holders.items():
@@ -114,9 +114,9 @@ def match(request: Request, words: Sequence[str] | None = None) -> Matches:
 def around(
     request: Request, words: Sequence[str], shares: Mapping[str, float] | None = None
 ) -> Matches:
-    """Score like `match`, where words of neighbouring turns count too, if less.
+    """Score like `match`, but also count words of neighbouring turns with smaller weights.
 
-    Of words in `shares` only that share counts.
+    Words in `shares` count only with that share.
     """
     shares = shares or {}
     matches = _unscored(request, [*words, *shares])
@@ -124,7 +124,7 @@ def around(
     values = {word: _values(request, matches, word, rows) for word, rows in telling.items()}
     for word in shares.keys() & values.keys():
         values[word] *= np.float32(shares[word])
-    # Where no record has a neighbour, nothing can be handed on.
+    # Without neighbours there is nothing to pass on.
     reach = SPREAD if request.look.catalogue.has_neighbours else 0
     spread = [word for word in telling if matches.numbers[word] <= reach]
     reached = _spread(
@@ -137,7 +137,7 @@ def around(
             continue
         touched, worth, _ = reached.of(reached.word == spread.index(word))
         np.maximum.at(best, touched, worth)
-        # A row that was reached several times gets the same sum each time.
+        # A row that was reached several times gets the same sum every time.
         matches.score[touched] += best[touched]
         best[touched] = 0
     return matches
@@ -164,14 +164,14 @@ def _unscored(request: Request, words: Sequence[str]) -> Matches:
 
 
 def counted(request: Request, words: Sequence[str]) -> Matches:
-    """Value words by what is known of the whole store, without looking at any record."""
+    """Weigh words by statistics of the whole store, without reading records."""
     numbers = {word: request.holders(word, NOWHERE)[0] for word in words}
     score = np.zeros(0, np.float32)
     return Matches(score, request.total, {}, request.own_total, {}, numbers)
 
 
 def _values(request: Request, matches: Matches, word: str, rows: Rows) -> Dense:
-    """Value a word in each record that holds it: it is worth less in a long one."""
+    """Compute the weight of a word in each record that contains it: less in a long one."""
     lengths = request.look.catalogue["length"][rows]
     norm = SATURATION * (1 - LENGTH + LENGTH * lengths / request.usual_length)
     values: Dense = (matches.rarity(word) * (SATURATION + 1) / (1 + norm)).astype(np.float32)
@@ -179,11 +179,11 @@ def _values(request: Request, matches: Matches, word: str, rows: Rows) -> Dense:
 
 
 class Reached(NamedTuple):
-    """What words are worth in the rows that hold them, and in the turns around these."""
+    """The weights of words in the rows that contain them, and in the turns around these."""
 
     rows: Rows
     worth: Dense
-    word: NDArray[np.intp]  # the place of the word among those that were spread
+    word: NDArray[np.intp]  # the index of the word
 
     def of(self, some: Mask) -> Reached:
         """Keep some of the rows."""
@@ -191,7 +191,7 @@ class Reached(NamedTuple):
 
 
 def _spread(request: Request, holders: Sequence[Rows], values: Sequence[Dense]) -> Reached:
-    """Hand the worth of words on to the neighbours of their holders, for all words at once."""
+    """Pass the weights of all words on to the neighbours of the rows that contain them."""
     if not holders:
         return Reached(NOWHERE, np.zeros(0, np.float32), NOWHERE)
     catalogue = request.look.catalogue
@@ -216,13 +216,13 @@ def _spread(request: Request, holders: Sequence[Rows], values: Sequence[Dense]) 
 
 
 def passing(giver: NDArray[np.uint64], taker: NDArray[np.uint64]) -> Dense:
-    """Return what passes between neighbouring turns, by their speakers."""
+    """Return the share that passes between neighbouring turns, depending on their speakers."""
     share: Dense = np.where(giver == taker, np.float32(SAME_SPEAKER), np.float32(1))
     return share
 
 
 def _passing_after(turns: Turns) -> Dense:
-    """Return what passes between each turn and the next."""
+    """Return the share that passes between each turn and the next."""
     speakers = turns["speaker"]
     return passing(speakers, speakers[turns.after[: len(speakers)]])
 
@@ -235,7 +235,7 @@ def _is_answer(request: Request, rows: Rows) -> Mask:
 
 
 def _answers(turns: Turns) -> Mask:
-    """Mark all turns after a question. What an assistant says is mostly no answer to one."""
+    """Mark all turns after a question, except an assistant's, which are mostly no answers."""
     signs = turns["signs"]
     asked = signs[turns.before[: len(signs)]] & cues.ASKS > 0
     answers: Mask = asked & (signs & cues.ASSISTANT == 0)

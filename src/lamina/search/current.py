@@ -1,4 +1,4 @@
-"""Put what holds before what no longer does (Q2-Q5), when a search asks for stale records too.
+"""Put what holds before what no longer does (Q2-Q5) if a search includes stale records.
 
 An active record comes before every superseded, tombstoned or waiting one of the same user that has
 the same text or the same slot, and that matches the same question. Other records keep their order.
@@ -18,7 +18,7 @@ from lamina.store.index.catalogue import STATES, Mask, Rows
 from lamina.store.tables.records import Filter
 from lamina.text.words import normalise, terms
 
-TELLING = 16  # words of a text by which others with the same text are found, the longest first
+TELLING = 16  # words of a text, longest first, by which others with the same text are found
 
 
 class Found(Protocol):
@@ -32,7 +32,7 @@ Item = TypeVar("Item", bound=Found)
 
 
 def has_stale(chosen: Filter) -> bool:
-    """Tell whether a search asks for active records and for others."""
+    """Tell whether a search includes active records and others."""
     return not chosen.states or (len(chosen.states) > 1 and State.ACTIVE in chosen.states)
 
 
@@ -42,10 +42,10 @@ def first(
     told: set[str],
     matches: Callable[[Item, list[Record]], list[Item]],
 ) -> Iterator[Item]:
-    """Yield items in their order, but before a stale one the active ones that stand for it now.
+    """Yield items in order, but put the active records that replace a stale one before it.
 
     `matches` takes a stale item and those active records, and returns the ones that match the
-    question, ranked. `told` holds the ids that were yielded before, and takes in the new ones.
+    question, ranked. `told` holds the ids that were yielded before, and is extended.
     """
     if not has_stale(request.chosen):
         yield from ranked
@@ -85,7 +85,7 @@ def _standing_for(request: Request, stale: Record) -> list[Record]:
 
 
 def _with_words(request: Request, content: str) -> Rows:
-    """List the rows that hold the most telling words of a text."""
+    """List the rows that contain the most informative words of a text."""
     words = sorted(set(terms(content)), key=lambda word: (-len(word), word))[:TELLING]
     if not words:
         return np.zeros(0, np.int64)

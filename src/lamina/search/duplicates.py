@@ -1,7 +1,7 @@
 """Find new memories that repeat a long-term memory, or one another, by their vectors.
 
-Sleep keeps one of them. `near_copies` is another thing: it folds texts from outside in an answer,
-by their words, and changes no memory.
+Sleep keeps one of them. `near_copies` does something else: it folds external texts in search
+results, by their words, and changes no memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lamina.store.tables.vectors import Space
 from lamina.text import dates
 from lamina.text.words import STOP_WORDS
 
-NEAREST = 16  # of the nearest by their signs, one is the nearest by its cosine
+NEAREST = 16  # candidates by signs, among which the nearest by cosine is chosen
 LASTING = Filter(layers=LONG_TERM, states=(State.ACTIVE,))
 ROUNDING = 1e-9
 Vectors = NDArray[np.float64]
@@ -29,7 +29,7 @@ Vectors = NDArray[np.float64]
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 NAME = re.compile(r"\b[A-Z]\w+")
 WORD = re.compile(r"\w+")
-# Words and parts of words; a comma stands between two of them, and spaces belong to them.
+# Words and parts of words, separated by commas; spaces belong to them.
 DENIALS = (
     " not ,n't ,n’t , no , never , none , nobody , nothing , without , cannot ,"
     " nicht , kein, nie , ne , pas , jamais , nunca , sin , non , mai ,"
@@ -38,10 +38,11 @@ DENIALS = (
 
 
 class Duplicates:
-    """Finds duplicates in one embedder's space, of lasting memories and of earlier entries.
+    """Finds duplicates of lasting memories and of earlier entries in one embedder's space.
 
-    Duplicates are of one user and of the same trust: less is no evidence, and more must not be
-    lost in less. And they agree in what no vector tells apart: numbers, days, names, denials.
+    Duplicates belong to one user and have the same trust: less trusted ones are no evidence, and
+    more trusted ones must not be lost. And they agree in details that vectors do not distinguish:
+    numbers, days, names, denials.
     """
 
     def __init__(self, look: Snapshot, space: Space, least: float) -> None:
@@ -50,7 +51,7 @@ class Duplicates:
         self._least = least - ROUNDING
         self._codes = look.codes(space)
         self._lasting: Mask = look.allowed(LASTING)
-        self._originals: list[tuple[Entry, Vectors]] = []  # entries that repeat nothing so far
+        self._originals: list[tuple[Entry, Vectors]] = []  # entries that repeat nothing
         self._details: dict[str, Details] = {}
 
     def find(self, entries: Sequence[Entry]) -> Mapping[str, str]:
@@ -71,7 +72,7 @@ class Duplicates:
         return originals
 
     def _vectors(self, rows: NDArray[np.int64]) -> tuple[Vectors, Mask]:
-        """Return the vectors of some rows at exactly the length 1, and which rows have one."""
+        """Return the vectors of some rows, normalised to length 1, and which rows have one."""
         stored, has_vector = self._look.exact(self._space, rows)
         lengths = np.linalg.norm(stored.astype(np.float64), axis=1)
         return stored / np.maximum(lengths, ROUNDING)[:, None], has_vector & (lengths > 0)
@@ -111,7 +112,7 @@ class Duplicates:
 
 
 class Details(NamedTuple):
-    """The details that tell texts apart whose vectors are near."""
+    """The details that distinguish texts with similar vectors."""
 
     numbers: tuple[str, ...]
     days: frozenset[str]
@@ -122,7 +123,7 @@ class Details(NamedTuple):
     def agree(self, other: Details) -> bool:
         """Tell whether all details agree.
 
-        A capitalised word need only be a word of the other text: it may begin a sentence in one.
+        A capitalised word need only be any word of the other text: it may begin a sentence in one.
         """
         if (self.numbers, self.days, self.denied) != (other.numbers, other.days, other.denied):
             return False

@@ -1,12 +1,12 @@
-"""Find records that only repeat the question (Q5): hooks keep questions, which answer nothing.
+"""Find records that only repeat the question (Q5): hooks store questions, which answer nothing.
 
-A record of the same words is an echo, no matter who asked it. A record of other words is an echo
-when
+A record with the same words is an echo, no matter who asked it. A record with other words is an
+echo if
 
 - a user said it, or it has no speaker,
-- it is a question and nothing else, with a question mark or without,
+- it is a question and nothing else, with or without a question mark,
 - it is about what is asked now, and
-- it shows nothing of the kind that is asked for.
+- it contains nothing of the kind that is asked for.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from lamina.store.index.catalogue import Mask, Rows
 from lamina.text import cues, words
 from lamina.text.patterns import bounded
 
-ABOUT = 0.5  # the share of the question's words that an echo in other words has at least
-LONGEST = 30  # words; a longer text tells something, too
+ABOUT = 0.5  # the least share of the question's words in an echo with other words
+LONGEST = 30  # words; a longer text also states something
 MOST = 1000  # characters of them
-BESIDE = 10  # more than the hits that are wanted: what comes after an echo may still move
+BESIDE = 10  # records to check beyond the wanted hits, since hits after an echo may still move
 BEGGING = (
     r"(?:(?:can|could|would|will|do|did) (?:you|we|i|anyone|anybody|someone|somebody)"
     r" (?:please |still |even )*"
     r"(?:tell|remind|say|show|know|remember|recall)|tell|remind)(?: (?:me|us))?(?: again)?\W+"
 )
 ABOUT_WHAT = r"(?:(?:in|at|on|to|from|for|with|by|of|about|since|until) )?"
-# A single sentence that asks for what it does not know: "where does she live?" tells nothing.
+# A single sentence that asks for something unknown: "where does she live?" states nothing.
 ONLY_ASKS = bounded(
     rf"{GREETING}(?:{BEGGING})?{ABOUT_WHAT}(?:{WORDS})\b[^.!?\n]*\?\W*", re.IGNORECASE, MOST
 )
-# The same without a question mark, where the order of the words has to say it. "What I did was to
-# ask", "when I lived there" and "remind me when I am home" tell something; so may what stands
-# behind a comma, a colon or a dash.
+# The same without a question mark, judged by word order. "What I did was to ask", "when I lived
+# there" and "remind me when I am home" state something; so may text after a comma, a colon or a
+# dash.
 WHOM = "i|we|you|he|she|it|they|there|my|our|your|his|her|its|their|the|this|that|these|those"
 INVERTED = (
     rf"(?:(?:{WORDS})(?:['’](?:s|re|d)| (?:{HELPERS}))"
@@ -68,7 +68,7 @@ def of(
 ) -> Column:
     """Return 1 for each row that is an echo of the question, else 0.
 
-    `held` marks the rows that hold each word, `score` is what each row has without being an echo,
+    `held` marks the rows that contain each word, `score` is the score of each row if it is no echo,
     and `cost` is what an echo loses.
     """
     catalogue, query = request.look.catalogue, request.query
@@ -83,8 +83,8 @@ def of(
     if request.has_outside and (cues.QUESTION.search(query) or only_asks(query)):
         repeated = query
     reading = np.flatnonzero(unread & asks)
-    # Nearly every short note could ask without a question mark. Of these, only those are read that
-    # would be among the hits, again and again until no unread one would be.
+    # Nearly every short note could be a question without a question mark. Only those that would be
+    # among the hits are read, repeatedly, until no unread one would be among them.
     unread &= ~asks
     while True:
         is_echo[reading] = _tell_nothing(request, rows[reading], repeated)
@@ -96,7 +96,7 @@ def of(
 
 
 def _count_shared(held: Mapping[str, Mask], number: int) -> NDArray[np.int64]:
-    """Count the words of the question that each row holds."""
+    """Count the words of the question that each row contains."""
     shared = np.zeros(number, np.int64)
     for has_word in held.values():
         shared += has_word
@@ -104,15 +104,15 @@ def _count_shared(held: Mapping[str, Mask], number: int) -> NDArray[np.int64]:
 
 
 def only_asks(content: str) -> bool:
-    """Tell whether a text asks and states nothing, with a question mark or without."""
+    """Tell whether a text asks and states nothing, with or without a question mark."""
     content = content.strip()
     return bool(ONLY_ASKS.fullmatch(content) or UNMARKED.fullmatch(content))
 
 
 def repeats(content: str, query: str) -> bool:
-    """Tell whether a text has the words of a query, and at most a number behind them.
+    """Tell whether a text has the words of a query, followed by at most a number.
 
-    Signs do not count. A number counts when the query asks for one, or for a date.
+    Punctuation does not count. A number makes a difference if the query asks for one or for a date.
     """
     spoken, asked = words.row(content[:MOST]), words.row(query)
     ends_alike = spoken[-1:] == asked[-1:]
@@ -123,9 +123,9 @@ def repeats(content: str, query: str) -> bool:
 
 
 def _could_only_ask(request: Request, question: Question, rows: Rows) -> Mask:
-    """Mark short texts of a user or without a speaker that show nothing of the kind asked for.
+    """Mark short texts of a user or without a speaker that contain nothing of the kind asked for.
 
-    From outside, any short text could.
+    Of external texts, any short one could be an echo.
     """
     catalogue = request.look.catalogue
     signs, length = catalogue["signs"][rows], catalogue["length"][rows]
@@ -139,7 +139,7 @@ def _could_only_ask(request: Request, question: Question, rows: Rows) -> Mask:
 
 
 def _tell_nothing(request: Request, rows: Rows, query: str | None) -> list[bool]:
-    """Mark the rows that only ask, or that come from outside and repeat a query that asks."""
+    """Mark the rows that only ask, or that are external and repeat a query that asks."""
     if not len(rows):
         return []
     records = request.look.records(rows.tolist(), request.chosen)

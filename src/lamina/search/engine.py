@@ -1,4 +1,4 @@
-"""Answer searches: one snapshot of the store, one ranker, embedders made on first use."""
+"""Answer searches: one snapshot of the store, one ranker, embedders created on first use."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class SearchEngine:
         return Worker(self.indexer.step)
 
     def index(self, progress: Progress | None = None) -> int:
-        """Bring the index up to date now; return how many vectors were missing."""
+        """Update the index now; return how many vectors were missing."""
         return self.indexer.run(self.worker.step, progress)
 
     def prepare_server(self) -> None:
-        """Let a server make what it needs to search a large store, which may take minutes."""
+        """Let a server prepare for searching a large store, which may take minutes."""
         if self._settings["store.url"]:
             from lamina.store.index import sample  # needs the driver of PostgreSQL
 
@@ -70,14 +70,14 @@ class SearchEngine:
 
     @cached_property
     def mirror(self) -> MirrorSearch | None:
-        """The mirror that candidates come from; None for the store itself."""
+        """The mirror that provides candidates; None for the store itself."""
         mirror = self._mirror()
         return None if mirror is None else MirrorSearch(self._settings["recall.via"], mirror)
 
     @property
     def problems(self) -> list[str]:
-        """The problems of indexing behind the writes, and of the mirror that is searched."""
-        # Looked up without making them: what was never used has no problem.
+        """The problems of background indexing, and of the mirror that is searched."""
+        # Do not create them here: what was never used has no problem.
         worker, mirror = self.__dict__.get("worker"), self.__dict__.get("mirror")
         problems = [worker.problem] if worker is not None and worker.problem is not None else []
         return problems if mirror is None else problems + mirror.problems
@@ -98,9 +98,9 @@ class SearchEngine:
             return Duplicates(look, space, cosine).find(entries)
 
     def listed(self, chosen: Filter, limit: int) -> list[Record]:
-        """List the newest records that a filter lets through, by the catalogue of its scope.
+        """List the newest records that match a filter, using the catalogue of its scope.
 
-        Of a large store on a server no catalogue is read: the server lists them.
+        For a large store on a server, no catalogue is read: the server lists them.
         """
         if self._is_served(chosen):
             return self._store.listed(chosen, limit)
@@ -140,7 +140,7 @@ class SearchEngine:
             return hybrid.rank(request, self._patient(), boosts=boosts)
 
     def _patient(self) -> tuple[Embedder, ...]:
-        """Return the embedders for one search, which waits only so long for a sentence model."""
+        """Return the embedders for one search, which waits only briefly for a sentence model."""
         seconds = self._settings["recall.wait_ms"] / 1000
         return tuple(
             embedder if is_quick([embedder.name]) else Patient(embedder, seconds)
@@ -150,7 +150,7 @@ class SearchEngine:
     def _is_served(
         self, chosen: Filter, ranker: str = "hybrid", known_at: datetime | None = None
     ) -> bool:
-        """Tell whether a server finds what a search of a large store needs."""
+        """Tell whether a server finds the candidates for a search of a large store."""
         if not self._settings["store.url"] or self.mirror is not None:
             return False
         from lamina.search import sampling  # needs the driver of PostgreSQL
@@ -170,7 +170,7 @@ class SearchEngine:
         *,
         boosts: bool,
     ) -> Iterator[Snapshot]:
-        """Open the snapshot that a ranker reads: of a large store on a server, only candidates."""
+        """Open the snapshot that a ranker reads: for a large store on a server, only candidates."""
         if self._is_served(chosen, ranker, known_at):
             from lamina.search import sampling
 
@@ -178,14 +178,14 @@ class SearchEngine:
             with sampling.sampled(*asked, boosts=boosts) as sample:
                 yield sample
             return
-        # A mirror names records of the whole store, by their numbers in it.
+        # A mirror names records of the whole store by their row numbers.
         wanted = chosen if self.mirror is None else EVERYTHING
         with self._store.index.snapshot(known_at, wanted) as look:
             yield look
 
 
 def embedders_of(settings: Settings, models: Path) -> tuple[Embedder, ...]:
-    """Make the embedders that settings name. Each is cheap until it is used."""
+    """Create the embedders that settings name. Each is cheap until it is used."""
     variable = settings["recall.key_variable"]
     embedders = (
         create(

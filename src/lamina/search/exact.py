@@ -1,4 +1,4 @@
-"""The ranker of the Skylattice document (Q2): the same text, then words of text and metadata."""
+"""The ranker of the Skylattice document (Q2): same text first, then words in text and metadata."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def rank(request: Request) -> Hits:
     if not wanted or not len(rows):
         return Hits((), request.notes)
     count = len(wanted)
-    # A text that contains the query holds all its words, but perhaps the first and the last as
-    # parts of longer ones.
+    # A text that contains the query contains all its words, but the first and the last may be parts
+    # of longer words.
     bonus = np.where(in_text[rows] >= count - 2, SAME, 0.0)
     status = np.array([0.0, *(STATUS[state] for state in State)])[
         request.look.catalogue["state"][rows]
@@ -61,9 +61,9 @@ def rank(request: Request) -> Hits:
 
 
 def _shared(request: Request, wanted: tuple[str, ...], columns: str) -> Column:
-    """Count the words that each row could hold.
+    """Count the words that each row could contain.
 
-    A record that holds a word as it is also holds it as the index writes it.
+    A record that contains a word also contains its form in the index.
     """
     counted = np.zeros(len(request.allowed))
     for word in wanted:

@@ -1,6 +1,6 @@
-"""Turn the named parts of scores into hits.
+"""Make hits from the named parts of scores.
 
-Scores are rounded before they are compared, so that every machine orders them alike.
+Scores are rounded before they are compared, so that every machine orders them the same way.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from lamina.search.request import Column, Request
 from lamina.store.index.catalogue import Rows
 
 DIGITS = 9
-# How many more of the best are read where some may be near-copies; after these, only own records.
+# How many more of the best are read if some may be near-copies; after these, only own records.
 SPARE = 250
 CHUNK = 256
-# One score in so many tells which ones are high; so many deviations make sure that enough are.
+# A sample of one score in this many estimates which are high; the deviations are a safety margin.
 SAMPLED, SPREAD = 16, 4.0
 Order = Callable[[Record], Any]
 Parts = dict[str, float]
 
 
 class _Ranked:
-    """A record, its place among the rows, and the number of near-copies that it stands for.
+    """A record, its place among the rows, and the number of near-copies that it represents.
 
-    One that comes before a stale record has at least that record's score.
+    If it was put before a stale record, it has at least that record's score.
     """
 
     def __init__(self, place: int, record: Record, least: float = -math.inf) -> None:
@@ -45,9 +45,9 @@ class _Ranked:
 def hits(
     request: Request, rows: Rows, parts: Mapping[str, Column], confidence: float | None = None
 ) -> Hits:
-    """Return the best of some rows. The parts of a score add up to it."""
+    """Return the best of some rows. A score is the sum of its parts."""
     rounded = np.round(np.array([*parts.values()]), DIGITS)
-    # Part by part, in their order: another order could round otherwise.
+    # Part by part, in order: another order could round differently.
     total: Column = np.add.reduce(rounded, axis=0)
     score = np.round(total, DIGITS)
 
@@ -65,7 +65,7 @@ def hits(
 
 
 def _distinct(request: Request, rows: Rows, score: Column) -> list[_Ranked]:
-    """Return the best records. The first of near-copies from outside stands for all of them."""
+    """Return the best records. The first of several external near-copies represents all of them."""
     kept: list[_Ranked] = []
     originals: list[_Ranked] = []
     copies = NearCopies()
@@ -87,7 +87,7 @@ def _distinct(request: Request, rows: Rows, score: Column) -> list[_Ranked]:
 def _ranked(
     request: Request, rows: Rows, score: Column, best: Rows, told: set[str]
 ) -> Iterator[_Ranked]:
-    """Read the records of some places, with active ones before those whose place they take."""
+    """Read the records at some places, with active ones before the stale ones that they replace."""
 
     def read(places: Rows, least: float = -math.inf) -> Iterator[_Ranked]:
         records = request.look.records(rows[places].tolist(), request.chosen)
@@ -105,7 +105,7 @@ def _ranked(
 
 
 def _batches(request: Request, rows: Rows, score: Column) -> Iterator[Rows]:
-    """Yield the places of the best rows in batches, with spare ones where some may be copies."""
+    """Yield the places of the best rows in batches, with spare ones if some may be copies."""
     limit = request.limit
     best = best_of(request, rows, score, limit + (SPARE if request.has_outside else 0))
     for start in range(0, len(best), limit):
@@ -118,7 +118,7 @@ def _batches(request: Request, rows: Rows, score: Column) -> Iterator[Rows]:
 
 
 def best_of(request: Request, rows: Rows, score: NDArray[Any], number: int) -> Rows:
-    """Return the places of the highest scores; of equal ones, the more important and newer."""
+    """Return the places of the highest scores; ties go to the more important and newer."""
     places = foremost(score, number)
     importance = request.look.catalogue["importance"][rows[places]]
     order: Rows = places[np.lexsort((-rows[places], -importance, -score[places]))]
@@ -126,7 +126,7 @@ def best_of(request: Request, rows: Rows, score: NDArray[Any], number: int) -> R
 
 
 def foremost(score: NDArray[Any], number: int) -> Rows:
-    """Return the places of the highest scores, and of all that equal the least of them."""
+    """Return the places of the highest scores, including all that tie with the last."""
     if len(score) <= number:
         return np.arange(len(score))
     places = _sampled(score, number)
@@ -140,9 +140,9 @@ def foremost(score: NDArray[Any], number: int) -> Rows:
 
 
 def _sampled(score: NDArray[Any], number: int) -> Rows:
-    """Return the places of about as many of the highest scores, by a sample of them.
+    """Estimate the places of the `number` highest scores from a sample, with some to spare.
 
-    To partition all scores of a large store takes as long as the rest of a search.
+    Partitioning all scores of a large store would take as long as the rest of a search.
     """
     sample = score[::SAMPLED]
     share = number / SAMPLED
@@ -159,10 +159,10 @@ def bounded(
     parts_of: Callable[[Record], Parts | None],
     order: Order,
 ) -> Hits:
-    """Return the best rows by a score that needs the record, under a bound that needs its row.
+    """Return the best rows by a score that needs the record, given a bound that needs only the row.
 
-    Records are read from the highest bound down, until no unread one could be among the best. The
-    formula says the score: an active record that comes before a stale one keeps its own.
+    Records are read from the highest bound down, until no unread one could be among the best. An
+    active record that comes before a stale one keeps its own score.
     """
 
     def ranked(records: Iterable[Record]) -> list[Hit]:

@@ -1,7 +1,7 @@
 """The default ranker (Q5): a weighted sum of words, meaning, speaker, time and other named parts.
 
-All visible records are scored by what the catalogue knows of them, and the best of these are
-scored exactly. The weights were measured on conversations between people and with assistants
+The scores of all visible records are estimated from the catalogue, and those of the best are
+computed exactly. The weights were tuned on conversations between people and with assistants
 (docs/decisions/0008).
 """
 
@@ -27,34 +27,34 @@ from lamina.store.index.distinct import grouped, united
 from lamina.text import cues
 from lamina.text.words import terms
 
-# What the parts of an estimate count, by which candidates are found.
+# The weights of the parts of an estimate, by which candidates are found.
 WORDS, MEANING, MODEL = 0.40, 0.30, 0.30
 WHO, ROLE, TIME, WISH = 0.20, -0.40, 0.40, 0.30
 ECHO, RECENCY, IMPORTANCE = -0.30, 0.02, 0.05
 CANDIDATES, GLANCE = 200, 100
-A_LITTLE_ALIKE = 0.1  # the cosine of what is shown without evidence, to a question about its user
+A_LITTLE_ALIKE = 0.1  # the least cosine of hits without evidence, for questions about the user
 ABOVE_CHANCE = 1.0  # spreads of a sentence model that make a memory worth showing
-LATE_FOR = 30  # the best by all other parts
-OWN = 50  # candidates that are not from outside, however many others fit better
+LATE_FOR = 30  # the best candidates by all other parts
+OWN = 50  # candidates that are not external, however many others fit better
 NEAR_MEANING = 0.45  # the weight of the meaning of the turn before or after
 SECOND = (
     0.5  # for a speaker who is named second: "what did Jon say about Gina" asks for Jon's words
 )
 LATE_DAYS, LATE = 7, 0.6  # people tell on the 9th what they did on the 7th
-SPOKEN_OF = 0.8  # for a text that speaks of the day, whenever it was said
+SPOKEN_OF = 0.8  # for a text that mentions the day, whenever it was said
 FULL_LENGTH = 60  # words
-LEAST_COSINE = 0.05  # what shares are taken of, at least
+LEAST_COSINE = 0.05  # the minimal denominator of shares
 LEAST_SCORE = 1e-9
-# Ordinary texts are known as vectors of one embedder. Elsewhere the store's own memories stand for
-# them, and count less: they may all be about what is asked.
+# The mean of ordinary texts is known for one embedder. For others, the store's own memories replace
+# them and count less: they may all be about the question.
 BACKGROUND_OF, ORDINARY, OTHERS = WordLlama.name, 0.30, 0.35
-NOTHING = -1.0  # the confidence where there is no candidate
+NOTHING = -1.0  # the confidence if there is no candidate
 
 Views = Sequence[Similarity]
 
 
 class Weights(msgspec.Struct, frozen=True):
-    """What the parts of a score count, by their names; `near` is the model's for neighbours."""
+    """The weights of the parts of a score by name; `near` is for neighbours by the model."""
 
     words: float
     meaning: float
@@ -72,7 +72,7 @@ class Weights(msgspec.Struct, frozen=True):
     apart: float = 0.0
 
 
-# Word vectors alone, and beside a sentence model (docs/decisions/0040).
+# For word vectors alone, and with a sentence model (docs/decisions/0040).
 ALONE = Weights(
     words=0.40,
     meaning=0.375,
@@ -104,7 +104,7 @@ BESIDE_MODEL = Weights(
 
 
 def rank(request: Request, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
-    """Return the records with the highest sum of all parts; none when nothing seems an answer."""
+    """Return the records with the highest sum of all parts; none if nothing seems an answer."""
     pieces = segments.split(request.query)
     if request.following:
         pieces += prompt.context(request, pieces)
@@ -124,7 +124,7 @@ def rank(request: Request, embedders: Sequence[Embedder], *, boosts: bool) -> Hi
 def _ranked(
     question: Question, embedders: Sequence[Embedder], confidence: float | None = None
 ) -> Hits:
-    """Rank the candidates of one question; with the confidence in an answer, if it is known."""
+    """Rank the candidates of one question, given the confidence in an answer if it is known."""
     request = question.request
     found = Candidates(question, embedders)
     rows, words = found.rows, found.words
@@ -147,7 +147,7 @@ def _ranked(
 
 
 def _nearest(found: Candidates, score: Column, number: int) -> Mask:
-    """Mark the best rows that are a little alike; those from outside must have evidence."""
+    """Mark the best rows with some similarity; external ones must have evidence."""
     request, rows = found.question.request, found.rows
     own = np.flatnonzero(~request.is_outside(rows) & (found.cosine >= A_LITTLE_ALIKE))
     is_near = np.zeros(len(rows), np.bool_)
@@ -156,15 +156,15 @@ def _nearest(found: Candidates, score: Column, number: int) -> Mask:
 
 
 def _total(parts: dict[str, Column], rows: Rows) -> Column:
-    """Add up the parts in their order: another order could round otherwise."""
+    """Add up the parts in order: another order could round differently."""
     return sum(parts.values(), np.zeros(len(rows)))
 
 
 class Candidates:
-    """The rows that could answer a question, and what is known of them.
+    """The rows that could answer a question, and what is known about them.
 
-    For a glance at one of several segments, few are enough, by one embedder, without a mirror and
-    without the words of neighbouring turns, which are no evidence.
+    For a glance at one of several segments, fewer rows are enough, from one embedder, without a
+    mirror and without the words of neighbouring turns, which are no evidence.
     """
 
     def __init__(
@@ -190,36 +190,36 @@ class Candidates:
             self._judge_by_the_first(_candidates(*how[:3], self.views[:1], self.time))
 
     def _judge_by_the_first(self, rows: Rows) -> None:
-        """Let only these rows be evidence: further embedders must not make chance look like more.
+        """Use only these rows as evidence: more embedders must not increase the effect of chance.
 
-        The evidence of a row is what the first embedder says, with or without the others.
+        The evidence of a row comes from the first embedder, with or without the others.
         """
         self.rows = united(self.rows, rows)
         self.judged = np.isin(self.rows, rows)
 
     @cached_property
     def likenesses(self) -> list[Likeness]:
-        """How near each row is in meaning, for each embedder."""
+        """The similarity of each row for each embedder."""
         return [Likeness(self.question.request, view, self.rows) for view in self.views]
 
     @cached_property
     def cosine(self) -> Column:
-        """How near each row itself is in meaning, by the first embedder."""
+        """The similarity of each row itself, by the first embedder."""
         if not self.views:
             return np.zeros(len(self.rows))
-        if self.is_glance:  # what is beside the rows is no evidence, and takes twice as long
+        if self.is_glance:  # neighbours are no evidence, and would take twice as long
             return self.views[0].exact(self.rows)[0]
         return self.likenesses[0].own
 
     @cached_property
     def weights(self) -> Weights:
-        """What the parts count: beside a sentence model, other than without one."""
+        """The weights of the parts, which differ with and without a sentence model."""
         is_beside_model = any(not likeness.is_of_words for likeness in self.likenesses)
         return BESIDE_MODEL if is_beside_model else ALONE
 
     @cached_property
     def held(self) -> dict[str, Mask]:
-        """Which rows hold each word of the question, for words that any visible record holds."""
+        """The rows that contain each word of the question, if any visible record contains it."""
         holders = self.words.holders
         known = (word for word in self.question.words if word in holders)
         return {word: bm25.held(holders[word], self.rows) for word in known}
@@ -260,10 +260,10 @@ class Candidates:
         return related
 
     def confidence(self, is_echo: Mask | None = None) -> float:
-        """Tell how far the best evidence is above chance.
+        """Return how far the best evidence exceeds chance.
 
-        Records that are not from outside are a crowd of their own, so that a flood hides none of
-        them. An echo of the question that comes from outside is evidence for nothing.
+        Records that are not external are a crowd of their own, so that a flood of external ones
+        hides none of them. An external echo of the question is no evidence.
         """
         request, rows = self.question.request, self.rows
         if not request.has_outside:
@@ -283,7 +283,7 @@ class Candidates:
         return Crowd(members, total, self._usual(records))
 
     def _usual(self, records: Rows) -> float:
-        """Return how like the question ordinary texts are; other records, if that is not known."""
+        """Return how similar ordinary texts are to the question; or other records, if unknown."""
         if not self.views or not len(records):
             return 0.0
         view = self.views[0]
@@ -293,9 +293,9 @@ class Candidates:
 
 
 class Likeness:
-    """Exact cosines of rows, and of the turns before and after them; 0 where none is visible.
+    """Exact cosines of rows, and of the turns before and after them; 0 if none is visible.
 
-    As with words, less passes between turns of the same speaker.
+    As with words, less is passed between turns of the same speaker.
     """
 
     def __init__(self, request: Request, view: Similarity, rows: Rows) -> None:
@@ -322,17 +322,17 @@ class Likeness:
         return self.view.name == WordLlama.name
 
     def best(self) -> Column:
-        """Take a row's own cosine, or some of the better neighbour's."""
+        """Return a row's own cosine, or a share of the better neighbour's."""
         return _share(np.maximum(self.own, NEAR_MEANING * self.near))
 
     def above_chance(self, weights: Weights) -> Column:
-        """Tell how far a row and its better neighbour are above what chance reaches."""
+        """Return how far a row and its better neighbour exceed chance."""
         steps = self.view.scale.steps
         return steps * (weights.model * self.own + weights.near * self.near)
 
 
 def _share(cosine: Column) -> Column:
-    """Turn cosines into shares of the best."""
+    """Convert cosines to shares of the best one."""
     share: Column = np.maximum(cosine, 0) / max(float(cosine.max()), LEAST_COSINE)
     return share
 
@@ -342,7 +342,7 @@ def _rows_to_score(
 ) -> Rows:
     """Return the rows that are scored exactly: the store's candidates, or a mirror's.
 
-    To a mirror's candidates come those that the store finds without vectors.
+    A mirror's candidates are joined with those that the store finds without vectors.
     """
     mirror, named = request.mirror, None
     if mirror is not None:
@@ -364,7 +364,7 @@ def _candidates(
     time: Column | None,
     most: int = CANDIDATES,
 ) -> Rows:
-    """Return the rows with the best estimates, from columns of the catalogue alone."""
+    """Return the rows with the best estimates, using only columns of the catalogue."""
     if len(request.rows) <= most + request.limit:
         return request.rows
     picked, catalogue = request.picked, request.look.catalogue
@@ -422,10 +422,10 @@ def _parts(found: Candidates) -> dict[str, Column]:
     if question.wanted:
         parts["answer"] = weights.answer * _shows(signs, question.wanted)
     if question.is_for_help:
-        said = 1 - _shows(signs, cues.ASSISTANT)  # an assistant repeats what is wished
+        said = 1 - _shows(signs, cues.ASSISTANT)  # an assistant only repeats wishes
         parts["wish"] = weights.wish * said * _shows(signs, cues.WISH)
     parts["asks"] = weights.asks * _shows(signs, cues.ASKS)
-    # Echoes have their place among the parts here, and are found when all others are known.
+    # Echoes have their place in the order of parts here, but are found once all others are known.
     parts["echo"] = np.zeros(len(rows))
     length = np.log1p(catalogue["length"][rows]) / np.log1p(FULL_LENGTH)
     parts["length"] = weights.length * np.minimum(1, length)
@@ -442,7 +442,7 @@ def _parts(found: Candidates) -> dict[str, Column]:
 
 
 def _late(request: Request, view: Similarity, scale: Scale, rows: Rows, score: Column) -> Column:
-    """Tell how far the matches of tokens are above chance, for the best rows by all else."""
+    """Return how far the token matches exceed chance, for the best rows by all other parts."""
     best = np.sort(np.argsort(-score, kind="stable")[:LATE_FOR])
     above = (late.matches(request, view, rows[best]) - scale.base) / scale.spread
     part = np.zeros(len(rows))
@@ -451,9 +451,9 @@ def _late(request: Request, view: Similarity, scale: Scale, rows: Rows, score: C
 
 
 def _best_of_session(sessions: NDArray[np.uint64], score: Column) -> Column:
-    """Return the best score of each row's session, as a share of the best of all.
+    """Return the best score in each row's session, as a share of the best of all.
 
-    Where one turn of a conversation fits well, the others are about the same thing.
+    If one turn of a conversation fits well, the others are about the same thing.
     """
     if not sessions.any():
         return np.zeros(len(score))
@@ -466,12 +466,12 @@ def _best_of_session(sessions: NDArray[np.uint64], score: Column) -> Column:
 
 
 def _shows(signs: NDArray[np.uint32], sign: int) -> Column:
-    """Return 1 for each record that shows a sign, else 0."""
+    """Return 1 for each record that has a cue, else 0."""
     return ((signs & sign) > 0).astype(np.float64)
 
 
 def _who(request: Request, question: Question, rows: Rows) -> Column:
-    """Favour turns of a speaker whom the question names, and notes without a speaker that do."""
+    """Favour turns of a speaker whom the question names, and notes that contain the name."""
     speakers = request.look.catalogue["speaker"][rows]
     who = np.zeros(len(rows))
     for place, name in enumerate(question.names):
@@ -484,7 +484,7 @@ def _who(request: Request, question: Question, rows: Rows) -> Column:
 def _time(request: Request, question: Question) -> Column:
     """Score all rows by how well they fit the days that the question means.
 
-    Best is a record of these days, then one that speaks of them, then one that was said soon after.
+    A record of these days is best, then one that mentions them, then one that was said soon after.
     """
     days = question.days(request.look.catalogue["occurred"])
     time = np.zeros(len(days))

@@ -1,4 +1,4 @@
-"""Bring the index up to date: vectors for records without one, and blocks for the next process."""
+"""Update the index: vectors for records without one, and blocks for the next process."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lamina.store.core.store import Store
 from lamina.store.index import writing
 
 BATCH = 4096
-SLOW_BATCH = 64  # of embedders that take long, so that little is lost when the process dies
+SLOW_BATCH = 64  # for slow embedders, so that little is lost if the process dies
 SHORT = 2000  # characters
 Progress = Callable[[int, int], None]
 
 
 class Indexer:
-    """Does one batch at a time. Any number of processes may do so; each batch is stored once."""
+    """Indexes one batch at a time. Any number of processes may do so; each batch is stored once."""
 
     def __init__(self, store: Store, embedders: Sequence[Embedder]) -> None:
         self._database = store.database
@@ -32,12 +32,12 @@ class Indexer:
         return writing.backlog(self._database, self._names)
 
     def step(self) -> bool:
-        """Embed and store a batch per embedder, and write blocks; true if there is more to do."""
+        """Embed and store a batch per embedder, and write blocks; return True if more is left."""
         more, failure = False, None
         for embedder in self._embedders:
             try:
                 more |= self._embed_some(embedder)
-            except EmbedderFailed as error:  # the others go on, and so do the blocks
+            except EmbedderFailed as error:  # continue with the others and with the blocks
                 failure = failure or error
         more |= writing.seal(self._database)
         if failure is not None and not more:
@@ -55,7 +55,7 @@ class Indexer:
         return True
 
     def run(self, step: Callable[[], bool], progress: Progress | None = None) -> int:
-        """Take steps until all is done; return how many vectors were missing."""
+        """Take steps until everything is done; return how many vectors were missing."""
         total = left = self.backlog()
         while step():
             if progress is not None:
@@ -64,9 +64,9 @@ class Indexer:
         return total
 
     def forget_others(self) -> list[str]:
-        """Drop the vectors of embedders that no setting names any more.
+        """Drop the vectors of embedders that the settings no longer name.
 
-        Without any embedder, all are kept.
+        Without any embedder, keep all.
         """
         return writing.forget_others(self._database, self._names) if self._names else []
 
@@ -77,23 +77,23 @@ def vectors(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float16]:
 
 
 def mean(embedder: Embedder) -> bytes | None:
-    """Return the mean of an embedder's vectors as it is stored, if it has one."""
+    """Return the mean of an embedder's vectors in its stored form, if it has one."""
     means = embedder.means
     return None if means is None else means.passage.astype(np.float16).tobytes()
 
 
 def passages(embedder: Embedder, texts: Sequence[str]) -> Passages:
-    """Read a batch. A text that the embedder refuses gets zeros, and does not hold up others."""
+    """Embed a batch. A text that the embedder refuses gets zeros, and does not block the others."""
     try:
         return embedder.read(texts)
     except EmbedderFailed as error:
-        if not error.details.get("refused"):  # it may work again later
+        if not error.details.get("refused"):  # it may work later
             raise
         return Passages(np.stack([_vector_or_zeros(embedder, text) for text in texts]))
 
 
 def _vector_or_zeros(embedder: Embedder, text: str) -> NDArray[np.float32]:
-    for part in (text, text[:SHORT]):  # most often it is too long
+    for part in (text, text[:SHORT]):  # usually it is too long
         try:
             vector: NDArray[np.float32] = embedder.embed([part])[0]
         except EmbedderFailed as error:

@@ -13,7 +13,7 @@ IMPORTANCE_WEIGHT = 0.15
 
 
 def rank(request: Request) -> Hits:
-    """Rank the records that hold a word; relevance is a share of the best match's."""
+    """Rank the records that contain a word; relevance is relative to the best match."""
     matches = bm25.match(request)
     rows = np.flatnonzero(matches.score)
     if not len(rows):

@@ -1,7 +1,7 @@
-"""Late interaction: each word of a question looks for its best match among the words of a memory.
+"""Late interaction: match each token of a question with the most similar token of a memory.
 
-One vector for a text says what it is about, and loses what it says beside that. The tokens of
-both, compared one by one, find it again.
+A single vector captures what a text is about, but loses details. Comparing the tokens of both one
+by one recovers them.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from lamina.search.similarity import Similarity
 from lamina.store.index.catalogue import Rows
 from lamina.store.index.distinct import grouped
 
-CODE = DIRECTIONS // 8  # bytes of a token
+CODE = DIRECTIONS // 8  # bytes per token
 NEAR = 0.8  # for a match in the turn before or after
 
 Tokens = NDArray[np.float32]
 
 
 def matches(request: Request, view: Similarity, rows: Rows) -> Column:
-    """Compute how well the tokens of a question are matched in each row, from -1 to 1.
+    """Compute how well each row matches the tokens of a question, from -1 to 1.
 
-    0 for a row without tokens.
+    Return 0 for a row without tokens.
     """
     question = view.tokens
     if question is None or not len(question):
@@ -41,14 +41,14 @@ def matches(request: Request, view: Similarity, rows: Rows) -> Column:
     own, before, after = np.split(best[places], 3)
     matched = np.maximum(own, NEAR * np.maximum(before, after))
     has_tokens = np.isfinite(own[:, :1])
-    # Sums of whole numbers, and of a fixed number of columns: the same on every machine.
+    # Sums of integers, over a fixed number of columns: the same on every machine.
     mean = np.add.reduce(np.where(has_tokens, matched, 0.0), axis=1) / len(question)
     scaled: Column = np.round(mean / (WHOLE * DIRECTIONS**0.5), 9)
     return scaled
 
 
 def _best(question: Tokens, codes: Mapping[int, bytes], wanted: Rows) -> Column:
-    """Find the best match of each token of a question in each row; -inf in one without tokens."""
+    """Find the best match of each token of a question in each row; -inf for one without tokens."""
     best = np.full((len(wanted), len(question)), -np.inf)
     held = [place for place, row in enumerate(wanted.tolist()) if _is_sound(codes.get(row, b""))]
     if not held:
@@ -57,7 +57,7 @@ def _best(question: Tokens, codes: Mapping[int, bytes], wanted: Rows) -> Column:
     lengths = [len(one) // CODE for one in packed]
     every = np.frombuffer(b"".join(packed), np.uint8).reshape(-1, CODE)
     signs = np.unpackbits(every, axis=1).astype(np.float32)
-    # A set bit counts +1 and the others -1. All numbers are whole, so no order of adding rounds.
+    # A set bit counts +1 and the others -1. All numbers are integers, so no order of adding rounds.
     total = np.add.reduce(question, axis=1)
     products = 2 * (signs @ question.T) - total
     starts = np.concatenate(([0], np.cumsum(lengths)[:-1]))

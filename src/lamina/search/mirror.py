@@ -1,7 +1,7 @@
-"""Search through a mirror: it names candidates, the store checks them, our own ranker scores them.
+"""Search with a mirror: it names candidates, the store checks them, our own ranker scores them.
 
-A mirror that is down, slow or far behind, or that names what it should not, costs no answer: the
-store has it all.
+A mirror that is down, slow or far behind, or that names what it should not, never costs an answer:
+the store has everything.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 CANDIDATES = 400
 PATIENCE = 2.0  # seconds
-PAUSE = timedelta(seconds=30)  # in which a mirror that has failed is not asked again
+PAUSE = timedelta(seconds=30)  # before a mirror that has failed is asked again
 PAGE, PAGES = 500, 4  # records that it may be behind
 
 
@@ -70,7 +70,7 @@ class MirrorSearch:
         return problems
 
     def rows(self, request: Request, vector: Sequence[float] | None) -> Rows | None:
-        """Return the rows that could answer, ascending; None when the store has to find them."""
+        """Return the rows that could answer, ascending; None if the store has to find them."""
         if not _can_answer(request.chosen) or request.look.is_past:
             return None
         if self._failed is None or not self._failed[0] <= request.now < self._failed[0] + PAUSE:
@@ -100,11 +100,11 @@ class MirrorSearch:
     def _check(
         self, request: Request, ids: list[str], named: dict[str, int], changed: Changed
     ) -> None:
-        """Raise when the mirror names what is not there or was not asked for.
+        """Raise if the mirror names something that does not exist or was not asked for.
 
-        What has changed since its position is excused, and so is what was written while we looked.
+        Changes since its position are excused, and so are those made in the meantime.
         """
-        # No mirror knows what sleep has made.
+        # No mirror knows what sleep has written.
         asked = request.look.allowed(structs.replace(request.chosen, as_said=False))
         strange = {id for id in ids if id not in named or not asked[named[id]]}
         strange -= changed.gone | {id for id in strange if named.get(id) in changed.rows}
@@ -118,7 +118,7 @@ class MirrorSearch:
 
 
 def _changed_since(request: Request, position: Position) -> Changed:
-    """Collect what the mirror has not seen yet; raise when that is too much to look at."""
+    """Collect what the mirror has not seen yet; raise if that is too much to check."""
     rows: set[int] = set()
     gone: set[str] = set()
     for _ in range(PAGES):
@@ -134,7 +134,7 @@ def _changed_since(request: Request, position: Position) -> Changed:
 
 
 class _Call(threading.Thread):
-    """A request to a mirror on a thread of its own, so that a search can stop waiting for it."""
+    """A request to a mirror on its own thread, so that a search can stop waiting for it."""
 
     def __init__(self, mirror: SearchableMirror, asked: MirrorRequest) -> None:
         super().__init__(name="lamina-mirror", daemon=True)
@@ -144,7 +144,7 @@ class _Call(threading.Thread):
         self._error: Exception | None = None
 
     def within(self, seconds: float) -> Answer:
-        """Start, and return the answer; raise when there is none after so many seconds."""
+        """Start, and return the answer; raise if there is none in time."""
         self.start()
         self.join(seconds)
         if self.is_alive():
@@ -158,7 +158,7 @@ class _Call(threading.Thread):
     def run(self) -> None:
         try:
             self._answer = self._ask_mirror()
-        except Exception as error:  # noqa: BLE001 - any error of a mirror goes to who waits
+        except Exception as error:  # noqa: BLE001 - any error of a mirror goes to the caller
             self._error = error
 
     def _ask_mirror(self) -> Answer:
@@ -180,7 +180,7 @@ def _ids(named: object, limit: int) -> Iterator[str]:
 
 
 def _can_answer(chosen: Filter) -> bool:
-    """Tell whether mirrors hold all that a filter needs: some fields of active records."""
+    """Tell whether mirrors have all fields that a filter needs: some of those of active records."""
     missing = (
         *(chosen.run_id, chosen.session, chosen.project, chosen.beside),
         *(chosen.as_of, chosen.id, chosen.part, chosen.guest, chosen.speaker, chosen.source),

@@ -1,4 +1,4 @@
-"""The request of a search to a mirror: a question, its vector, the filters that mirrors have."""
+"""The request of a search to a mirror: a question, its vector, filters that mirrors support."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from lamina.store.tables.outbox import Position
 
 
 class MirrorRequest(msgspec.Struct, frozen=True):
-    """A request for candidates. Filters only spare work: the store checks what comes back."""
+    """A request for candidates. Filters only save work: the store checks the results."""
 
     text: str
-    vector: Sequence[float] | None  # of our first embedder, length 1; None when there is none
+    vector: Sequence[float] | None  # of our first embedder, length 1; None if there is none
     limit: int
     user: str | None = None  # records of this user or of no user; None: of all users
     layers: tuple[Layer, ...] = ()
     kinds: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()  # any of them
     since: datetime | None = None
-    until: datetime | None = None  # not among them
+    until: datetime | None = None  # exclusive
 
 
 @runtime_checkable
@@ -31,12 +31,12 @@ class SearchableMirror(Protocol):
     """A mirror that can name candidates. Its answers are never trusted without a check."""
 
     def position(self) -> Position | None:
-        """Tell how far it has followed the store."""
+        """Return the position up to which it has followed the store."""
         ...
 
     def candidates(self, asked: MirrorRequest) -> list[str]:
-        """Name records that could answer, the best first, at most `limit`.
+        """Return the ids of records that could answer, best first, at most `limit`.
 
-        Raise StoreUnavailable when it cannot say.
+        Raise StoreUnavailable if it cannot tell.
         """
         ...

@@ -1,6 +1,6 @@
-"""Find near-copies among texts from outside by their words, so that a search shows one of them.
+"""Find near-copies among external texts by their words, so that a search shows one of them.
 
-A text with a word, a number or a sign changed is a near-copy. `duplicates` is another thing: it
+A text with a changed word, number or sign is a near-copy. `duplicates` does something else: it
 compares new memories with lasting ones by their vectors, to keep one of them. Pure.
 """
 
@@ -11,14 +11,14 @@ from collections import defaultdict
 
 from lamina.text.words import terms
 
-SAME = 0.75  # the share of the words of the longer text that both have
+SAME = 0.75  # the least share of the longer text's words that both have
 LONGEST = 4000  # characters that are compared
-# Texts with the same word that one is compared with, so that the work grows with their number.
+# Texts with the same word that one is compared with, so that the work grows only linearly.
 MOST = 16
 
 
 class NearCopies:
-    """Texts, one after the other. Each is new, or a near-copy of one that came before."""
+    """A sequence of texts. Each is new, or a near-copy of an earlier one."""
 
     def __init__(self) -> None:
         self._originals: list[frozenset[str]] = []
@@ -44,6 +44,6 @@ def _is_copy(words: frozenset[str], others: frozenset[str]) -> bool:
 
 
 def _telling(words: frozenset[str]) -> list[str]:
-    """Choose so many words, the longest first, that every near-copy has one among its choice."""
+    """Choose the longest words, enough that every near-copy shares one of its own choice."""
     number = len(words) - math.ceil(SAME * len(words)) + 1
     return sorted(words, key=lambda word: (-len(word), word))[:number]

@@ -24,7 +24,7 @@ def rank(request: Request, bias: float = RECENCY_BIAS) -> Hits:
     wanted = words.asked(request.query)
     shared = np.zeros(len(request.allowed))
     for word in wanted:
-        # A record that holds the word as it is also holds it as the index writes it.
+        # A record that contains the word also contains its form in the index.
         for term in words.terms(word)[:1]:
             shared[request.look.holding(term)] += 1
     rows = np.flatnonzero(request.allowed & (shared > 0)) if bias < 1 else request.rows

@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 
 class Patient:
-    """An embedder for one search, with so many seconds for all that is asked of it.
+    """An embedder for one search, with a time limit for everything it is asked.
 
-    What takes longer goes on in its thread, since a model that was loaded meanwhile serves the
-    next search.
+    What takes longer continues in its thread, since a model that is loaded by then serves the next
+    search.
     """
 
     def __init__(self, embedder: Embedder, seconds: float) -> None:

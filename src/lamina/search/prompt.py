@@ -1,9 +1,9 @@
-"""Read a prompt (C2): judge its segments, and make one question of those that count.
+"""Read a prompt (C2): judge its segments, and make one question from those that count.
 
-The segment that asks for something counts in full. What stands beside it counts as far as memories
-speak for it, and so does a question of which far less is known than of another one: "I am looking
-back at our talk about the roof. What did it cost?" needs both, a greeting and the questions in a
-pasted transcript do not.
+The segment that asks for something counts in full. Other segments count as far as memories support
+them, and so does a question about which far less is known than about another one: "I am looking
+back at our talk about the roof. What did it cost?" needs both sentences, but a greeting or the
+questions in a pasted transcript should not count.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from lamina.search.request import Request
 from lamina.search.segments import Asks, Segment, split
 from lamina.text.words import terms
 
-# Segments that are judged in full, and of those that ask; which ones, their words alone say.
+# The number of segments that are judged in full, and of those that ask; chosen by words alone.
 JUDGED, ASKING = 5, 8
-RICH = 1.0  # the content of a segment that says what it asks for
+RICH = 1.0  # the least content of a segment that says what it asks for
 EMPTY = 0.1  # less than this is a greeting
-ASIDE = 0.10  # what speaks against the evidence of a segment beside one that asks
-UNPROMPTED = 0.10  # what speaks against several sentences of which none asks: one may fit by chance
-BESIDE = 0.9  # what the words of such a segment count at most
-SPREAD = 0.5  # the evidence between a segment that counts in full and one that does not count
+ASIDE = 0.10  # subtracted from the evidence of a segment beside one that asks
+UNPROMPTED = 0.10  # subtracted if none of several sentences asks: one may match by chance
+BESIDE = 0.9  # the maximal weight of the words in such a segment
+SPREAD = 0.5  # the difference in evidence between full weight and none
 LEAST = 0.05
-NEARLY = 0.2  # as much less evidence than the best one has is no reason to count a question less
-# A prompt of less content than this may be a follow-up, which is read with some sentences of what
-# was said before.
+NEARLY = 0.2  # a question with this much less evidence than the best still counts in full
+# A prompt with less content may be a follow-up, which is read together with the last sentences
+# before it.
 WHOLE = 2.0
 TURNS, SENTENCES = 3, 6
 
@@ -46,7 +46,7 @@ class Judged(msgspec.Struct, frozen=True):
 def context(request: Request, segments: Sequence[Segment]) -> tuple[Segment, ...]:
     """Return the last sentences before a follow-up: "and what should I pack for him?".
 
-    None before a prompt that says itself what it is about.
+    Return none if the prompt itself says what it is about.
     """
     told = max(sum(map(content.weight, terms(segment.text))) for segment in segments)
     if told >= WHOLE:
@@ -63,7 +63,7 @@ def read(
     *,
     boosts: bool,
 ) -> tuple[Question, float]:
-    """Make one question of the segments of a prompt; return it with the confidence in an answer."""
+    """Make one question from a prompt's segments; return it with the confidence in an answer."""
     questions = [Question(request.asking(one.text), boosts=boosts) for one in segments]
     is_rich = _are_rich(segments, questions)
     any_rich = any(is_rich)
@@ -91,7 +91,7 @@ def read(
 
 
 def _are_rich(segments: Sequence[Segment], questions: Sequence[Question]) -> list[bool]:
-    """Mark the segments that ask for something; where some have a question mark, these alone."""
+    """Mark the segments that ask for something; if some have a question mark, only these."""
     asking = [
         segment.asks if question.content >= RICH or question.names else Asks.NOT
         for segment, question in zip(segments, questions, strict=True)
@@ -101,8 +101,8 @@ def _are_rich(segments: Sequence[Segment], questions: Sequence[Question]) -> lis
 
 
 def _share(one: Judged, best: float, *, any_rich: bool) -> float:
-    """Return what the words of a segment count, from 0 to 1."""
-    if one.is_rich:  # of two questions, one may be part of what is pasted
+    """Return the weight of the words in a segment, from 0 to 1."""
+    if one.is_rich:  # one of two questions may be part of pasted text
         return min(1.0, max(0.0, 1 - (best - one.confidence - NEARLY) / SPREAD))
     if any_rich:
         return BESIDE * min(1.0, max(0.0, (one.confidence + ASIDE) / SPREAD))
@@ -112,10 +112,10 @@ def _share(one: Judged, best: float, *, any_rich: bool) -> float:
 def _chosen(
     segments: Sequence[Segment], questions: Sequence[Question], is_rich: Sequence[bool]
 ) -> list[int]:
-    """Return the places of the segments to judge, in their order.
+    """Return the places of the segments to judge, in order.
 
-    Those that ask come first, then what is said just before them, which "where was that?" is about,
-    and then those of which most is known.
+    Prefer those that ask, then those just before them, to which "where was that?" refers, and then
+    those about which most is known.
     """
     telling = [
         place
@@ -139,7 +139,7 @@ def _chosen(
 
 
 def _known(question: Question) -> float:
-    """Return how much of a segment one visible memory holds at most."""
+    """Return how much of a segment a single visible memory contains at most."""
     look, allowed = question.request.look, question.request.allowed
     held = [(look.holding(word), content.weight(word)) for word in question.topic]
     held = [(rows, weight) for rows, weight in held if len(rows)]

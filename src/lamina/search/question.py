@@ -20,7 +20,7 @@ from lamina.text.words import WORD, asked, first_name, terms
 
 MOST_SPANS = 16
 LITTLE = 1.0  # the content of a question that says little
-# Words that ask for anything at all about a person.
+# Words with which a question asks for anything at all about a person.
 SAYING = frozenset(
     "anything everything know known said say says something speak spoke"
     " talk talked tell things think told".split()
@@ -28,7 +28,7 @@ SAYING = frozenset(
 
 
 class Span(msgspec.Struct, frozen=True):
-    """Days that a question means, as numbers of days; `until` is not among them."""
+    """Days that a question means, as day numbers; `until` is exclusive."""
 
     since: int
     until: int
@@ -36,14 +36,14 @@ class Span(msgspec.Struct, frozen=True):
 
 
 class Beside(NamedTuple):
-    """Text of a prompt that stands beside its question, and what its words count, from 0 to 1."""
+    """Text of a prompt other than its question, and the weight of its words, from 0 to 1."""
 
     text: str
     share: float
 
 
 class Question:
-    """A question, read against the visible records."""
+    """A question, interpreted with regard to the visible records."""
 
     def __init__(self, request: Request, *, boosts: bool, beside: Sequence[Beside] = ()) -> None:
         self.request = request
@@ -52,11 +52,11 @@ class Question:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The words that name a speaker of a visible record, in their order."""
+        """The words that name a speaker of a visible record, in order."""
         if not self._boosts:
             return ()
         words = WORD.findall(self.request.query)
-        if any(word[0].isupper() for word in words[1:]):  # the first one begins a sentence
+        if any(word[0].isupper() for word in words[1:]):  # the first word begins a sentence
             words = [word for word in words if word[0].isupper()]
         names = dict.fromkeys(name for word in words if (name := first_name(word)))
         speaks = self.request.speaks
@@ -64,14 +64,14 @@ class Question:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The words to look for: without names and dates, unless there is nothing else."""
+        """The words to search for: without names and dates, unless there is nothing else."""
         words, named = self.request.words, self._named
         undated = set(terms(self._undated)) if self.spans else set(words)
         return tuple(word for word in words if word not in named and word in undated) or words
 
     @cached_property
     def _named(self) -> frozenset[str]:
-        """The words of the names of speakers, as the index spells them."""
+        """The words in the names of speakers, as spelled in the index."""
         return frozenset(term for name in self.names for term in terms(name))
 
     @cached_property
@@ -100,12 +100,12 @@ class Question:
 
     @cached_property
     def content(self) -> float:
-        """How much the topic's words tell, whatever the store."""
+        """The total content of the topic's words, independent of the store."""
         return sum(map(content.weight, self.topic))
 
     @cached_property
     def shares(self) -> dict[str, float]:
-        """What each word beside the question counts, if it is not among the question's own."""
+        """The weight of each word beside the question, unless it is one of the question's own."""
         own = frozenset(self.request.words)
         shares: dict[str, float] = {}
         for beside in self.beside:
@@ -116,7 +116,7 @@ class Question:
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
-        """The days that the question means; of those to come a memory can speak."""
+        """The days that the question means; for future ones, memories can mention them."""
         spans = dict.fromkeys(
             Span(day_number(mention.start), day_number(mention.end), not mention.relative)
             for mention in self._mentions
@@ -125,7 +125,7 @@ class Question:
 
     @cached_property
     def is_of_days_alone(self) -> bool:
-        """Whether it says little beside the days that it means: "what is on 21 November?"."""
+        """True if it says little besides the days that it means: "what is on 21 November?"."""
         beside = (word for word in terms(self._undated) if word not in self._named | SAYING)
         return bool(self.spans) and sum(map(content.weight, beside)) < LITTLE
 
@@ -135,12 +135,12 @@ class Question:
 
     @cached_property
     def wanted(self) -> int:
-        """The signs of an answer, such as a number or a date."""
+        """The cues of an answer, such as a number or a date."""
         return cues.wanted(self.request.query)
 
     @cached_property
     def wrong_role(self) -> int:
-        """The sign of the role whose turns are not asked for.
+        """The cue of the role whose turns are not asked for.
 
         The assistant's, or the user's when the question asks what the assistant said.
         """
@@ -148,15 +148,15 @@ class Question:
 
     @cached_property
     def is_for_help(self) -> bool:
-        """Whether it asks for help or advice, so that standing wishes apply to it."""
+        """True if it asks for help or advice, so that standing wishes apply."""
         return not self.names and not self.spans and cues.asks_for_help(self.request.query)
 
     @property
     def least(self) -> int:
-        """How many hits it has, whatever the evidence.
+        """The minimal number of hits, whatever the evidence.
 
-        Help, and what is asked about whoever asks it, are given better with what is known of that
-        person, in whatever words. A question about the world and nonsense need evidence.
+        Requests for help, and questions about the user who asks, are answered better with what is
+        known about that person, in any words. Questions about the world and nonsense need evidence.
         """
         query = self.request.query
         is_own = persons.tells_of_speaker(query, asked(query))
@@ -164,21 +164,21 @@ class Question:
 
     @cached_property
     def is_for_several(self) -> bool:
-        """Whether it counts, compares or lists things, which may be told in several places."""
+        """True if it counts, compares or lists things, which may be mentioned in several places."""
         return cues.asks_for_several(self.request.query)
 
     @cached_property
     def is_of_user(self) -> bool:
-        """Whether it asks about the user who asks, or about what an assistant told that user."""
+        """True if it is about the user who asks, or about what an assistant told that user."""
         query = self.request.query
         return bool(asks(query)) and (persons.asks_of_self(query) or cues.about_assistant(query))
 
     @cached_property
     def is_of_both(self) -> bool:
-        """Whether it asks about conversations as such, in which both roles speak."""
+        """True if it asks about the conversations themselves, in which both roles speak."""
         return cues.about_conversations(self.request.query)
 
     def days(self, occurred: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Turn times into numbers of days."""
+        """Convert times to day numbers."""
         days: NDArray[np.int64] = occurred // int(MICROS_PER_DAY)
         return days

@@ -1,9 +1,9 @@
-"""Lift a memory over the older one that it renews (Q5), when both fit the question about as well.
+"""Rank a memory above the older one that it updates (Q5) if both fit the question about as well.
 
 A user who had three of something in May and five in June means the five, and one who has moved
-lives in the new place. A memory renews another when sleep has found that its fact came after, or
-when the same speaker later gives another number or day, or says that something has changed.
-Nothing is hidden, and nothing is lifted over what fits much better (docs/decisions/0019).
+lives in the new place. A memory updates another if sleep has found that its fact is the successor,
+or if the same speaker later gives another number or day, or says that something has changed.
+Nothing is hidden, and nothing is lifted over a hit that fits much better (docs/decisions/0019).
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from lamina.store.index.catalogue import Rows
 from lamina.text import cues
 from lamina.text.words import terms
 
-MOST = 5  # so many of the best are compared
+MOST = 5  # number of best hits that are compared
 READ = 100  # hits that are read with them
-# By how much the older one may fit better when facts say what came after what, and when only the
-# words do: another thing that is said in the same words fits worse than that.
+# By how much the older one may fit better if facts tell which came later, and if only the words do:
+# a different thing in the same words differs more than that.
 KNOWN, RETOLD = 0.33, 0.21
 MARGIN = 0.001
-# A statement is about the question when it holds this share of what the question's words are worth.
+# A statement is about the question if it contains this share of the weight of the question's words.
 ASKED = 0.4
-LONGEST = 4000  # characters that are looked at
+LONGEST = 4000  # characters that are examined
 SENTENCES = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
-# Numbers that are written as words; "one", "first" and "second" mostly count nothing.
+# Numbers written as words; "one", "first" and "second" mostly do not count anything.
 NUMBERS = (
     ("two", "twice", "couple"),
     ("three", "third", "thrice"),
@@ -63,14 +63,14 @@ CHANGE = re.compile(
 
 
 class Statement(NamedTuple):
-    """A sentence about what the question asks."""
+    """A sentence about the subject of the question."""
 
     values: frozenset[str]  # its numbers and days of the week
     says_change: bool
 
 
 class Candidate:
-    """One of the best hits, and its statements, which are read only when they are compared."""
+    """One of the best hits, and its statements, which are parsed only when they are compared."""
 
     def __init__(self, place: int, record: Record, worth: Mapping[str, float]) -> None:
         self.place = place
@@ -83,7 +83,7 @@ class Candidate:
 
     @cached_property
     def may_renew(self) -> bool:
-        """False without a value or a word of change, for then it renews nothing."""
+        """Tell whether there is a value or a word of change, without which it updates nothing."""
         content = self.record.content[:LONGEST]
         return bool(VALUE.search(content.casefold()) or CHANGE.search(content))
 
@@ -91,9 +91,9 @@ class Candidate:
 def lifts(
     request: Request, question: Question, words: Matches, rows: Rows, score: Column
 ) -> Column:
-    """Compute what each row's score lacks to come before what it renews.
+    """Compute what to add to each row's score to rank it above what it updates.
 
-    A question about a time, or about how it was before, lifts nothing.
+    A question about a time, or about a former state, lifts nothing.
     """
     lifted = np.zeros(len(rows))
     if len(rows) < 2 or question.spans or cues.about_before(request.query):
@@ -112,9 +112,9 @@ def values(content: str) -> frozenset[str]:
 
 
 def statements(content: str, worth: Mapping[str, float]) -> Iterator[Statement]:
-    """Yield the sentences that tell something about words of some worth.
+    """Yield the sentences that state something and have words with enough weight.
 
-    The sentence before may hold the words: "The bakery? Twice."
+    The previous sentence may contain the words: "The bakery? Twice."
     """
     least = round(ASKED * sum(worth.values()), hits.DIGITS)
     before: frozenset[str] = frozenset()
@@ -127,9 +127,9 @@ def statements(content: str, worth: Mapping[str, float]) -> Iterator[Statement]:
 
 
 def renews(new: Statement, old: Statement, named: frozenset[str] = frozenset()) -> bool:
-    """Tell whether a statement renews an older one.
+    """Tell whether a statement updates an older one.
 
-    An old value that the question names is the one that it asks about, and is not renewed.
+    An old value that the question names is what it asks about, and is not updated.
     """
     if (old.values - new.values) & named:
         return False
@@ -139,13 +139,13 @@ def renews(new: Statement, old: Statement, named: frozenset[str] = frozenset()) 
 def _candidates(
     request: Request, question: Question, words: Matches, rows: Rows, score: Column
 ) -> list[Candidate]:
-    """Return the hits that could come first, oldest first: what is lifted may be renewed itself."""
+    """Return the hits that could come first, oldest first: a lifted one may be updated itself."""
     foremost = hits.best_of(request, rows, score, max(MOST, min(request.limit, READ)))
     best = foremost[:MOST]
     best = best[score[best] >= score[best[0]] - KNOWN]
-    if len(best) < 2:  # often one stands out, and there is nothing to read
+    if len(best) < 2:  # often a single one stands out, and nothing needs to be read
         return []
-    # All hits are read at once: what is lifted is among them.
+    # Read all hits at once: those that are lifted are among them.
     records = request.look.records(rows[foremost].tolist(), request.chosen)
     worth = {word: words.rareness(word) for word in words.holders if word in question.topic}
     candidates = [
@@ -160,7 +160,7 @@ def _renewals(
     request: Request, candidates: Sequence[Candidate]
 ) -> Iterator[tuple[int, int, float]]:
     """Yield the places of an old and a new hit, and by how much the old one may fit better."""
-    # For a guest, facts do not count: what is not shared must not order what is.
+    # For a guest, facts do not count: records that are not shared must not affect the order.
     ids = [] if request.chosen.guest else [candidate.record.id for candidate in candidates]
     known = request.look.successions(ids, request.chosen.as_of or request.now)
     named = values(request.query)
@@ -180,7 +180,7 @@ def _may_renew(new: Record, old: Record) -> bool:
 
 
 def _is_retold(old: Candidate, new: Candidate, named: frozenset[str]) -> bool:
-    """Tell whether the same speaker renews a statement at a later time, in another session."""
+    """Tell whether the same speaker updates a statement later, in another session."""
     then, later = old.record, new.record
     if later.occurred_at <= then.occurred_at or later.speaker != then.speaker:
         return False

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 MICROS_PER_HOUR = 3_600_000_000.0
 MICROS_PER_DAY = 24 * MICROS_PER_HOUR
-FEW = 4  # picking rows is worth it when at most one record in so many is visible
+FEW = 4  # picking rows is worth it if at most one record in this many is visible
 Column = NDArray[np.float64]
 
 
 class Request:
     """Everything that a ranker is given.
 
-    Rows are numbers of the catalogue; "own" rows are those that did not come from outside.
+    Rows are row numbers of the catalogue; "own" rows are those that are not external.
     """
 
     def __init__(
@@ -50,14 +50,14 @@ class Request:
         self.chosen = chosen
         self.now = now
         self.limit = limit
-        self.mirror = mirror  # where candidates come from, if not from the store
+        self.mirror = mirror  # provides the candidates, if not the store
         self.following = following  # what was said before the query, the latest last
-        self.least = least  # hits that a question about its user has, whatever the evidence
+        self.least = least  # minimal hits of a question about its user, whatever the evidence
         self.notes: list[str] = [*look.notes]
         self._speakers: dict[str, bool] = {}
 
     def asking(self, query: str) -> Request:
-        """Return the same request for another query; both share what they know of the store."""
+        """Return the same request for another query; both share cached properties of the store."""
         _ = self.rows, self.has_outside, self.usual_length, self.sees_all  # once for all queries
         other = copy.copy(self)
         other.__dict__.pop("words", None)
@@ -66,28 +66,28 @@ class Request:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The words of the query, as the index spells them."""
+        """The words of the query, as spelled in the index."""
         return terms(self.query)
 
     @cached_property
     def allowed(self) -> Mask:
-        """Marks for all rows: true for the records that the filter lets through."""
+        """Marks for all rows: True for the records that match the filter."""
         return self.look.allowed(self.chosen)
 
     @cached_property
     def rows(self) -> Rows:
-        """The records that the filter lets through."""
+        """The records that match the filter."""
         return np.flatnonzero(self.allowed)
 
     @cached_property
     def sees_all(self) -> bool:
-        """True when the filter lets every record through."""
+        """True if every record matches the filter."""
         return len(self.rows) == np.count_nonzero(self.look.catalogue["state"])
 
     @cached_property
     def has_outside(self) -> bool:
-        """True when any record that the filter lets through came from outside."""
-        # Whole columns are faster than picked rows, and mostly there is none at all.
+        """True if any record that matches the filter is external."""
+        # Whole columns are faster than picked rows, and mostly no record is external at all.
         trust = self.look.catalogue["trust"]
         if trust.max(initial=0) < TRUSTS[Trust.EXTERNAL]:
             return False
@@ -95,28 +95,28 @@ class Request:
 
     @cached_property
     def own(self) -> Rows:
-        """The records that the filter lets through and that did not come from outside."""
+        """The records that match the filter and are not external."""
         return self.rows[~self.is_outside(self.rows)] if self.has_outside else self.rows
 
     def is_outside(self, rows: Rows | slice) -> Mask:
-        """Mark the rows that came from outside."""
+        """Mark the rows that are external."""
         outside: Mask = self.look.catalogue["trust"][rows] == TRUSTS[Trust.EXTERNAL]
         return outside
 
     @cached_property
     def counted(self) -> Mask:
-        """Marks for the visible records that tell how usual a word is."""
+        """Marks for the visible records that count in word statistics."""
         return self.look.counted(self.allowed)
 
     def telling(self, rows: Rows) -> Rows:
-        """Keep the rows that tell how usual a word is."""
+        """Keep the rows that count in word statistics."""
         return rows if self.counted is self.allowed else rows[self.counted[rows]]
 
     @cached_property
     def picked(self) -> slice | Rows:
         """The part of a column to compute with.
 
-        The visible records where they are few; else all, which is faster than picking.
+        The visible records if they are few; otherwise all, which is faster than picking.
         """
         return self.rows if FEW * len(self.rows) < len(self.allowed) else ALL
 
@@ -128,20 +128,20 @@ class Request:
 
     @property
     def total(self) -> int:
-        """How many records count, also where the snapshot has only some of them."""
+        """The number of records that count, even if the snapshot has only some of them."""
         statistics = self.look.statistics
         return len(self.telling(self.rows)) if statistics is None else statistics.total
 
     @property
     def own_total(self) -> int:
-        """How many of them did not come from outside."""
+        """The number of them that are not external."""
         statistics = self.look.statistics
         return len(self.telling(self.own)) if statistics is None else statistics.own
 
     def speaks(self, name: str) -> bool:
-        """Tell whether a visible record is of a speaker of that name.
+        """Tell whether a visible record has a speaker of that name.
 
-        All queries of a prompt share what was found: a pasted text repeats its words.
+        All queries of a prompt share the results, since pasted text repeats its words.
         """
         known = self._speakers.get(name)
         if known is None:
@@ -150,7 +150,7 @@ class Request:
         return known
 
     def holders(self, word: str, held: Rows) -> tuple[int, int]:
-        """Count the records that count and hold a word, and the own ones; these rows hold it."""
+        """Count the records in the statistics that contain a word, and the own ones in `held`."""
         statistics = self.look.statistics
         if statistics is not None:
             return statistics.holders(word)
@@ -158,14 +158,14 @@ class Request:
         if not self.has_outside:
             return len(counted), len(counted)
         own = int((~self.is_outside(counted)).sum())
-        # A word of an own memory is an own one, even if only what sleep made of it is left.
+        # A word of an own memory is an own word, even if only the result of sleep is left of it.
         return len(counted), own or int((~self.is_outside(held)).any())
 
     @cached_property
     def usual_length(self) -> float:
-        """The mean number of words of a visible record.
+        """The mean number of words in a visible record.
 
-        Where there are own records, texts from outside do not count: they make nothing usual.
+        If there are own records, external texts do not count: they must not affect the mean.
         """
         statistics = self.look.statistics
         if statistics is not None:
@@ -174,7 +174,7 @@ class Request:
         if not len(rows):
             return 1.0
         lengths = self.look.catalogue["length"]
-        if not self.sees_all or len(rows) < len(self.rows):  # else the whole column: nobody has 0
+        if not self.sees_all or len(rows) < len(self.rows):  # else the whole column
             lengths = lengths[rows]
         return max(1.0, float(np.add.reduce(lengths, dtype=np.float64)) / len(rows))
 

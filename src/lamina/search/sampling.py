@@ -1,7 +1,7 @@
 """Search a large store on a server: it names candidates, our own rankers score them.
 
-The ranker reads a sample as it reads a whole store: the candidates, what is around them, and
-statistics of the rest.
+The ranker reads a sample like a whole store: the candidates, their neighbours, and statistics of
+the rest.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lamina.store.index.sample import Sample, is_served, opened
 from lamina.store.tables.records import Filter
 
 RANKERS = frozenset(("hybrid", "keyword", "semantic"))
-EACH = 2  # candidates for each wanted hit, at least
+EACH = 2  # minimal number of candidates per wanted hit
 
 
 def applies(
@@ -31,10 +31,9 @@ def applies(
     known_at: datetime | None,
     embedders: Sequence[Embedder],
 ) -> bool:
-    """Tell whether a server is to find the candidates of a search.
+    """Tell whether a server should find the candidates of a search.
 
-    Where what holds is put before what no longer does, a ranker looks up records that are not
-    candidates.
+    It cannot if stale records are included: then a ranker looks up records that are not candidates.
     """
     if ranker not in RANKERS or known_at is not None or current.has_stale(chosen):
         return False
@@ -66,7 +65,7 @@ def sampled(
 
 
 def _texts(request: Request) -> Iterator[str]:
-    """List what is asked: the whole query, and each of its sentences."""
+    """Yield the texts to search for: the whole query, and each of its sentences."""
     pieces = segments.split(request.query)
     if request.following:
         pieces += prompt.context(request, pieces)
@@ -74,14 +73,14 @@ def _texts(request: Request) -> Iterator[str]:
 
 
 def _add(look: Sample, request: Request, embedders: Sequence[Embedder], *, boosts: bool) -> None:
-    """Take in what could answer a question: by its words, its days and its meaning."""
+    """Add what could answer a question: by its words, its days and its meaning."""
     look.count(request.words)
     words = bm25.counted(request, request.words)
     number = EACH * request.limit
     look.add_words([(word, words.rarity(word)) for word in words.numbers], number)
     for span in Question(request, boosts=boosts).spans:
         look.add_days(span.since, span.until, int(MICROS_PER_DAY))
-    # Who speaks is known now, and so what the question is without the names of speakers.
+    # The speakers are known now, so that their names can be removed from the question.
     named = Request(look, request.query, request.chosen, request.now, request.limit)
     question = Question(named, boosts=boosts)
     words = bm25.counted(named, question.words)
@@ -95,7 +94,7 @@ def _add(look: Sample, request: Request, embedders: Sequence[Embedder], *, boost
         try:
             asked = embedded_question(embedder, question.bare, words, question.beside)
         except EmbedderFailed:
-            continue  # the ranker says so
+            continue  # the ranker reports it
         vector = asked.vector
         if vector.any() and len(vector) == space.dimensions:
             look.add_near(space, vector, number)

@@ -1,6 +1,6 @@
-"""Split a prompt into segments (C2): its sentences and lines, and which of them ask. Pure.
+"""Split a prompt into segments (C2): sentences and lines, and tell which of them ask. Pure.
 
-People greet, explain, paste a log and ask for a format; only some of that is the question.
+People greet, explain, paste logs and ask for a format; only part of that is the question.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ END = re.compile(
     r"|[。！？｡\n]"
 )
 COMMA = re.compile(r"[,;:،、，；：](?=\s|[^\x00-\x7f])|\s[-–—]\s")
-# What leads to a question: "while I wait for the train: where was it?".
+# The end of an introduction to a question: "while I wait for the train: where was it?".
 LEADING = re.compile(r"(?::|\s[-–—])\s+")
-# "Dr. Weiss", "J. Smith", "e.g. tea": a stop behind these ends nothing.
+# "Dr. Weiss", "J. Smith", "e.g. tea": a full stop after these does not end a sentence.
 SHORT = bounded(r"(?:\b(?:[A-Z][a-z]|Mrs|Prof|\w)|\.\w)\Z", longest=5)
 MARKS = bounded(r"[?？؟\u037e][\"'”’)\]\s]*\Z|[\u0370-\u03ff\u1f00-\u1fff];\s*\Z", longest=60)
 WORDS = "who|whom|whose|what|when|where|which|why|how"
@@ -56,10 +56,10 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 def split(prompt: str) -> tuple[Segment, ...]:
-    """Return the segments of a prompt in their order; a prompt of one sentence as it is.
+    """Return the segments of a prompt in order; a prompt of one sentence unchanged.
 
-    What is said twice counts once. Of very many segments, those that ask come first, and then those
-    nearest to a question, to the beginning or to the end: what is pasted stands between.
+    Repetitions are dropped. If there are too many segments, those that ask are kept, and then those
+    nearest to a question, to the beginning or to the end: pasted text is mostly in between.
     """
     texts = dict.fromkeys(sentences(prompt))
     if len(texts) < 2:
@@ -77,7 +77,7 @@ def split(prompt: str) -> tuple[Segment, ...]:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Yield the sentences and lines of a text in their order; very long ones in pieces."""
+    """Yield the sentences and lines of a text in order; very long ones in pieces."""
     for sentence in _sentences(text):
         for part in _asides(sentence):
             yield from _pieces(part)
@@ -102,7 +102,7 @@ def _asides(sentence: str) -> Iterator[str]:
 
 
 def asks(text: str) -> Asks:
-    """Tell how clearly a segment asks: by a question mark at its end, or by how it begins."""
+    """Return how clearly a segment asks: by a question mark at its end, or by its beginning."""
     if MARKS.search(text, max(0, len(text) - MARKS.longest)):
         return Asks.MARKED
     return Asks.BEGINS if ASKING.match(text, 0, ASKING.longest) else Asks.NOT
@@ -120,7 +120,7 @@ def _sentences(prompt: str) -> Iterator[str]:
 
 
 def _pieces(sentence: str) -> Iterator[str]:
-    """Cut what is too long for a sentence at its commas, or anywhere."""
+    """Split what is too long for a sentence at its commas, or anywhere."""
     if len(sentence) <= LONGEST:
         yield sentence
         return
@@ -136,6 +136,6 @@ def _pieces(sentence: str) -> Iterator[str]:
 
 
 def _spoken(text: str) -> Iterator[str]:
-    """Yield a text without the space around it, if it holds a word."""
+    """Yield a stripped text, if it contains a word."""
     if WORD.search(text):
         yield text.strip()

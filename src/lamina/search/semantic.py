@@ -1,7 +1,7 @@
-"""The semantic ranker (Q4): nearness of meaning alone.
+"""The semantic ranker (Q4): similarity of meaning alone.
 
-The signs of vectors say which records could be near. Of these, two bits of each number say which
-ones are compared exactly (docs/decisions/0045).
+The signs of vectors tell which records could be similar. Among these, two bits per component tell
+which ones are compared exactly (docs/decisions/0045).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from lamina.search.request import Request
 from lamina.search.similarity import Similarity, similarity
 from lamina.store.index.catalogue import Rows
 
-FLOOR = 0.15  # what is less near than this is about something else
-# How many candidates are compared exactly for each hit, and at least.
+FLOOR = 0.15  # records with a lower cosine are about something else
+# How many candidates are compared exactly per hit, and at least.
 MORE = 8
 AT_LEAST = 200
-# How many are looked at more closely before that: at least, and one record in so many.
+# How many are estimated more closely before that: at least, and one record in this many.
 CLOSELY, ONE_IN = 2000, 50
 
 
 def rank(request: Request, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
-    """Rank by the mean cosine of all embedders; by keywords when no embedder works."""
+    """Rank by the mean cosine of all embedders; by keywords if no embedder works."""
     question = Question(request, boosts=boosts).bare
     views = [view for embedder in embedders if (view := similarity(request, embedder, question))]
     if not views:
@@ -51,7 +51,7 @@ def rank(request: Request, embedders: Sequence[Embedder], *, boosts: bool) -> Hi
 
 
 def _nearest(request: Request, views: Sequence[Similarity]) -> Rows:
-    """Return the rows that are compared exactly, by estimates of their cosines."""
+    """Return the rows to compare exactly, chosen by estimates of their cosines."""
     number = max(AT_LEAST, MORE * request.limit)
     closely = max(CLOSELY, 2 * number, len(request.rows) // ONE_IN)
     rows, picked = request.rows, request.picked
@@ -69,7 +69,7 @@ def _nearest(request: Request, views: Sequence[Similarity]) -> Rows:
 
 
 def _estimate(views: Sequence[Similarity]) -> NDArray[np.integer[Any]] | NDArray[np.float32]:
-    """Estimate how near the picked rows are; above 0 are those that are nearer than by chance."""
+    """Estimate the similarity of the picked rows; it is positive if it exceeds chance."""
     if len(views) == 1:
         return views[0].agreement
     return sum((view.estimate for view in views[1:]), views[0].estimate)

@@ -1,4 +1,4 @@
-"""Nearness of meaning between a question and records: estimated for all, exact for a few."""
+"""Similarity of meaning between a question and records: estimated for all, exact for a few."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from lamina.store.index.distinct import distinct
 from lamina.store.tables.vectors import Space
 from lamina.text.words import STOP_WORDS, terms
 
-# How many records without a vector a search embeds itself: what takes some hundredths of a second.
+# How many records without a vector a search embeds itself, which takes some hundredths of a second.
 AT_ONCE = {"wordllama-256": 4096}
 AT_ONCE_OTHERS = 16
 NOWHERE = 0  # the number of a space that is not in the store yet
-# What the cosines of a model mean is learned from so many memories, if there are enough.
+# The scale of a model's cosines is estimated from this many memories, if there are enough.
 SAMPLE, ENOUGH = 256, 16
 LEAST_SPREAD = 0.005
 UNSCALED = Scale(0.0, 0.1)
 SPOKEN = re.compile(r"\w+(?:'\w+)?")
 STOP_WEIGHT = 1.0
 REMEMBERED = 4096  # words
-FEW = 16_000  # dimensions whose counts are small numbers
-MARKED = 200_000  # up to so many rows, marking those that are wanted is faster than sorting them
+FEW = 16_000  # up to this many dimensions, counts fit into 16 bits
+MARKED = 200_000  # up to this many rows, marking the wanted ones is faster than sorting them
 
 
 class Similarity:
@@ -54,9 +54,9 @@ class Similarity:
         self._look = look
         self.space = space
         self._vector = vector = asked.vector
-        self.tokens = asked.tokens  # of the question, if the model tells them apart
+        self.tokens = asked.tokens  # of the question, if the model has token vectors
         self.matches = embedder.matches
-        # Questions have something else in common than what they are asked of.
+        # Questions and passages have different means.
         means = embedder.means
         self._centred = vector if means is None else vector - means.question
         self._codes = look.codes(space)
@@ -77,9 +77,9 @@ class Similarity:
 
     @cached_property
     def estimate(self) -> NDArray[np.float32]:
-        """Estimate the cosines of the picked rows by the signs of their vectors; 0 if hidden.
+        """Estimates of the cosines of the picked rows by the signs of their vectors; 0 if hidden.
 
-        But for chance, the share of signs in which two vectors differ is their angle.
+        On average, the share of signs in which two vectors differ is proportional to their angle.
         """
         estimate = _cosines_of_signs(self.space.dimensions).take(self._differing)
         estimate[self._hidden] = 0
@@ -87,9 +87,9 @@ class Similarity:
 
     @cached_property
     def agreement(self) -> NDArray[np.integer[Any]]:
-        """Count how many more signs the picked rows share with the question than they do not.
+        """The number of signs shared with the question minus those that differ, per picked row.
 
-        It orders rows as `estimate` does, in less time: above 0 where that is, and 0 if hidden.
+        It orders rows like `estimate`, but faster: positive where that is, and 0 if hidden.
         """
         dimensions = self.space.dimensions
         whole = np.int16 if dimensions < FEW else np.int32
@@ -101,7 +101,7 @@ class Similarity:
 
     @cached_property
     def _differing(self) -> NDArray[np.uint16]:
-        """Count the signs that differ from those of the question, for the picked rows."""
+        """For each picked row, the number of signs that differ from those of the question."""
         return self._codes.distances(self._centred, len(self.known), self._request.picked)
 
     def mean_estimate(self, rows: Rows) -> float:
@@ -112,15 +112,15 @@ class Similarity:
 
     @property
     def is_blind(self) -> bool:
-        """True when no visible row has a vector."""
+        """True if no visible row has a vector."""
         return bool(self._hidden.all())
 
     def is_visible(self, rows: Rows) -> Mask:
-        """Mark the rows that the filter lets through and that have a vector."""
+        """Mark the rows that match the filter and have a vector."""
         return self._request.allowed[rows] & self.known[rows]
 
     def look_closely(self, rows: Rows) -> NDArray[np.float32]:
-        """Estimate the cosines of some rows, better than by signs."""
+        """Estimate the cosines of some rows more precisely than by signs."""
         return self._codes.likeness(self._centred, rows)
 
     @property
@@ -129,9 +129,9 @@ class Similarity:
         return self._vector.astype(np.float64)
 
     def exact(self, *several: Rows) -> list[Column]:
-        """Compute the likeness of several columns of rows; 0 for a row without a vector."""
+        """Compute the similarity of several columns of rows; 0 for a row without a vector."""
         every = np.concatenate(several)
-        known = self.known[every]  # the others, such as neighbours that are not there, have none
+        known = self.known[every]  # the others, such as missing neighbours, have no vector
         wanted, places = _distinct(every[known], len(self.known))
         cosines, has_vector = self._cosines(wanted)
         self._note_damage(not has_vector.all())
@@ -142,13 +142,13 @@ class Similarity:
 
     def _cosines(self, wanted: Rows) -> tuple[Column, Mask]:
         vectors, has_vector = self._look.exact(self.space, wanted)
-        # Row by row, so that none depends on the others: a product of matrices may add up in
-        # another order.
+        # Row by row, so that none depends on the others: a matrix product may add up in another
+        # order.
         cosines: Column = np.vecdot(vectors.astype(np.float64), self.vector)
         return cosines, has_vector
 
     def _learned(self) -> Scale:
-        """Learn from visible memories, evenly picked, what the cosines of this model mean."""
+        """Estimate the scale of this model's cosines from an even sample of visible memories."""
         rows = self._request.rows
         rows = rows[self.known[rows]]
         if len(rows) < ENOUGH:
@@ -167,8 +167,8 @@ class Similarity:
 
 
 def _distinct(rows: Rows, size: int) -> tuple[Rows, Rows | slice]:
-    """Return rows below `size` without repetition, ascending, and the place of each among them."""
-    if (rows[1:] > rows[:-1]).all():  # where no turn has a neighbour, nothing is to be done
+    """Return distinct rows below `size`, ascending, and the index of each row among them."""
+    if (rows[1:] > rows[:-1]).all():  # already distinct, if no turn has a neighbour
         return rows, slice(None)
     if size > MARKED:
         distinct: tuple[Rows, Rows] = np.unique(rows, return_inverse=True)
@@ -183,7 +183,7 @@ def _distinct(rows: Rows, size: int) -> tuple[Rows, Rows | slice]:
 
 @lru_cache(16)
 def _cosines_of_signs(dimensions: int) -> NDArray[np.float32]:
-    """Return the cosine of two vectors for each number of signs in which they may differ."""
+    """Return the estimated cosine of two vectors for each possible number of differing signs."""
     cosines: NDArray[np.float32] = np.cos(np.pi * np.arange(dimensions + 1) / dimensions).astype(
         np.float32
     )
@@ -197,7 +197,7 @@ def similarity(
     words: Matches | None = None,
     beside: Sequence[Beside] = (),
 ) -> Similarity | None:
-    """Place the question in an embedder's space; None, with a note, when the embedder fails."""
+    """Embed the question in an embedder's space; None, with a note, if the embedder fails."""
     try:
         asked = embedded_question(embedder, question, words, beside)
         asked = asked._replace(vector=asked.vector.astype(np.float16).astype(np.float32))
@@ -219,8 +219,8 @@ def embedded_question(
 ) -> Asked:
     """Embed the question.
 
-    Where a vector is made of words alone, each counts by how rare it is in this store; so do those
-    beside the question, by their share.
+    If a vector is made of words alone, each word is weighted by its rarity in this store; so are
+    those beside the question, multiplied by their share.
     """
     if words is None or not isinstance(embedder, WordLlama):
         return embedder.ask(question)
@@ -242,15 +242,15 @@ def _weight(word: str, words: Matches) -> float:
 
 @lru_cache(REMEMBERED)
 def _spelled(word: str) -> tuple[str, ...]:
-    """Return a word as the index spells it."""
+    """Return a word as spelled in the index."""
     return terms(word)
 
 
 def _catch_up(request: Request, space: Space, embedder: Embedder) -> None:
-    """Embed what was written since the last indexing, as far as that is quick.
+    """Embed what was written since the last indexing, if that is quick.
 
-    Vectors that are made here are not stored. All are made or none: a search that made some more
-    each time would change the answer of the next.
+    These vectors are not stored. Embed all or none: a search that embedded some more each time
+    would change the result of the next one.
     """
     look = request.look
     look.codes(space)
@@ -259,10 +259,10 @@ def _catch_up(request: Request, space: Space, embedder: Embedder) -> None:
     if 0 < missing <= AT_ONCE.get(embedder.name, AT_ONCE_OTHERS):
         batch = look.texts(first)
         if not batch or _embed(request, space, embedder, batch):
-            missing = 0  # rows whose records have left need no vector
+            missing = 0  # rows whose records are gone need no vector
     if missing <= 0:
         return
-    # Only visible records are counted: others' are not this caller's concern.
+    # Count only visible records: others are not this caller's concern.
     hidden = int(request.allowed[first:].sum())
     if hidden:
         problem = f"{hidden:,} memories have no vector yet; run `lamina index`"
@@ -272,7 +272,7 @@ def _catch_up(request: Request, space: Space, embedder: Embedder) -> None:
 def _embed(
     request: Request, space: Space, embedder: Embedder, batch: Sequence[tuple[int, str]]
 ) -> bool:
-    """Embed some records for this process alone; False when a search cannot wait for that."""
+    """Embed some records for this process only; False if a search cannot wait for that."""
     try:
         read = embedder.read([content for _, content in batch])
     except EmbedderFailed as error:

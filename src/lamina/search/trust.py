@@ -1,7 +1,7 @@
-"""Weigh records by their trust (V8): a little in the score, and a reserve among the candidates.
+"""Weigh records by trust (V8): a little in the score, and with reserved places for candidates.
 
-No text from outside can take the reserve, however many there are. Where a search asks for stale
-records, active ones have a reserve, too.
+External texts cannot take the reserved places, however many there are. If a search includes stale
+records, active ones have reserved places, too.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from lamina.search.request import Column, Request
 from lamina.store.index.catalogue import TRUSTS, Mask, Rows
 from lamina.store.index.distinct import united
 
-# They decide among texts that fit about as well. What fits clearly better has more than this from
-# its words or its meaning.
+# They decide between texts that fit about equally well. A text that fits clearly better gains more
+# than this from its words or its meaning.
 WEIGHTS = {Trust.OPERATOR: 0.06, Trust.AGENT: 0.0, Trust.EXTERNAL: -0.06}
 _BY_NUMBER = np.zeros(len(TRUSTS) + 1)
 for _trust, _weight in WEIGHTS.items():
@@ -27,13 +27,13 @@ for _trust, _weight in WEIGHTS.items():
 
 
 def part(request: Request, rows: Rows) -> Column:
-    """Return the part of the score that says who vouches for each row."""
+    """Return the part of the score for the trust of each row."""
     weights: Column = _BY_NUMBER[request.look.catalogue["trust"][rows]]
     return weights
 
 
 def best_of(request: Request, rows: Rows, score: NDArray[Any], number: int, own: int) -> Rows:
-    """Return the places of the highest scores, with those of the best own and active records."""
+    """Return the places of the highest scores, plus those of the best own and active records."""
     best = hits.best_of(request, rows, score, number)
     if len(best) == number:
         for members, reserve in _reserves(request, rows, number, own):
@@ -44,7 +44,7 @@ def best_of(request: Request, rows: Rows, score: NDArray[Any], number: int, own:
 
 
 def foremost(request: Request, rows: Rows | slice, score: NDArray[Any], number: int) -> Rows:
-    """Return the same in no order, with all that equal the least of them."""
+    """Return the same places without order, including all that tie with the last."""
     best = hits.foremost(score, number)
     for members, reserve in _reserves(request, rows, number, number):
         among = np.flatnonzero(members)
@@ -55,7 +55,7 @@ def foremost(request: Request, rows: Rows | slice, score: NDArray[Any], number: 
 def _reserves(
     request: Request, rows: Rows | slice, number: int, own: int
 ) -> Iterator[tuple[Mask, int]]:
-    """Yield the rows of which some have a place whatever the others score, and how many."""
+    """Yield groups of rows with reserved places, and how many places each group has."""
     if request.has_outside:
         yield ~request.is_outside(rows), own
     if current.has_stale(request.chosen):

@@ -1,4 +1,4 @@
-"""A thread that indexes behind the writers, so that adding is never as slow as a model."""
+"""A thread that indexes in the background, so that adding is never as slow as a model."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lamina.errors import LaminaError
 
 log = logging.getLogger("lamina")
 
-PATIENCE = 2.0  # seconds that a fork waits for a step to end
+PATIENCE = 2.0  # seconds that a fork waits for the current step
 
 
 class Worker:
-    """Take steps until there is nothing to do, then wait to be woken; keep the last problem.
+    """Takes steps until there is nothing to do, then waits to be woken; keeps the last problem.
 
-    With `linger`, let so many seconds pass first, so that quick writes are done at once.
+    With `linger`, it first waits that many seconds, so that quick writes are indexed together.
     """
 
     def __init__(self, step: Callable[[], bool], linger: float = 0.0) -> None:
@@ -33,7 +33,7 @@ class Worker:
         _WORKERS.add(self)
 
     def wake(self) -> None:
-        """Start the thread, or let it look again: there is something to do."""
+        """Start the thread or let it check again, because there is something to do."""
         with self._lock:
             self._woken.set()
             if self._thread is None or not self._thread.is_alive():
@@ -42,7 +42,7 @@ class Worker:
                 self._thread.start()
 
     def stop(self) -> None:
-        """Finish the step at hand, and end."""
+        """Finish the current step, and end."""
         self._stopped.set()
         self._woken.set()
         if self._thread is not None and self._thread is not threading.current_thread():
@@ -69,7 +69,7 @@ class Worker:
                 self.problem = f"indexing failed: {error!r}"
 
     def step(self) -> bool:
-        """Take one step now, in turns with the thread, so that nothing is done twice."""
+        """Take one step now, alternating with the thread, so that nothing is done twice."""
         with self.busy:
             return self._do()
 
@@ -79,7 +79,7 @@ _HELD: list[Worker] = []
 
 
 def _before_fork() -> None:
-    """Let no worker be at work: a child would wait for ever for a lock of a thread it has not."""
+    """Pause all workers: a child would wait forever for a lock held by a thread of its parent."""
     _HELD.extend(worker for worker in list(_WORKERS) if worker.busy.acquire(timeout=PATIENCE))
 
 

@@ -1,4 +1,4 @@
-"""Read text, purely: words, dates, cues, look-alikes, the fence around foreign text, and secrets.
+"""Pure functions on text: words, dates, cues, look-alikes, the fence around memories, secrets.
 
-Every function here takes and returns plain values. It knows `errors` and nothing else of ours.
+Every function takes and returns plain values. Of our own packages, only `errors` is imported.
 """

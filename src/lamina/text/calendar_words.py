@@ -1,4 +1,4 @@
-"""Months, weekdays and small numbers as English words: one table for all readers. Pure."""
+"""Months, weekdays and small numbers as English words: one table for all parsers. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MONTHS = tuple(
 WEEKDAYS = tuple("monday tuesday wednesday thursday friday saturday sunday".split())
 NUMBERS = tuple("zero one two three four five six seven eight nine ten eleven twelve".split())
 
-# The first three letters tell them apart.
+# The first three letters are unambiguous.
 SHORT_MONTHS = tuple(name[:3] for name in MONTHS)
 SHORT_WEEKDAYS = tuple(name[:3] for name in WEEKDAYS)
 

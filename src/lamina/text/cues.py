@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DATE, NUMBER, PLACE, NAME, ASKS, USER, ASSISTANT, WISH = (1 << bit for bit in range(8))
 
-# Speakers that are a role and not a person.
+# Speakers that are roles, not persons.
 ROLES = {
     "user": USER,
     "human": USER,
@@ -28,8 +28,8 @@ ROLES = {
 }
 
 PERIOD = f"(?:week|month|year|night|weekend|summer|winter|spring|fall|autumn|{WEEKDAY})"
-# Looser than `dates`: it asks whether a text could tell a time, not which. For lower-cased text,
-# which is twice as fast.
+# Looser than `dates`: it checks whether a text could mention a time, not which. It expects
+# lower-cased text, which is twice as fast.
 TIMES = re.compile(
     rf"\b(?:yesterday|today|tonight|tomorrow|(?:last|next|this|past) {PERIOD}\w*"
     rf"|\w+ (?:day|week|month|year)s? (?:ago|later)|(?:19|20)\d\d|{WEEKDAY}"
@@ -52,10 +52,10 @@ WISHES = re.compile(
     r"|\bi(?:['’]d|(?: \w+)?) (?:prefer|rather)\b"
 )
 WISH_PARTS = tuple("always never now forward default future rule ask prefer rather".split())
-# It ends with a question; a remark in brackets may follow.
+# The text ends with a question; a remark in brackets may follow.
 QUESTION = bounded(r"\?[\"')\]\s]*(?:\[[^\]]*\])?\s*\Z", longest=200)
-# Where TIMES fits a text without a digit, that holds one of these, as it holds one of COUNT_WORDS
-# where COUNTED fits. Most texts hold none, and looking for these is faster.
+# A text without digits that TIMES matches contains one of these, and one that COUNTED matches
+# contains one of COUNT_WORDS. Most texts contain none, and checking for these is faster.
 WITHIN = ("day", "morrow", "night")  # other words end with these
 TIME_PARTS = (
     *WITHIN,
@@ -64,7 +64,7 @@ TIME_PARTS = (
 )
 DIGIT = re.compile(r"\d")
 
-# What a question asks for, by its own words; the first that fits.
+# What a question asks for, judged by its words; the first match counts.
 WANTED = tuple(
     (re.compile(pattern, re.IGNORECASE), cue)
     for cue, pattern in (
@@ -80,7 +80,7 @@ SAYING = (
     r"|describ\w*|explain\w*|wrote|write|advis\w*|propos\w*|shared?|created?|made|came|had|were"
     r"|used|talked)"
 )
-# What the assistant said, and not what the user told it.
+# The question is about what the assistant said, not about what the user told it.
 SAID_BY_ASSISTANT = re.compile(
     rf"\b(?:you|the assistant|ai) (?:\w+ ){{0,2}}?{SAYING}\b"
     r"|\b(?:we|our) (?:\w+ ){0,2}?"
@@ -89,7 +89,7 @@ SAID_BY_ASSISTANT = re.compile(
     r"|\byour (?:\w+ )?(?:suggestion|recommendation|answer|advice|list|response|reply)s?\b",
     re.IGNORECASE,
 )
-# The conversations as such: "in which order did I bring that up in our conversations".
+# About the conversations themselves: "in which order did I bring that up in our conversations".
 CONVERSATIONS = re.compile(
     r"\b(?:our|all|these|those) (?:\w+ )?(?:conversations|chats|discussions|sessions|talks)\b",
     re.IGNORECASE,
@@ -99,7 +99,8 @@ REQUEST = re.compile(
     r"(?:recommend|suggest|give|tell|list|provide|describe|explain|write|share|create|make)\b",
     re.IGNORECASE,
 )
-# It asks for help or advice, which wishes apply to; and it asks what was so, which they do not.
+# HELP: it asks for help or advice, to which wishes apply. PAST: it asks about what was said or
+# done, to which they do not.
 HELP = re.compile(
     r"\b(?:how (?:do|can|could|should|would|might|to)|(?:can|could|would|will) you|suggest"
     r"|recommend|advise|help me|should (?:i|we)|what (?:are|would|should|is the best)|which|tips"
@@ -111,7 +112,7 @@ PAST = re.compile(
     r"|\b(?:i|we|you) (?:\w+ )?(?:\w+ed|said|told|brought|made|had|gave)\b",
     re.IGNORECASE,
 )
-# What was so once, and not what is so now.
+# It asks about a former state, not the present one.
 BEFORE = re.compile(
     r"\b(?:previous(?:ly)?|former(?:ly)?|earlier|before|first|initial(?:ly)?|original(?:ly)?"
     r"|used? to|back then)\b"
@@ -131,11 +132,11 @@ SEVERAL = bounded(
     r"|\b(?:what|where|who|which)\b.* (?:has|have) \w+ (?:\w+ )?\w+(?:ed|en|ne)\b",
     re.IGNORECASE,
 )
-LONGEST = 20_000  # characters that are looked at
+LONGEST = 20_000  # characters that are examined
 
 
 def of(text: str, speaker: str | None) -> int:
-    """Read the cues of a memory."""
+    """Return the cues of a memory."""
     text = text[:LONGEST] if len(text) > LONGEST else text
     lowered = text.lower()
     has_digit = DIGIT.search(lowered) is not None
@@ -147,14 +148,14 @@ def of(text: str, speaker: str | None) -> int:
 
 
 def _of_words(lowered: str, is_timed: bool, is_counted: bool, is_wish: bool) -> int:
-    """Read the cues of time, number and wishes, where the parts of their words are there."""
+    """Return the cues of time, number and wishes, given which of them are possible."""
     cues = DATE if is_timed and TIMES.search(lowered) else 0
     cues |= NUMBER if is_counted and COUNTED.search(lowered) else 0
     return cues | WISH if is_wish and WISHES.search(lowered) else cues
 
 
 def _of_signs(text: str) -> int:
-    """Read the cues of capitals and question marks."""
+    """Return the cues given by capitals and question marks."""
     cues = 0
     if not text[1:].islower():  # a capital further on
         cues = (PLACE if PLACES.search(text) else 0) | (NAME if NAMES.search(text) else 0)
@@ -166,7 +167,7 @@ def _of_speaker(speaker: str | None) -> int:
 
 
 def of_all(texts: Sequence[str], speakers: Sequence[str | None], screen: Screen) -> list[int]:
-    """Read the cues of many memories, whose texts are on the screen."""
+    """Return the cues of many memories; the screen was built from their texts."""
     cues = [_of_speaker(speaker) for speaker in speakers]
     timed, counted, wishing = map(screen.holding, _parts())
     telling = timed | counted | wishing | screen.with_capitals() | screen.with_sign("?")
@@ -179,7 +180,7 @@ def of_all(texts: Sequence[str], speakers: Sequence[str | None], screen: Screen)
 
 @functools.cache
 def _parts() -> tuple[Parts, Parts, Parts]:
-    """The parts that words of time, number and wishes have; most are the beginning of a word."""
+    """Return parts of the words for time, number and wishes; most are the beginning of a word."""
     from lamina.text.screening import Parts
 
     digits = "0123456789"
@@ -195,7 +196,7 @@ def ends_asking(text: str) -> bool:
 
 
 def wanted(question: str) -> int:
-    """Find the cue that an answer to the question has; 0 if its words do not say."""
+    """Return the cue that an answer to the question has; 0 if its words do not tell."""
     return next((cue for pattern, cue in WANTED if pattern.search(question)), 0)
 
 
@@ -205,19 +206,19 @@ def about_assistant(question: str) -> bool:
 
 
 def about_conversations(question: str) -> bool:
-    """Tell if a question asks about conversations as such."""
+    """Tell if a question asks about the conversations themselves."""
     return bool(CONVERSATIONS.search(question))
 
 
 def asks_for_help(question: str) -> bool:
-    """Tell if a question asks for help or advice, and not about what was said or done."""
+    """Tell if a question asks for help or advice, not about what was said or done."""
     if not HELP.search(question) or PAST.search(question):
         return False
     return not about_assistant(question) and not about_conversations(question)
 
 
 def asks_for_several(question: str) -> bool:
-    """Tell if a question counts, compares or lists things; of a very long one it is not known."""
+    """Tell if a question counts, compares or lists things; False for a very long one."""
     return SEVERAL.search(question) is not None
 
 

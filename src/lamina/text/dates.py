@@ -1,22 +1,22 @@
-"""Find dates in text: the days that "7 May 2023" or "two weeks ago" mean, seen from a moment. Pure.
+"""Find dates in text and resolve "7 May 2023" or "two weeks ago" relative to a given time. Pure.
 
-What was decided where people differ:
+Choices for ambiguous cases:
 
-- The anchor's own calendar day is "today". Weeks start on Monday; seasons are those of the north,
-  winter begins in December.
+- The anchor's calendar day is "today". Weeks start on Monday; seasons are those of the northern
+hemisphere, and winter begins in December.
 - A date without a year is the latest one that begins at most 60 days ahead: memories are mostly of
   the past.
 - "last Friday" is the latest before today, "next Friday" the first after today; "last May" and
   "last summer" are over.
-- "on Friday", "this Friday" and "the weekend" look back when the sentence is in the past tense,
-  else ahead.
-- "last week", "this month", "next year" are of the calendar; "the past week" and "the last 3 days"
-  reach up to today.
+- "on Friday", "this Friday" and "the weekend" are in the past if the sentence is in the past tense,
+else in the future.
+- "last week", "this month", "next year" are calendar units; "the past week" and "the last 3 days"
+end today.
 - "two weeks ago" is a week around that day, "two months ago" a month, "a few ..." twice as wide.
-- 5/7/2023 is no date, for nobody knows which; 7.5.2023 has the day first. A time of day is left
-  aside, and so is its zone.
-- Left out: "recently", hours, feasts, a bare weekday, month or year, and what hangs on another
-  event ("two days later").
+- 5/7/2023 is ambiguous, so it is no date; 7.5.2023 has the day first. Times of day and time zones
+are ignored.
+- Not recognised: "recently", hours, holidays, a bare weekday, month or year, and dates relative to
+another event ("two days later").
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Resolver = Callable[[re.Match[str], date], Span]
 
 DAY = timedelta(days=1)
 AHEAD = timedelta(days=60)  # how far in the future a date without a year may lie
-CONTEXT = 60  # characters on either side of a phrase that tell the tense
+CONTEXT = 60  # characters on either side of a phrase that are read for the tense
 
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 THIRDS = {"early": (1, 11), "mid": (11, 21), "late": (21, 0)}
@@ -67,7 +67,7 @@ NAMED = {
     "day before yesterday": -2,
     "day after tomorrow": 2,
 }
-# How many days and months one of it lasts, and how many days on either side are meant by "one ago".
+# Length in days and months, and how many days on either side are meant by "one ago".
 UNITS = {
     "day": (1, 0, 0),
     "night": (1, 0, 0),
@@ -81,29 +81,29 @@ UNITS = {
 
 
 class Mention(msgspec.Struct, frozen=True):
-    """Words that mean some days."""
+    """A phrase that means one or more days."""
 
     phrase: str  # the exact words in the text
     start: date  # the first day meant
     end: date  # the day after the last one
-    relative: bool  # resolved against the anchor ("last Friday"), or standing by itself ("7 May")
+    relative: bool  # resolved against the anchor ("last Friday"), not absolute ("7 May")
     place: int  # where the words begin
 
 
 def find(text: str, anchor: datetime) -> tuple[Mention, ...]:
-    """Find the dates of a text in their order, never overlapping, seen from the anchor's day."""
+    """Find the dates of a text in order, without overlap, relative to the anchor's day."""
     return tuple(_mentions(text, anchor.date())) if _may_hold_one(text.lower()) else ()
 
 
 def _may_hold_one(lowered: str) -> bool:
     if FOUR_DIGITS.search(lowered) is not None or any(map(lowered.__contains__, HINTS)):
         return True
-    # "mar" is in many words; only as a word it is a month.
+    # "mar" is part of many words; it is a month only as a separate word.
     return any(map(lowered.__contains__, NAMES)) and NAMED_ALONE.search(lowered) is not None
 
 
 def may_hold(screen: Screen) -> Marks:
-    """Mark the texts that may hold a date; `find` finds none in the others."""
+    """Mark the texts that may contain a date; `find` finds none in the others."""
     return screen.holding(_parts())
 
 
@@ -131,7 +131,7 @@ def _resolve(found: re.Match[str], today: date) -> Mention | None:
     assert parts, "a rule matches alone what it matches among others"
     try:
         start, end = resolve(parts, today)
-    # 31 February, or a year that no calendar holds: words, but no date.
+    # 31 February, or a year out of range: the words match, but it is no date.
     except (ValueError, OverflowError):
         return None
     if start >= end:
@@ -148,14 +148,14 @@ def _months(start: date, count: int = 1) -> Span:
 
 
 def _shifted(day: date, months: int) -> date:
-    """Move a day by some months, to the last day of a shorter one."""
+    """Move a day by some months; in a shorter month, use its last day."""
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
 def _without_year(today: date, of_year: Callable[[int], Span]) -> Span:
-    """Find the latest one that is not too far ahead; 29 February may lie some years back."""
-    of_year(2000)  # a day that this leap year lacks is in no year
+    """Find the latest span that is not too far ahead; 29 February may be some years back."""
+    of_year(2000)  # a day that does not exist in this leap year exists in no year
     for year in range(today.year + 1, today.year - 9, -1):
         with suppress(ValueError):
             span = of_year(year)
@@ -173,7 +173,7 @@ def is_past(found: re.Match[str]) -> bool:
 
 
 def _month_of(found: re.Match[str]) -> tuple[int, int]:
-    """Read the month that is named and how many are meant: a season lasts three."""
+    """Return the month that is named, and the number of months: a season lasts three."""
     name = found["month"].lower()
     if name in SEASONS:
         return SEASONS[name], 3
@@ -181,7 +181,7 @@ def _month_of(found: re.Match[str]) -> tuple[int, int]:
 
 
 def _count_of(found: re.Match[str]) -> tuple[int, bool]:
-    """Read how many are meant, and if that is vague."""
+    """Return how many units are meant, and whether the number is vague."""
     words = (found["count"] or "one").lower()
     for word, count in VAGUE.items():
         if word in words:
@@ -190,14 +190,14 @@ def _count_of(found: re.Match[str]) -> tuple[int, bool]:
 
 
 def _moved(found: re.Match[str], today: date, turn: int) -> date:
-    """Move today by so many units back or ahead."""
+    """Move today back or ahead by the units of a phrase."""
     steps = turn * _count_of(found)[0]
     days, months, _ = UNITS[found["unit"].lower()]
     return _shifted(today, steps * months) + steps * days * DAY
 
 
 def _dated(found: re.Match[str], today: date) -> Span:
-    """Resolve a day, some days, a month, a part of it or a season; with its year or without."""
+    """Resolve a day, several days, a month, a part of one, or a season, with or without a year."""
     parts = found.groupdict()
     month, count = _month_of(found)
 
@@ -224,7 +224,7 @@ def _years(found: re.Match[str], _: date, count: int = 1) -> Span:
 
 
 def _turned(found: re.Match[str], today: date) -> Span:
-    """Resolve the month or season that is over, of this year, or to come."""
+    """Resolve the last, this or the next month or season."""
     turn = TURNS[found["turn"].lower()]
     month, count = _month_of(found)
     if not turn:
@@ -239,9 +239,9 @@ def _named_day(found: re.Match[str], today: date) -> Span:
 
 
 def _away(found: re.Match[str], today: date, turn: int, is_doubtful: bool = False) -> Span:
-    """Resolve a span around the day that lies so many units away."""
+    """Resolve a span around the day that is that many units away."""
     if is_doubtful and is_past(found):
-        raise ValueError  # "I wrote it in two days" tells how long it took
+        raise ValueError  # "I wrote it in two days" says how long it took
     day, unit = _moved(found, today, turn), found["unit"].lower()
     if unit == "weekend":
         return _calendar(unit, day, 0)
@@ -251,7 +251,7 @@ def _away(found: re.Match[str], today: date, turn: int, is_doubtful: bool = Fals
 
 
 def _stretch(found: re.Match[str], today: date) -> Span:
-    """Resolve all days from so long ago up to today, or from today on."""
+    """Resolve the days from a past day up to today, or from today up to a future day."""
     far = _moved(found, today, TURNS[found["turn"].lower()])
     return min(far, today), max(far, today) + DAY
 
@@ -279,20 +279,20 @@ def _weekday(found: re.Match[str], today: date) -> Span:
     return _days(today + turn * (distance or (0 if found["turn"].lower() == "this" else 7)) * DAY)
 
 
-# A word ends where no letter of a European script goes on; Chinese and Japanese write dates right
-# next to other words.
+# A word ends where no letter of a European script follows; Chinese and Japanese write dates
+# directly next to other words.
 LETTER = "[0-9A-Za-z_\u00c0-\u024f\u0300-\u036f]"
 END = f"(?:(?<=[月월日号號일])|(?!{LETTER}))"
 S = r"[ \t\r\n\xa0\u202f]{1,4}"
-W = "(?![0-9])"  # where only a word can begin a rule: spares many tries at every number
+W = "(?![0-9])"  # in rules that only a word can begin: saves many attempts at every number
 YEAR = "(?P<year>(?:1[5-9]|20)[0-9]{2})"
 ANY_MONTH = f"(?:{'|'.join(SHORT_MONTHS)})[a-z.]*"
 DOT = rf"(?:(?:(?<![a-z]{{4}})|(?<=sept))\.(?={S}[0-9]))?"
 MONTH = f"(?P<month>{calendar_words.MONTH_OR_SHORT})(?!{LETTER}){DOT}"
 NO_DAY = rf"(?!{DOT}{S}(?:of{S}|the{S})?[0-9]|,{S}[0-9]{{4}})"
 SEASON = f"(?P<month>{'|'.join(SEASONS)})"
-# Some months are words as well: these need a capital letter, or something next that cannot follow
-# the word.
+# Some months are ordinary words as well: these need a capital letter, or a neighbour that the
+# ordinary word cannot have.
 IS_MONTH = (
     "(?=(?-i:May|March|August)(?![a-z])|(?!(?:may|mar|march|august)(?![a-z]))"
     r"|[a-z]+\s*(?:$|[^\w\s]|[0-9]{4}"
@@ -316,7 +316,7 @@ COUNT = (
 # Not "the last week of school", "this fall under".
 NOT_OF = rf"(?!{S}(?:of|under|apart|into|short)(?![a-z]))"
 WEEKDAY = f"(?P<weekday>{calendar_words.WEEKDAY}|(?-i:Tues?|Wed|Thu(?:rs?)?|Fri))"
-# "on Friday, May 7" and "on Friday next week": what follows says it better.
+# "on Friday, May 7" and "on Friday next week": the words that follow are more precise.
 BEST = (
     rf"(?!,?{S}(?:the )?(?:[0-9]{{1,4}}(?:[snrt][tdh]|[./-][0-9]|{S}{ANY_MONTH})"
     rf"|{ANY_MONTH}{S}[0-9]|(?:last|next){S}week))"
@@ -328,7 +328,7 @@ CLOCK = (
 )
 ALONE, NN, NO_MORE = "(?<![0-9][-/.,:])", "[0-9]{1,2}", "(?![-/.]?[0-9])"
 
-# Which words make a date, and what they mean. At each place the first that fits is taken.
+# The rules: which words form a date, and how to resolve it. At each place the first match is used.
 STATED: dict[str, tuple[str, Resolver]] = {
     "year_first": (
         rf"{ALONE}(?P<year>[0-9]{{4}})[-/](?P<month>{NN})[-/](?P<day>{NN}){CLOCK}{NO_MORE}",
@@ -397,21 +397,21 @@ RULES = {
 
 @cache
 def _rule(name: str) -> re.Pattern[str]:
-    """Compile one rule. That takes long, and most processes never meet a date."""
+    """Compile one rule. That is slow, and most processes never need it."""
     return re.compile(RULES[name][0])
 
 
 @cache
 def _any_rule() -> re.Pattern[str]:
-    """Compile all rules into one pattern, which says which of them matches."""
+    """Compile all rules into one pattern that tells which of them matched."""
     nameless = [
         f"(?P<{name}>{re.sub(r'[?]P<[a-z]+>', '?:', words)})" for name, (words, _) in RULES.items()
     ]
     return re.compile(f"(?<!{LETTER})(?=[0-9A-Za-z])(?:{'|'.join(nameless)})")
 
 
-# Every date holds one of these, or a year; most texts hold none and are done. It is faster so than
-# with a pattern.
+# Every date contains one of these, or a year; most texts contain neither and need no pattern, which
+# would be slower.
 HINTS = tuple("월 月 day week month year morrow night noon rning ening".split())
 NAMES = (*"tue wed thu fri".split(), *SHORT_MONTHS, *SEASONS)
 NAMED_ALONE = re.compile(

@@ -1,8 +1,8 @@
-"""Give all texts that a reader would take for the same one form, whatever their disguise. Pure.
+"""Reduce texts that look the same to a reader to one form, whatever their disguise. Pure.
 
-The form is for comparing, never for reading: it has no spaces, no accents and no case, and a letter
-that looks like a Latin one is that letter, whatever script it comes from. Signs that carry meaning,
-such as a minus or a decimal point, become words.
+The form is for comparison, never for reading: it has no spaces, accents or case, and a letter of
+any script that looks like a Latin one is replaced with that. Signs that carry meaning, such as a
+minus or a decimal point, become words.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from lamina.text.normal_forms import normal
 from lamina.text.words import ACCENTS, WORD, is_invisible, shown
 
 # Letters whose usual shapes are the same or nearly so, chosen by hand, script by script. Stored
-# hashes of rejected values depend on these rows. A capital counts as much as its small letter,
-# since case is gone by then (the Cyrillic в looks like no b, but В does). Two letters of one
-# alphabet share no row, or words of that language would fall together; only the single strokes of
-# Latin, Lisu and Cherokee, and a few Carrier syllables do. A letter whose Unicode name says of
-# which Latin letter it is a form needs no entry: `_letter_in_name` reads it.
+# hashes of rejected values depend on these rows. Capitals count as much as small letters, since
+# case is gone by then (the Cyrillic в does not look like b, but В does look like B). Two letters
+# of one alphabet never share a row, or different words of that language would become the same;
+# only the single strokes of Latin, Lisu and Cherokee, and a few Carrier syllables do. A letter
+# whose Unicode name tells which Latin letter it is a form of needs no entry: see `_letter_in_name`.
 LOOK_ALIKES = {
     "2": "ƨ",
     "3": "ȝɜʒз",
@@ -65,8 +65,8 @@ LOOK_ALIKES = {
     "ي": "ی",
 }
 # Small letters that look like a Latin one only within a Latin word; in a word of their own script
-# they are themselves, or what their capital looks like (ν is a v in "loνe", but Ν is an N in
-# "ΝΟΤ"). The bare form has the former as capitals, which are not taken for Latin again.
+# they stand for themselves, or for what their capital looks like (ν is a v in "loνe", but Ν is an
+# N in "ΝΟΤ"). In the bare form the former are capitals, which are not replaced again.
 IN_LATIN_WORDS = {
     "b": "ь",
     "e": "є",
@@ -80,7 +80,7 @@ IN_LATIN_WORDS = {
     "w": "ωшա",
     "y": "γү",
 }
-# What Unicode's data lacks, or has for a letter of the other case.
+# Pairs that are missing in Unicode's data, or listed there for the other case.
 MORE_TWINS = {"D": "Ԁ", "I": "ꓲ", "L": "Լ", "Q": "Ԛ", "k": "κ", "l": "ӏ", "x": "χ"}
 LETTERS = frozenset({"Lu", "Ll", "Lt", "Lo"})  # of a script; modifiers such as ʼ belong to all
 LETTER_NAME = re.compile(
@@ -88,22 +88,21 @@ LETTER_NAME = re.compile(
     r"|NEGATIVE (?:CIRCLED|SQUARED) LATIN CAPITAL LETTER"
     r"|REGIONAL INDICATOR SYMBOL LETTER) ([A-Z])(?: WITH .+)?"
 )
-# Letters by category, but drawn as the apostrophes, colons and exclamation marks that they stand in
-# for.
+# Letters by category, but drawn like apostrophes, colons and exclamation marks, and used for them.
 DRAWN_AS_MARKS = frozenset("ǃʹʺʻʼʽʾʿˀˁˈˉˊˋˌːˑˮ꞉ꞌ")
-# Arrows, boxes and bullets, degrees, and signs that merely adorn a name; other pictures say
-# something.
+# Arrows, boxes and bullets, degrees, and signs that merely decorate a name; other pictures have a
+# meaning.
 ORNAMENT = re.compile("[\u00a9\u00ae\u00b0\u2190-\u21ff\u2500-\u25ff]")
-# Accents that may sit on a letter of any script, besides those that `words` knows.
+# Accents on letters of any script, besides those in `words`.
 MORE_ACCENTS = re.compile(
     "[\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ua670-\ua672\ufe20-\ufe2f]"
 )
-# й is a letter of its own: мой is not мои.
+# й is a separate letter: мой is not мои.
 LOOSE_BREVE = re.compile("(?<![иИ])\u0306")
-# To be ignored by their definition although no category says so.
+# Ignorable by definition, although no category says so.
 IGNORABLE = re.compile("[\u2065\ufff0-\ufff8\U0001d159\U000e0000-\U000e0fff]")
-# The last ones because compatibility forms would get them wrong: a lunate sigma looks like c, a
-# trademark is no part of a word.
+# The last ones are here because compatibility forms would get them wrong: a lunate sigma looks like
+# c, and a trademark sign is not part of a word.
 ALIASES = {
     "٫": ".",
     "٬": ",",
@@ -119,7 +118,7 @@ ALIASES = {
 }
 RAISED = re.compile("(?<=[0-9])(?=[¹²³⁰⁴-⁹¼-¾⅐-⅞])")
 LATIN = re.compile("[A-Za-z]")
-MARKED = re.compile(r"(\w?)(\W+)")  # marks and pictures are no word characters
+MARKED = re.compile(r"(\w?)(\W+)")  # marks and pictures are not word characters
 
 BETWEEN = {
     ".": "point",
@@ -133,7 +132,7 @@ BETWEEN = {
     "^": "power",
 }
 COMPARED = {"<": "less", "≤": "most", ">": "more", "≥": "least", "±": "plusminus"}
-# Marks without which the text would say something else, in the order in which they are looked for.
+# Marks that change the meaning of a text, in the order in which they are replaced.
 SPELLED = (
     (re.compile(r"\b([^\W\d_])\+\+"), r"\1plusplus"),  # C++ is not C
     (re.compile(r"\b([^\W\d_])#(?!\w)"), r"\1sharp"),
@@ -154,13 +153,13 @@ SPELLED = (
 
 
 def bare(text: str) -> str:
-    """Undo the disguise of a text. One without letters, digits and pictures keeps its signs."""
+    """Return the bare form of a text. One without letters, digits and pictures keeps its signs."""
     seen = _seen(text)
     return _letters(seen) or seen.replace(" ", "") or text.translate(PLAIN).replace(" ", "") or text
 
 
 def skeleton(name: str) -> str:
-    """Write each letter of a name that is drawn like a Latin one as that; keep accents and case."""
+    """Replace letters that look like a Latin one with that; keep accents and case."""
     return name.translate(TWINS)
 
 
@@ -170,7 +169,7 @@ def drawn_like(letter: str) -> list[str]:
 
 
 def foreign_letter(name: str) -> str | None:
-    """Find the first letter that passes for a Latin one in a word of several scripts (аna)."""
+    """Find the first letter that looks like a Latin one in a word that mixes scripts (аna)."""
     if name.isascii():
         return None
     for word in WORD.findall(name):
@@ -184,7 +183,7 @@ def foreign_letter(name: str) -> str | None:
 
 
 def _script(letter: str) -> str:
-    """Read the script of a letter off its name. Phonetic letters belong to no Latin word."""
+    """Return the script of a letter by its Unicode name. Phonetic letters do not count as Latin."""
     name = unicodedata.name(letter, "")
     return "PHONETIC" if letter in "ɑɡ" or "SMALL CAPITAL" in name else name.partition(" ")[0]
 
@@ -195,13 +194,13 @@ def _is_like_latin(letter: str) -> bool:
 
 
 def fingerprint(layer: str, key: str, value: object) -> bytes:
-    """Hash a key and its value in a layer, the same for every disguise of them."""
+    """Hash a key and its value in a layer; all disguises of them have the same hash."""
     claim = f"[{json.dumps(layer)},{json.dumps(bare(key))},{_shape(value)}]"
     return hashlib.sha256(claim.encode()).digest()
 
 
 def _shape(value: object) -> str:
-    """Write JSON in one spelling: texts are bare, numbers and truths are texts, keys are sorted."""
+    """Write JSON canonically: bare texts, numbers and booleans as texts, sorted keys."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -225,7 +224,7 @@ def _digits(number: float) -> str:
 
 
 def _seen(text: str) -> str:
-    """Reduce a text to what is seen: nothing hidden, no accents, no case, one dash and digit."""
+    """Reduce a text to its visible form without accents and case, with plain dashes and digits."""
     text = text.translate(PLAIN)
     if not text.isascii():
         text = normal("NFKD", RAISED.sub("^", text)).translate(PLAIN)
@@ -236,7 +235,7 @@ def _seen(text: str) -> str:
 
 
 def _latin_word(found: re.Match[str]) -> str:
-    """Make all letters of a word Latin that is mostly Latin."""
+    """Make all letters Latin in a word that is mostly Latin."""
     word = found.group()
     if word.isascii() or 2 * len(LATIN.findall(word)) < len(word):
         return word
@@ -244,7 +243,7 @@ def _latin_word(found: re.Match[str]) -> str:
 
 
 def _letters(seen: str) -> str:
-    """Keep the letters, digits and pictures of a text, and words for the marks that count."""
+    """Keep letters, digits and pictures; spell out marks that matter and drop the others."""
     for pattern, word in SPELLED:
         seen = pattern.sub(word, seen)
     looks = seen.translate(LOOKS)
@@ -254,7 +253,7 @@ def _letters(seen: str) -> str:
 
 
 def _drop_marks(found: re.Match[str]) -> str:
-    """Drop marks that stand twice on a character, and all marks that are left on a Latin letter."""
+    """Drop repeated marks on a character, and all marks on a Latin letter."""
     kept = [found[1]]
     for character in found[2]:
         is_mark = unicodedata.category(character)[0] == "M"
@@ -264,7 +263,7 @@ def _drop_marks(found: re.Match[str]) -> str:
 
 
 class _Plain(dict[int, str]):
-    """Each character as it is seen whatever stands around it, found once."""
+    """The visible form of each character regardless of its context, looked up once."""
 
     def __missing__(self, code: int) -> str:
         plain = self[code] = _as_seen(chr(code))
@@ -272,7 +271,7 @@ class _Plain(dict[int, str]):
 
 
 class _Looks(dict[int, str]):
-    """Each character as the letter or digit that it looks like, found once."""
+    """The letter or digit that each character looks like, looked up once."""
 
     def __missing__(self, code: int) -> str:
         looks = self[code] = _look(chr(code))
@@ -306,7 +305,7 @@ def _look(character: str) -> str:
 
 
 def _letter_in_name(character: str) -> str:
-    """Return the plain letter that the name of a character speaks of, or the character."""
+    """Return the plain letter in the Unicode name of a character, or the character itself."""
     name = LETTER_NAME.fullmatch(unicodedata.name(character, ""))
     return name[1].casefold().translate(LOOKS) if name and not character.isascii() else character
 
@@ -318,7 +317,7 @@ def _table(rows: dict[str, str]) -> dict[int, str]:
 
 
 PLAIN = _Plain()
-# Unlike the rows above, these keep case and accents apart: a name made of them alone looks Latin.
+# Unlike the rows above, these preserve case and accents: a name made only of them looks Latin.
 TWINS = {ord(letter): twin for letter, twin in PROTOTYPES.items() if twin.isalnum()}
 TWINS |= _table(MORE_TWINS)
 DRAWN_LIKE: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Normal forms of Unicode in linear time. Pure."""
+"""Unicode normalisation in linear time. Pure."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import unicodedata
 from itertools import pairwise
 from typing import Literal
 
-# As many marks as Unicode's stream-safe form allows on one letter; neither letters nor digits are
-# among them.
+# The number of marks that Unicode's stream-safe format allows on one letter; letters and digits do
+# not count.
 MARKS = re.compile(r"[^\w\s\x00-\x7f]{30}")
 
 
 def normal(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
     """Normalise a text in linear time.
 
-    Python sorts the marks on a letter in quadratic time: a text of nothing else would stop the
-    process for minutes. Longer runs than people write are taken piece by piece.
+    Python sorts the marks on a letter in quadratic time: a text of nothing but marks would block
+    the process for minutes. Runs longer than people write are normalised in pieces.
     """
     if text.isascii():
         return text

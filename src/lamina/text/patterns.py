@@ -1,4 +1,4 @@
-"""Regular expressions that read short stretches only, so that their cost is bounded. Pure."""
+"""Regular expressions for short texts only, so that their cost is bounded. Pure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ LONGEST = 500  # characters
 
 
 class Bounded:
-    """A pattern that finds nothing in a stretch of more than `longest` characters.
+    """A pattern that finds nothing in a text of more than `longest` characters.
 
-    Rules of grammar need patterns that can take quadratic time. The bound at the call keeps their
-    cost in proportion to the length of the text.
+    Grammar rules need patterns that can take quadratic time. This bound on each call keeps their
+    total cost proportional to the length of the text.
     """
 
     __slots__ = (
@@ -52,5 +52,5 @@ class Bounded:
 
 
 def bounded(pattern: str, flags: int = 0, longest: int = LONGEST) -> Bounded:
-    """Compile a pattern for stretches of at most so many characters."""
+    """Compile a pattern for texts of at most `longest` characters."""
     return Bounded(re.compile(pattern, flags), longest)

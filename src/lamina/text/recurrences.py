@@ -1,12 +1,12 @@
-"""Find days that come again and again: "every Monday", "on the first of the month". Pure.
+"""Find recurring days: "every Monday", "on the first of the month". Pure.
 
-What was decided where people differ:
+Choices for ambiguous cases:
 
-- A day that a month lacks is its last one: the 31st of every month, 29 February every year.
-- "on Mondays" and "montags" are every Monday; "every other Monday" is left out, for nobody knows
-  which, and so is "every day", which is no date.
-- What is told in the past tense ("we met every Monday") does not come again, and what goes on until
-  a day ends with that day.
+- A day that a month does not have is its last one: the 31st of every month, 29 February every year.
+- "on Mondays" and "montags" are every Monday; "every other Monday" is left out as ambiguous, and so
+is "every day", which is no date.
+- Days in the past tense ("we met every Monday") do not recur, and what lasts until a day ends with
+that day.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ DAY_MONTH = rf"{DAY}{S}(?:of{S})?{MONTH}{NO_YEAR}"
 MONTH_DAY = rf"{MONTH}{S}(?:the{S})?{DAY}{NO_YEAR}"
 AND = rf"(?:,{S}|{S}(?:and|or|und|oder|&){S})"
 OF_MONTH = rf"of{S}(?:the|every|each){S}month"
-# What stands before the day of a year that comes every year, or after it.
+# Words before a day of the year, or after it, that mean that it recurs every year.
 EVERY_YEAR = rf"(?:{E}{S}(?:year{S})?|(?:yearly|annually){S})(?:on{S})?(?:the{S})?"
 IN_EVERY_YEAR = rf"{S}(?:{E}{S}year|yearly|annually|jede[ns]{S}jahr(?:es)?)"
 RULES = (
@@ -71,18 +71,18 @@ RULES = (
 
 
 class Recurrence(msgspec.Struct, frozen=True):
-    """Words that mean days which come again and again."""
+    """A phrase that means recurring days."""
 
     phrase: str  # the exact words in the text
-    place: int  # where they begin
+    place: int  # where the phrase begins
     weekdays: frozenset[int] = frozenset()  # none means any
-    nth: int = 0  # which of those in a month: the first, the last; 0 for all
+    nth: int = 0  # which of these weekdays in a month: the first, the last; 0 for all
     day: int = 0  # of the month, or the last
     month: int = 0
     end: date | None = None  # the day after the last one
 
     def falls_on(self, today: date) -> bool:
-        """Tell whether a day is one of those that are meant."""
+        """Tell whether a day is one of the recurring days."""
         length = monthrange(today.year, today.month)[1]
         if self.nth:
             is_last = today.day + 7 > length
@@ -98,7 +98,7 @@ class Recurrence(msgspec.Struct, frozen=True):
 
 
 def find(text: str, anchor: datetime) -> tuple[Recurrence, ...]:
-    """Find the recurring days of a text, in their order; an end is seen from the anchor's day."""
+    """Find the recurring days of a text in order; an end is resolved against the anchor's day."""
     found = sorted(
         (match for rule in _rules() for match in rule.finditer(text)),
         key=lambda match: (match.start(), -match.end()),
@@ -115,9 +115,9 @@ def find(text: str, anchor: datetime) -> tuple[Recurrence, ...]:
 
 
 def hints(day: date) -> Iterator[Sequence[Collection[str]]]:
-    """Yield words that a text must hold to mean a day: one of each collection.
+    """Yield collections of words; a text that means the day contains one word of each.
 
-    They spare reading all texts; `find` tells what a text really means.
+    They save parsing all texts; `find` tells what a text really means.
     """
     weekday, month = day.weekday(), day.month - 1
     named = (WEEKDAYS[weekday], GERMAN_WEEKDAYS[weekday])
@@ -134,7 +134,7 @@ def hints(day: date) -> Iterator[Sequence[Collection[str]]]:
 
 
 def _ends(text: str, mention: dates.Mention) -> bool:
-    """Tell whether something goes on until a date: "until June", "until the 5th of June"."""
+    """Tell whether a date is an end: "until June", "until the 5th of June"."""
     before = text[max(0, mention.place - CONTEXT) : mention.place].lower().rstrip()
     return mention.phrase.lower().startswith(UNTIL) or (
         before.removesuffix("the").rstrip().endswith(UNTIL)
@@ -173,5 +173,5 @@ def _month(said: str) -> int:
 
 @cache
 def _rules() -> tuple[re.Pattern[str], ...]:
-    """Compile the rules. That takes long, and few processes need them."""
+    """Compile the rules. That is slow, and few processes need them."""
     return tuple(re.compile(f"{BEFORE}(?ia:{words}){AFTER}") for words in RULES)

@@ -1,4 +1,4 @@
-"""Claims: statements about people, read out of conversations by rules. Pure."""
+"""Claims: statements about people, extracted from conversations by rules. Pure."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):
-    """A statement of a turn about a person, with the words that say it."""
+    """A statement in a turn about a person, with the words that state it."""
 
-    subject: str  # a name as the conversation has it
+    subject: str  # a name, as written in the conversation
     attribute: str
     value: str  # empty, if `negated`, denies any value
-    start: int  # the words in the turn's text that say it: text[start:end]
+    start: int  # the words in the turn's text that state it: text[start:end]
     end: int
-    at: datetime  # since when it holds: when it was said, or the day that it speaks of
+    at: datetime  # when it begins to hold: when it was said, or the day that it mentions
     confidence: float  # how often this rule is right, 0 to 1
     rule: str  # which rule found it
     negated: bool = False
-    replaces: str | None = None  # the value that it says held before
-    corrects: bool = False  # it takes back what was said: that had never been so
-    until: datetime | None = None  # when a state that is over ended; `at` is when it began
+    replaces: str | None = None  # the former value that it mentions
+    corrects: bool = False  # it corrects an earlier claim that was never true
+    until: datetime | None = None  # the end of a past state; `at` is its beginning
     project: str | None = None  # the only one in which it holds
-    reason: str = ""  # why it was decided, in the speaker's words
-    since: datetime | None = None  # when it began, if the words say so: `at` is when it was said
+    reason: str = ""  # the reason for a decision, in the speaker's words
+    since: datetime | None = None  # when it began, if the words say so; `at` is when it was said

@@ -1,4 +1,4 @@
-"""Read answers and corrections: words that claim something only by what came before. Pure."""
+"""Read answers and corrections: words that claim something only in context. Pure."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from lamina.text.hints import Hinted, hinted
 from lamina.text.patterns import LONGEST, bounded
 
 # fmt: off
-MINE = "mine"  # the rule for "my sister", which claims nothing else
-FRIENDSHIP = "friendship"  # "our friendship": who listens is meant
-FAR = 40  # characters without a word: what comes after them begins anew
-MOST_TOPICS = 50  # claims that can be taken back
+MINE = "mine"  # the rule for "my sister", which makes no other claim
+FRIENDSHIP = "friendship"  # "our friendship": with the listener
+FAR = 40  # characters without a word that separate unrelated text
+MOST_TOPICS = 50  # claims that can be corrected
 STRICT = frozenset("place name names number date diet status"
-    " job".split())  # kinds that few words are of
-# Words that take back what was said.
+    " job".split())  # kinds whose values are recognisable
+# Words that retract what was said.
 TAKEN_BACK = hinted(
     r"\b(?:I meant|I mean\b|(?:scrap|scratch|strike|ignore|disregard) (?:that|my last)|wait,? no"
     r"|no,? wait|hang on|hold on|correction|misspoke|mixed (?:that|it|them|things|those) up"
@@ -37,7 +37,7 @@ TAKEN_BACK = hinted(
     r"|\bactually,? (?:it's|it is|that's|make that|I'm|my)\b",
     re.I,
 )
-# Words that the right value follows.
+# Words that precede the right value.
 RIGHT = re.compile(
     r"\b(?:I meant(?: to (?:say|write|type))?|I mean|make that|it's actually|actually,? (?:it's"
     r"|it is|no,?)|it's|it is|it was|that's|should (?:be|say|read|have been)|or rather|name's"
@@ -55,7 +55,7 @@ MUTTERED = (
 LEAD = bounded(rf"[\s,!.:*-]*(?:{MUTTERED}\b[\s,!.:*-]*)*", re.I)
 REPAIR = bounded(rf"{LEAD.pattern}(?P<value>\S.*?)[\s,.!*-]*"
     rf"(?:\b{MUTTERED}\b[\s,.!*-]*)*\Z", re.I | re.S, longest=60)
-NOT = re.compile(r"\bnot|\bnever|n't", re.I)  # with one of which all `denials` begin
+NOT = re.compile(r"\bnot|\bnever|n't", re.I)  # all `denials` begin with one of these
 SORRY = re.compile(r"\b(?:sorry|oops|whoops|I mean|rather|actually|second thoughts?|wait)\b"
     r"|\*", re.I)
 DENIED = bounded(
@@ -64,7 +64,7 @@ DENIED = bounded(
     re.I,
 )
 SPOKEN = re.compile(r"\b(?:I|we|you|he|she|they|it|that|this|there)\b|\w's\s(?=[a-z])", re.I)
-# "New favourite film", "they're my favourite band now": which one was said before.
+# "New favourite film", "they're my favourite band now": the value was mentioned before.
 FAVOURITE_NOW = Hinted(bounded(
     r"(?:\A\s*(?:my |a )?new|\b(?:they're|it's|that's|he's|she's"
     r"|this is)(?: now)? my(?: new)?)(?: all-time)? (?:favou?rite"
@@ -85,7 +85,7 @@ SELF_ASKED = bounded(
     rf"\s*(?:and |my |any )*(?:(?:favou?rite|fave?) (?P<thing>[a-z]+)"
     rf"|(?P<noun>{'|'.join(NOUNS)}))\s*", re.I
 )
-# The attribute that a question asks the listener about; the first that fits.
+# The attribute that a question asks the listener about; the first match counts.
 QUESTIONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (attribute, for_turns(pattern))
     for attribute, pattern in (
@@ -131,7 +131,7 @@ QUESTIONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 
 
 def asked(plain: str, clauses: Sequence[Clause]) -> str:
-    """Find the attribute that a turn asks about; empty if it asks for none."""
+    """Return the attribute that a turn asks about, or an empty string."""
     asking = [plain[clause.start : clause.end] for clause in clauses if clause.asks]
     if not asking:
         return ""
@@ -142,12 +142,12 @@ def asked(plain: str, clauses: Sequence[Clause]) -> str:
 
 
 def kind_of(attribute: str) -> str:
-    """Find the kind by which an attribute's values are cut; empty if they never stand alone."""
+    """Return the kind by which an attribute's values are cut; empty if they need context."""
     return values.KINDS.get(attribute, "thing" if attribute.startswith((FAVOURITE, HAS)) else "")
 
 
 def is_topic(claim: Claim) -> bool:
-    """Tell if a claim can be corrected by words that stand alone."""
+    """Tell if a claim can be corrected by a bare value."""
     if claim.negated or not claim.value or claim.rule == FRIENDSHIP:
         return False
     is_nameless = claim.rule == MINE and not claim.value[:1].isupper()
@@ -155,19 +155,19 @@ def is_topic(claim: Claim) -> bool:
 
 
 def spans(attribute: str, plain: str, start: int, end: int) -> list[Span]:
-    """Cut the values of an attribute that begin here."""
+    """Find the values of an attribute that begin here."""
     kind = kind_of(attribute)
     return values.cut(kind, plain, start, end) if kind else []
 
 
 def alone(attribute: str, plain: str, start: int, end: int, longest: int = 6) -> list[Span]:
-    """Cut the value out of words that are nothing else: "Antwerp since last week"."""
+    """Find the value in words that say nothing else: "Antwerp since last week"."""
     begin = _begun(plain, start, end, longest)
     return [] if begin is None else spans(attribute, plain, begin, end)
 
 
 def _begun(plain: str, start: int, end: int, longest: int) -> int | None:
-    """Find where words that are nothing but a value begin; None if they are more."""
+    """Find where a bare value begins; None if the words say more."""
     lead = LEAD.match(plain, start, end)
     begin = lead.end() if lead else start
     is_long = len(plain[begin:end].split(",")[0].split()) > longest
@@ -175,7 +175,7 @@ def _begun(plain: str, start: int, end: int, longest: int) -> int | None:
 
 
 def _alike(topic: Claim, plain: str, start: int, end: int) -> list[Span]:
-    """Cut what can take the place of a value: of a thing, a name for a name, a number for one."""
+    """Find a value of the same sort as a topic's: a name for a name, a number for a number."""
     if not topic.attribute.startswith(HAS):
         return spans(topic.attribute, plain, start, end)
     is_numbered = any(map(str.isdigit, topic.value))
@@ -190,7 +190,7 @@ def _alone(topic: Claim, plain: str, start: int, end: int) -> list[Span]:
 
 
 def answered(said: Said, clauses: Sequence[Clause], question: str) -> list[Claim]:
-    """Claim what a short answer says, by what was asked."""
+    """Make the claims of a short answer, given the attribute that was asked for."""
     about = said.speaker, question
     for clause in clauses[:3] if question else ():
         whole = (clause.start, clause.end)
@@ -204,7 +204,7 @@ def answered(said: Said, clauses: Sequence[Clause], question: str) -> list[Claim
 
 
 def self_answered(said: Said, clauses: Sequence[Clause]) -> Iterator[Claim]:
-    """Claim what answers the speaker's own question: "Favourite colour? Purple, always"."""
+    """Claim answers to the speaker's own question: "Favourite colour? Purple, always"."""
     for clause, following in pairwise(clauses):
         if not clause.asks or following.asks:
             continue
@@ -217,9 +217,9 @@ def self_answered(said: Said, clauses: Sequence[Clause]) -> Iterator[Claim]:
 
 
 def right_value(said: Said, clauses: Sequence[Clause], topic: Claim) -> Span | None:
-    """Find the value that is right after all, when a turn takes back a claim."""
+    """Find the corrected value in a turn that takes back a claim."""
     wrong = topic.value.casefold()
-    # "That's wrong" takes back; "wrong" is no value.
+    # "That's wrong" is a correction; "wrong" is not a value.
     taken = [cue.span() for cue in TAKEN_BACK.finditer(said.plain)]
     found = (*_contrasted(said, topic), *_corrected(said, clauses, topic), *_repaired(said, topic))
     for start, end in found:
@@ -230,7 +230,7 @@ def right_value(said: Said, clauses: Sequence[Clause], topic: Claim) -> Span | N
 
 
 def _corrected(said: Said, clauses: Sequence[Clause], topic: Claim) -> Iterator[Span]:
-    """Look after "I meant", or in words that stand alone beside words that take back."""
+    """Look after "I meant", or in a bare value next to words that take something back."""
     cue = TAKEN_BACK.search(said.plain)
     if not cue:
         return
@@ -250,7 +250,7 @@ def _corrected(said: Said, clauses: Sequence[Clause], topic: Claim) -> Iterator[
 
 
 def _contrasted(said: Said, topic: Claim) -> Iterator[Span]:
-    """Look on either side of "not" and the value that was wrong: "Perth, not Dundee"."""
+    """Look on either side of "not" and the wrong value: "Perth, not Dundee"."""
     plain = said.plain
     for found in islice(denials(topic).finditer(plain), MOST_TOPICS):
         last = min(found.end() + LONGEST, len(plain))
@@ -264,7 +264,7 @@ def _contrasted(said: Said, topic: Claim) -> Iterator[Span]:
 
 
 def _repaired(said: Said, topic: Claim) -> Iterator[Span]:
-    """Look in a turn that is nothing but another value: "Milan, sorry"."""
+    """Look in a turn that consists of another value: "Milan, sorry"."""
     found = REPAIR.fullmatch(said.plain) if len(said.plain.split(None, 5)) <= 5 else None
     if found and (SORRY.search(said.plain) or kind_of(topic.attribute) in STRICT):
         begin, end = found.span("value")
@@ -273,7 +273,7 @@ def _repaired(said: Said, topic: Claim) -> Iterator[Span]:
 
 
 def takes_back(said: Said, claims: Sequence[Claim]) -> int | None:
-    """Find where a turn begins to take back one of some claims; None if it does not."""
+    """Find where a turn begins to take back one of the claims; None if it does not."""
     if cue := TAKEN_BACK.search(said.plain):
         return cue.start()
     topics = [claim for claim in claims if is_topic(claim)]
@@ -284,14 +284,14 @@ def takes_back(said: Said, claims: Sequence[Claim]) -> int | None:
 
 
 def denials(claim: Claim) -> re.Pattern[str]:
-    """Compile a pattern for words that deny the value of a claim."""
+    """Compile a pattern that matches a denial of a claim's value."""
     head = re.escape(claim.value.split()[-1])
     wrong = rf"(?:(?:an?|the|in|at|with) )?(?:{re.escape(claim.value)}|{head})\b"
     return re.compile(rf"(?:\bnot|\bnever|n't) {wrong},?(?: but)?(?:\s+|(?=[.!?])|\Z)", re.I)
 
 
 def antecedent(plain: str, before: int) -> Span | None:
-    """Find the last name before a position: what "it" stands for."""
+    """Find the last name before a position, to which "it" refers."""
     said = values.NAME.finditer(plain, max(0, before - LONGEST), before)
     named = [_inner(plain, found) for found in said if values.is_name(found[1])]
     inside = [span for span in named if not _opens(plain, span[0])]
@@ -299,7 +299,7 @@ def antecedent(plain: str, before: int) -> Span | None:
 
 
 def _inner(plain: str, found: re.Match[str]) -> Span:
-    """Strip a name of the first word of a sentence: "Saw Fontaines"."""
+    """Strip the first word of a sentence from a name: "Saw Fontaines"."""
     skipped = found[1].find(" ") + 1 if _opens(plain, found.start()) else 0
     return found.start(1) + skipped, found.end(1)
 

@@ -1,8 +1,8 @@
-"""The attributes of claims: how many values each holds, and how a fact about it reads.
+"""The attributes of claims: how many values each can have, and how to phrase a fact about it.
 
-Beside those of the table, attributes are open: `favourite:tea`, `has:dentist` for a noun that
-somebody has one of, `does:use` for a verb, `instruction:language` for what somebody wants the
-assistant always to do.
+Attributes that are not in the table are open: `favourite:tea`, `has:dentist` for a noun that
+somebody has, `does:use` for a verb, `instruction:language` for what the assistant should always
+do.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Attribute(msgspec.Struct, frozen=True):
 
     name: str
     many: bool  # whether several values can hold at once
-    reads: str  # how a fact reads; {s} is the subject, {v} the value
-    denied: str  # how it reads when it is denied
-    family: str  # attributes of one family are hard to tell apart
+    reads: str  # the sentence for a fact; {s} is the subject, {v} the value
+    denied: str  # the sentence for its denial
+    family: str  # attributes of one family are easily confused
 
 
 def _one(name: str, reads: str, denied: str, family: str = "") -> Attribute:
@@ -77,9 +77,9 @@ ALL = (
 TABLE: Mapping[str, Attribute] = {attribute.name: attribute for attribute in ALL}
 FAVOURITE = "favourite:"
 HAS, DOES, INSTRUCTION = "has:", "does:", slots.INSTRUCTION
-GAP = "…"  # where the value stands in a verb: `does:use … for carts`
+GAP = "…"  # the place of the value in a verb: `does:use … for carts`
 IRREGULAR = {"be": "is", "have": "has", "can": "can", "got": "got"}
-# Nouns that one has several of: another does not replace the first.
+# Nouns of which people have several: another one does not replace the first.
 SEVERAL = frozenset(
     "sister brother son daughter child kid friend colleague coworker neighbour neighbor dog cat pet"
     " client customer cousin aunt uncle niece nephew student employee intern teammate labmate"
@@ -96,9 +96,9 @@ def known(name: str) -> bool:
     return name in TABLE or bool(_open(name)[1])
 
 
-@lru_cache(10_000)  # every claim is asked for its own
+@lru_cache(10_000)  # called for every claim
 def of(name: str) -> Attribute:
-    """Find an attribute by its name. A person has one favourite of each thing."""
+    """Return an attribute by name. A person has one favourite of each sort of thing."""
     if name in TABLE:
         return TABLE[name]
     kind, thing = _open(name)
@@ -127,7 +127,7 @@ def of(name: str) -> Attribute:
 
 
 def _open(name: str) -> tuple[str, str]:
-    """Split the name of an open attribute into its kind and its own word, both empty if none."""
+    """Split the name of an open attribute into kind and word; both are empty for other names."""
     for kind in (FAVOURITE, HAS, DOES, INSTRUCTION):
         if name.startswith(kind):
             return kind, name.removeprefix(kind)
@@ -149,12 +149,12 @@ def _third(verb: str) -> str:
 
 
 def favourite(thing: str) -> str:
-    """Name the attribute for a favourite thing, in one spelling."""
+    """Return the normalised name of the attribute for a favourite thing."""
     return FAVOURITE + BRITISH.get(thing.lower(), thing.lower())
 
 
 def is_preference(name: str) -> bool:
-    """Tell if an attribute is a taste or a standing instruction, which belong in a profile."""
+    """Tell if an attribute is a preference or a standing instruction, which belong in a profile."""
     return name in PREFERENCES or name.startswith((FAVOURITE, INSTRUCTION))
 
 

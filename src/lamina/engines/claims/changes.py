@@ -1,4 +1,4 @@
-"""Rules for what ends or becomes something else: given up, sold, broken up, switched."""
+"""Rules for things that end or change: given up, sold, broken up, switched."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALL = (
 )  # fmt: skip
 AIMS = ("plan", "goal", "decision")
 OWNED = ("owns", "pet", "thing")  # what can be sold, given away or lost
-# What a person can go back to.
+# Attributes whose earlier value can hold again.
 BACK = (*MANY, "partner", "name", "favourite", "relationship_status")
 SWITCHED = (
     "employer", "job", "studies", "diet", "owns", "favourite", "religion", "likes", "hobby",
@@ -29,7 +29,7 @@ SWITCHED = (
 SPOKEN_OF = ("partner", "plan", "job", "employer")
 NAMED = ("pet", "partner", "child", "sibling", "friend", "relative", "parent")
 THE = r"(?:(?:the|my|our|that|this|his|her|their|old|all|both|being|an?)\s+)*"
-# "Sold insurance for ten years" swaps nothing.
+# "Sold insurance for ten years" is not a swap.
 NO_TIME = r"(?!(?:[\w-]+ ){0,2}(?:years?|months?|weeks?|days?|hours?|ages)\b)"
 IT = (
     rf"(?!and\b|or\b|so\b|but\b|on\b|to\b|after\b|before\b|for\b|in\b|at\b|because\b|when\b|it\b"
@@ -48,24 +48,24 @@ IS = (
 
 
 class Ending(NamedTuple):
-    """One row: these words end what is known, or else the default."""
+    """A rule: these words end a known claim, or else the default attribute."""
 
     name: str
     cue: re.Pattern[str]
-    pattern: Bounded  # what ends begins at the group `value`; no such group: whatever there was
-    attributes: tuple[str, ...]  # what can end so
-    default: str  # empty: nothing, unless it is known
+    pattern: Bounded  # what ends begins at the group `value`; without it, any known claim ends
+    attributes: tuple[str, ...]  # the attributes that can end this way
+    default: str  # empty: only known claims end
     confidence: float
-    is_first: bool  # what ends is the subject: "Japan is off"
+    is_first: bool  # the subject is what ends: "Japan is off"
 
 
 class Switch(NamedTuple):
-    """One row: from the group `old`, if there is one, to what begins at the end of the pattern."""
+    """A rule for a change from the group `old`, if any, to the value after the pattern."""
 
     name: str
     cue: re.Pattern[str]
     pattern: Bounded
-    default: str  # the attribute when the old value is not known
+    default: str  # the attribute if the old value is not known
     confidence: float
 
 
@@ -137,7 +137,7 @@ ENDINGS = (
         r"\b(?:finished|completed|ended|done with|through with) (?:my|the) (?:\w+ )?(?:studies"
         r"|degree|course)\b|\b(?:I|we|he|she)(?:'ve|'s| have| has)? (?:just |finally )?graduated\b",
         "studies", "studies", 0.8),
-    # --- what a person does and likes ---
+    # --- activities and tastes ---
     _ends("gave_up", "up", rf"\b(?:gave|given) up(?: on)? {IT}", MANY, "hobby", 0.85),
     _ends("quit", "quit stopped dropped ditched abandoned packed chucked jacked retired resigned",
         r"\b(?:quit|stopped|dropped(?: out of)?|ditched|abandoned|(?:packed|chucked|jacked) in"
@@ -177,7 +177,7 @@ ENDINGS = (
         r"(?<!n't )(?<!not )(?<!no )(?<!never )(?<!stopped )\b(?:(?:started|back to) eating|eats?"
         r"|eating) (?:meat|fish|everything|anything|dairy|animal products)\b(?! (?:every|for"
         r"|with))", "diet avoids", "diet", 0.6),
-    # --- anything that is known ---
+    # --- anything known ---
     _ends("is_over",
         "off history over out cancel dead gone finished past sold stolen lost healed cleared better"
         " disappeared behind done sorted run dethroned rehomed put died away no_more passed fell"
@@ -210,7 +210,7 @@ SWITCHES = (
         rf"\b(?:swapped|traded|exchanged|replaced|ditched|trading"
         rf"|sold)(?: in)? {THE}(?P<old>[\w' -]+?)(?: in)? (?:for|with) {NO_TIME}", "owns", 0.85),
 )
-# Words that amount to a status, though they do not say so.
+# Words that imply a status without stating it.
 OUTCOMES = tuple(
     (name, Hinted(for_turns(pattern)), value)
     for name, pattern, value in (
@@ -221,7 +221,7 @@ OUTCOMES = tuple(
             r"|is through)\b", "divorced"),
     )
 )
-# Words that bring back what held before.
+# Words that restore what held before.
 TAKEN_BACK = Hinted(compiled(
     r"\b(?P<value>[A-Z]\w+) (?:took me back|and I (?:are|got|'re) back together)\b"
 ))
@@ -233,7 +233,7 @@ AGAIN = Hinted(compiled(
     r"(?:\A\s*|\b(?:it's|it is|is|'m|am|are|drive|drink|eat|use|got) )(?:an? |the |with |in "
     r"|at )?(?P<value>[\w']+(?: [\w']+)?)(?: all over)? (?:again|once more)\b"
 ))
-# Words that replace what has just ended.
+# Words for the replacement of what has just ended.
 INSTEAD = Hinted(compiled(
     r"\b(?:it's|it is|it'll be|I'm at|I'm in|I'm with|I'm on|I'm doing|we're in|we're on"
     r"|(?:I'm|we're) (?:now )?going with|(?:I|we) went with"
@@ -245,7 +245,7 @@ NAMING = Hinted(compiled(
     r"\b(?:his|her|its|their|the \w+'s) names?(?:'s| is| are) (?=[A-Z])|\b(?:he|she|it)(?:'s"
     r"| is) (?:called|named) (?=[A-Z])|\b(?:named|called) (?:him|her|it) (?=[A-Z])"
 ))
-# "That's over": what was just asked about.
+# "That's over" refers to what was just asked about.
 THAT_OVER = Hinted(
     for_turns(r"\b(?:that|it)(?:'s| is) (?:all |long )?(?:over|history|done|finished)\b")
 )

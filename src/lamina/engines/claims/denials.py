@@ -1,8 +1,8 @@
-"""What denials and retractions are about: find the statement that they take back. Pure.
+"""Resolve denials and retractions: find the statement that they take back. Pure.
 
-"We're not using Redis" denies "our cache is Redis" as much as "we use Redis": a denial takes the
-attribute and the value of what was said of the same person in its words. "Scrap that" takes back
-the turn before.
+"We're not using Redis" denies "our cache is Redis" as well as "we use Redis": a denial gets the
+attribute and the value of an earlier statement about the same person in the same words.
+"Scrap that" takes back the previous turn.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from lamina.engines.claims.sentences import Clause
 from lamina.text.hints import hinted
 from lamina.text.patterns import bounded
 
-MOST = 50  # statements that share a word with a denial, the latest
-# Of what one has or uses, these verbs say that one has or uses it.
+MOST = 50  # latest statements that share a word with a denial
+# Verbs that mean no more than having or using something.
 HAVING = frozenset(map(values.stem, "have has had own owns got use uses using run running".split()))
 HAD = ("owns", "pet")
-EXPECTED = 0.7  # how sure a claim is, at least, that speaks of something known
+EXPECTED = 0.7  # minimal confidence of a claim about something known
 UNSAID = r"(?:scrap|scratch|strike|ignore|disregard|forget|cancel|delete)"
-# Words that take back what was said, with nothing in its place.
+# Words that retract what was said without a replacement.
 RETRACTS = hinted(
     rf"\b(?:misspoke|correction|{UNSAID} (?:that|my last|what I)|my mistake|that'?s wrong"
     r"|that was wrong|I was wrong|I lied|got (?:that|it) wrong|no,? wait|wait,? no|not true"
@@ -45,7 +45,7 @@ ABOUT = bounded(
 )
 
 
-# "It's not true that": the clause behind it is denied.
+# "It's not true that": the following clause is denied.
 FALSE = bounded(
     r"\b(?:(?:not|isn't|wasn't|never|no longer)(?: been)? (?:true|right|correct|the case)|untrue"
     r"|false|wrong|a lie|never said|didn't say|did not say)\s*\Z",
@@ -54,21 +54,21 @@ FALSE = bounded(
 
 
 class Affirmed:
-    """What was said to be so, and still is, by the words of its value."""
+    """The claims that still hold, indexed by the words of their values."""
 
     def __init__(self, known: Iterable[Claim]) -> None:
         self._by_stem: dict[tuple[str, str], list[Claim]] = {}
         self._of: dict[str, list[Claim]] = {}
-        self._called: dict[str, list[str]] = {}  # persons, by the first word of their names
-        self._last: dict[tuple[str, str], Claim] = {}  # of each attribute
-        self._by_noun: dict[tuple[str, str], list[Claim]] = {}  # of what somebody has
+        self._called: dict[str, list[str]] = {}  # people by the first word of their names
+        self._last: dict[tuple[str, str], Claim] = {}  # by attribute
+        self._by_noun: dict[tuple[str, str], list[Claim]] = {}  # claims about possessions
         self._nouns: dict[str, set[str]] = {}
-        self._over: set[int] = set()  # ids of claims that hold no longer
+        self._over: set[int] = set()  # ids of claims that no longer hold
         for claim in known:
             self.note(claim)
 
     def note(self, claim: Claim) -> None:
-        """Note what a claim says, and what holds no longer since."""
+        """Record a claim and what it ends."""
         self._end(claim)
         if claim.negated or claim.until is not None:
             return
@@ -86,7 +86,7 @@ class Affirmed:
                 self._by_noun.setdefault((claim.subject, stem), []).append(claim)
 
     def _end(self, claim: Claim) -> None:
-        """Mark what a claim ends: what it denies or replaces, and the one value before it."""
+        """Mark the claims that a claim ends: what it denies or replaces, or the former value."""
         is_end = claim.negated or claim.until is not None
         last = self._last.get((claim.subject, claim.attribute))
         if last and (not claim.value or not (is_end or attributes.of(claim.attribute).many)):
@@ -97,65 +97,65 @@ class Affirmed:
                 self._over.add(id(known))
 
     def _holding(self, claims: Sequence[Claim]) -> list[Claim]:
-        """Choose what still holds, of the latest."""
+        """Return those of the latest claims that still hold."""
         return [claim for claim in claims[-MOST:] if id(claim) not in self._over]
 
     def named(self, words: Iterable[str]) -> list[str]:
-        """List the persons of whom something was said, and whose names begin with a word."""
+        """List the subjects of claims whose names begin with one of the words."""
         called = (self._called.get(word, ()) for word in dict.fromkeys(words))
         return [person for persons in called for person in persons]
 
     def of(self, subject: str) -> list[Claim]:
-        """List what was said of a person, the latest last."""
+        """List the claims about a person, the latest last."""
         return self._holding(self._of.get(subject, []))
 
     def last(self, subject: str, attribute: str) -> Claim | None:
-        """Find what was last said of an attribute of a person."""
+        """Return the latest claim about an attribute of a person."""
         found = self._last.get((subject, attribute))
         return found if found and id(found) not in self._over else None
 
     def nouns(self, subject: str) -> Set[str]:
-        """Name the things that a person has, or had."""
+        """Return the nouns of things that a person has or had."""
         return self._nouns.get(subject, frozenset())
 
     def things(self, subject: str, stems: Iterable[str]) -> Iterator[Claim]:
-        """List what a person has whose name shares a word, the latest of each word first."""
+        """Yield claims about possessions whose noun has a given stem, the latest of each first."""
         for stem in sorted(stems):
             yield from reversed(self._holding(self._by_noun.get((subject, stem), [])))
 
     def sharing_any(self, subject: str, words: str) -> list[Claim]:
-        """List what was said of a person in any of these words, the latest of each word first."""
+        """List the claims about a person that share any of these words, latest first by word."""
         named = (self._by_stem.get((subject, stem), []) for stem in sorted(values.stems(words)))
         listed = [claim for claims in named for claim in reversed(self._holding(claims))]
         return list({id(claim): claim for claim in listed}.values())
 
     def sharing(self, subject: str, words: str) -> Iterator[Claim]:
-        """List what was said of a person in all of these words, the latest first."""
+        """Yield the claims about a person that share all of these words, the latest first."""
         yield from self.holding(subject, values.stems(words))
 
     def holding(self, subject: str, stems: frozenset[str]) -> Iterator[Claim]:
-        """List what was said of a person with all of some stems, the latest first."""
+        """Yield the claims about a person that have all of the stems, the latest first."""
         for claim in reversed(self._holding(self._sharing(subject, stems))):
             if stems <= values.stems(claim.value):
                 yield claim
 
     def _sharing(self, subject: str, stems: frozenset[str]) -> Sequence[Claim]:
-        """List the latest that was said of a person with the first of some stems."""
+        """Return the latest claims about a person that have the first of the stems."""
         return self._by_stem.get((subject, min(stems)), ())[-MOST:] if stems else ()
 
 
 def is_denied(said: Said, clause: Clause, before: Clause | None) -> bool:
-    """Tell if the clause before says of this one that it is not so."""
+    """Tell if the preceding clause denies this one."""
     return clause.link == "that" and before is not None and bool(FALSE.search(said.part(before)))
 
 
 def turned(claims: Iterable[Claim]) -> list[Claim]:
-    """Deny what is claimed; what was denied twice says nothing."""
+    """Negate claims; drop those that were negated already."""
     return [structs.replace(one, negated=True, replaces=None) for one in claims if not one.negated]
 
 
 def settled(claims: Sequence[Claim], affirmed: Affirmed) -> list[Claim]:
-    """Let denials of any verb deny what was said, whatever its attribute."""
+    """Let denials with any verb deny earlier claims, whatever their attribute."""
     return [_settled(claim, affirmed) if claim.negated else claim for claim in claims]
 
 
@@ -179,7 +179,7 @@ def _denied(claim: Claim, known: Claim) -> Claim:
 
 
 def _names(claim: Claim, known: Claim) -> bool:
-    """Tell if a value names an attribute and its value: "allergic to latex"."""
+    """Tell if a value includes both the attribute and the value: "allergic to latex"."""
     mine, others = values.stems(claim.value), values.stems(known.value)
     named = values.stems(known.attribute.replace("_", " "))
     rest = mine - others
@@ -188,7 +188,7 @@ def _names(claim: Claim, known: Claim) -> bool:
 
 
 def _is_same_verb(claim: Claim, known: Claim) -> bool:
-    """Tell if a denial speaks of the verb with which something was said."""
+    """Tell if a denial uses the verb of a known claim."""
     verb = _own_words(claim.attribute)
     if HAVING & verb and (known.attribute in HAD or known.attribute.startswith(attributes.HAS)):
         return True
@@ -197,19 +197,19 @@ def _is_same_verb(claim: Claim, known: Claim) -> bool:
 
 
 def _is_form(one: str, other: str) -> bool:
-    """Tell if two stems are forms of one word: those of "use" and "using" differ in length."""
+    """Tell if two stems belong to one word: those of "use" and "using" differ in length."""
     return one.startswith(other) or other.startswith(one)
 
 
 def _own_words(attribute: str) -> frozenset[str]:
-    """List the words of an open attribute: of `does:be using`, the stem of "using"."""
+    """Return the stems of an open attribute's words: for `does:be using`, that of "using"."""
     return values.stems(attribute.partition(":")[2])
 
 
 def retracted(
     said: Said, claims: Sequence[Claim], lately: Sequence[Claim], affirmed: Affirmed
 ) -> list[Claim]:
-    """Mark denials that take back what was said, and add what a retraction alone takes back."""
+    """Mark denials that take something back, and add the claims that a bare retraction ends."""
     if BARE.fullmatch(said.plain):
         return [_taken_back(said, one) for one in lately if not one.negated and one.value]
     cue = RETRACTS.search(said.plain)

@@ -1,4 +1,4 @@
-"""Rules for what a person has done or means to do: deeds, journeys, plans, goals."""
+"""Rules for what a person has done or intends to do: events, journeys, plans, goals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lamina.engines.claims.words import either
 
 STRONG = words.DEEDS - words.LIGHT
 LIGHT = words.LIGHT - {"had"} | {"*ed"}
-# Of these even an object tells little, unless it is said when.
+# Verbs that tell little even with an object, unless a time is given.
 FAINT = frozenset(
     "got gotten made shared supported helped worked took taken put gave given brought held left ate"
     " eaten saw seen drank drunk".split()
@@ -16,7 +16,7 @@ FAINT = frozenset(
 UNTOLD = (words.MENTAL | STRONG) - words.LIGHT
 ITS = "an? the my our some two three this that his her their another first second \\d+"
 SOME = f"(?:{'|'.join(ITS.split())})"
-# "I want to know", "I'd love to hear": talk about the talk.
+# "I want to know", "I'd love to hear": about the conversation itself.
 TALK = no(
     "know ask thank say hear share tell make_sure check mention let talk chat show_you give_you"
     " send_you remind hope help_you point add discuss catch_up congratulate apologi[sz]e hang_out"
@@ -25,7 +25,7 @@ TALK = no(
     " see_(?:you|your|it|what|how|that|them|more|another|some|if|where|the|her|him)"
     " also_(?:ask|know|say|mention)"
 )
-# Its object is said elsewhere.
+# The object is mentioned elsewhere.
 ELSEWHERE = (
     r"(?!\s(?:it|that|this|them|so|you|me|us|him|her)(?:\s*(?:[,.!?]|\Z)|\s(?:and|for|in|at|with|to"
     r"|after|when|because|so|out|up|all|on)\b))"
@@ -58,7 +58,7 @@ ROUTINE = no(
     " keep(?!_(?!going|chasing|pushing|moving|trying|working)\\w+ing\\b) make_it"
     " get_(?:there|through|better)"
 )
-# Verbs of doing without an aim.
+# Verbs that state no goal.
 IDLE = frozenset(
     "enjoying loving reading living sitting talking saying listening wearing telling asking sending"
     " sharing sleeping standing lying laughing smiling crying rooting counting cheering dreading"
@@ -84,7 +84,7 @@ AIMING = (
     " hunting training looking"
 )
 
-# A decision of several people, which is one even without a reason.
+# A joint decision, which counts even without a reason.
 TOGETHER = (
     r"\b(?:we|the team|our team)(?:'ve| have|'re| are| has)?(?: (?:just|finally|also|now|all|then"
     r"|already))?"

@@ -1,6 +1,6 @@
-"""Find where a text tells its reader to do something, whether once or always. Pure.
+"""Find instructions in a text, whether for once or for always. Pure.
 
-A sentence is cut into pieces that each ask for one thing. A piece is an order, a wish ("I'd like
+A sentence is split into pieces that each request one thing. A piece is an order, a wish ("I'd like
 you to"), a norm ("dates should be"), or a phrase without a verb ("metric only").
 """
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from lamina.engines.claims.sentences import Clause, by_sentence
 from lamina.text.patterns import LONGEST, Bounded, bounded
 
-# Verbs that set a manner: what they ask for can hold for ever.
+# Verbs that ask for a manner, which can apply permanently.
 MANNER = frozenset(
     "use prefer avoid keep treat assume answer reply respond write speak talk format quote cite"
     " spell round wrap skip stick address refer be default sign stay start end begin phrase"
@@ -23,7 +23,7 @@ MANNER = frozenset(
     " suggest recommend propose show give put tell remind run prioritise prioritize lead"
     " commit push save store assume say".split()
 )
-# Verbs that mostly ask for one thing, now.
+# Verbs that mostly request a single task, now.
 TASK = frozenset(
     "add adjust analyse analyze arrange attach brainstorm build calculate call cancel change check"
     " choose clean combine compare complete compose compute continue convert copy count cover"
@@ -41,7 +41,7 @@ TASK = frozenset(
     " mention explain plan roast teach have watch listen gimme lemme pull post".split()
 )
 VERBS = MANNER | TASK
-# Verbs that are nouns as well: behind "and" they begin nothing new.
+# Verbs that are also nouns: after "and" they do not begin another order.
 NOUNS = frozenset(
     "answer list number plan format comment note table code name show test report book order"
     " plot label quote rank rate review search set sort state type work draft edit design copy"
@@ -56,7 +56,7 @@ FILLER = (
     r"|one thing|again|remember|note|fyi|look|listen|sorry|thanks|thank you|no wait|anyway"
     r"|in that case|if you can|if possible|first of all|general rule|reminder)\b[,:]?\s{1,20})"
 )
-# What is said before the order and makes it one for ever.
+# Words before an order that make it permanent.
 ONWARD = (
     r"(?:from (?:now|here|today|this point)(?: on| onwards?| forward| forwards)?(?: in)?"
     r"|in (?:the )?"
@@ -151,7 +151,7 @@ TAIL = bounded(
 )
 FARTHEST = 30  # characters of a polite phrase
 MARKS = " \t\n\xa0,;:."
-# Where the reason begins, which is no part of what is asked for.
+# Where the reason begins, which is not part of the request.
 REASON = re.compile(
     r"[,;]?\s(?:because|since(?= (?:i|we|my|half|it|they|the|that)\b)|(?:cause|cos|coz|as"
     r"|cuz)(?= (?:i|i'm|im|my"
@@ -180,7 +180,7 @@ LINKS = frozenset(
     " under after before not no is are was".split()
 )
 SHORT = 12  # words of a phrase without a verb
-# A phrase with one of these tells or asks something, or says only for how long.
+# A phrase with one of these makes a statement, asks a question, or only gives a duration.
 TOLD = bounded(
     r"\b(?<!unless )(?<!if )(?<!when )(?<!whenever )(?:i|i'm|im|i've|ive|i'd|we|we're|we've|he"
     r"|she|they|is|are|was|were|am"
@@ -196,22 +196,22 @@ NAMED = bounded(r"\s{1,20}(?:\w+ )?(?:is|are|was|were|should|must|has|needs)\b",
 
 
 class Piece(NamedTuple):
-    """A stretch of a turn that asks for one thing."""
+    """A part of a turn that requests one thing."""
 
-    start: int  # of the instruction: condition and order, without politeness
+    start: int  # of the instruction: condition and order, without polite phrases
     head: int  # where the order begins
     end: int
     kind: str  # order, asked, wished, wanted, allowed, norm, phrase
     negated: bool
     verb: str  # the first word of an order, in lower case
-    onward: bool  # said to hold from now on
+    onward: bool  # explicitly from now on
     condition: str
     project: str
     after: str  # the rest of the sentence: the reason
-    place: int  # which sentence of the turn it is
+    place: int  # the index of the sentence in the turn
     sentences: int
     asks: bool  # the sentence ends with a question mark
-    joined: bool  # a piece of the same sentence comes before it
+    joined: bool  # it follows another piece of the same sentence
     sentence: str
     following: str  # the next sentence
     plain: str  # the text of the turn
@@ -226,7 +226,7 @@ class Piece(NamedTuple):
 
 
 def pieces(plain: str, clauses: Sequence[Clause]) -> Iterator[Piece]:
-    """Find every piece that asks for something."""
+    """Yield every piece that requests something."""
     spans = [(some[0].start, some[-1].end) for some in by_sentence(clauses)]
     for place, (start, end) in enumerate(spans):
         if end - start <= LONGEST:
@@ -254,11 +254,11 @@ def _of_sentence(
         head = again.end() if again else head
         onward = onward or bool(again and again["onward"])
     if asks and condition[:2].lower() == "if":
-        return  # "if I moved, would you": supposed, not asked for
+        return  # "if I moved, would you": hypothetical, not a request
     joined = False
     for first, last, is_bound in _parts(plain, head, end):
         if is_bound and not joined:
-            continue  # "I need to study and use my weekends": no order, but what I need
+            continue  # "I need to study and use my weekends": no order, but the speaker's own need
         cut = REASON.search(plain, first + 2, last)
         stop = cut.start() if cut else last
         stop = tidied(plain, first, stop, TAIL)
@@ -278,7 +278,7 @@ def _of_sentence(
 
 
 def tidied(plain: str, start: int, end: int, polite: Bounded) -> int:
-    """Find where a stretch ends without the marks and the polite words at its end."""
+    """Find the end of a span without trailing punctuation and polite words."""
     while True:
         end = start + len(plain[start:end].rstrip(MARKS))
         found = polite.search(plain, max(start, end - FARTHEST), end)
@@ -288,10 +288,10 @@ def tidied(plain: str, start: int, end: int, polite: Bounded) -> int:
 
 
 def _parts(plain: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
-    """Cut where another order begins: "use tabs and keep lines short".
+    """Split where another order begins: "use tabs and keep lines short".
 
-    The last of each is whether it is bound to what is before it: by "and", or as part of a list
-    ("I can go there, ask questions").
+    The third item tells whether the part is joined to the previous one: by "and", or in a list ("I
+    can go there, ask questions").
     """
     is_bound, begin = False, start
     for found in JOINT.finditer(plain, start, end):
@@ -329,7 +329,7 @@ def _head(plain: str, start: int, end: int) -> Head | None:
 
 
 def _polite(plain: str, at: int, end: int) -> Head | None:
-    """Find an order that is put as a question, a wish or a permission."""
+    """Find an order that is phrased as a question, a wish or a permission."""
     for kind, pattern in (("asked", ASKED), ("wished", WISHED), ("allowed", ALLOWED)):
         if found := pattern.match(plain, at, end):
             _, negated, verb = _mood(plain, found.end(), end)
@@ -340,7 +340,7 @@ def _polite(plain: str, at: int, end: int) -> Head | None:
 
 
 def _mood(plain: str, at: int, end: int) -> tuple[int, bool, str]:
-    """Find where the first word behind always, never or don't begins, if it denies, and it."""
+    """Skip "always", "never" or "don't"; return the position, the negation and the next word."""
     mood = MOOD.match(plain, at, end)
     begin = mood.end() if mood else at
     first = WORD.match(plain, begin, end)
@@ -348,13 +348,13 @@ def _mood(plain: str, at: int, end: int) -> tuple[int, bool, str]:
 
 
 def _plain(plain: str, at: int, end: int) -> Head | None:
-    """Find an order without a frame, a norm, or a phrase without a verb."""
+    """Find a plain order, a norm, or a phrase without a verb."""
     begin, negated, word = _mood(plain, at, end)
     is_doing = word.endswith("ing") and not word.endswith("thing")  # "setting goals makes sense"
     if not word or is_doing or (negated and word in DETERMINERS):  # "never the Guardian"
         return None
     if negated and word.endswith("s") and word not in VERBS:
-        return None  # "… and never sleeps" tells of somebody
+        return None  # "… and never sleeps" describes somebody
     if word in OWN:
         is_norm = word in ("my", "our") and NORM.search(plain, at, end)
         return Head(at, "norm", False, word) if is_norm else None

@@ -1,4 +1,4 @@
-"""Read standing instructions: what the speaker wants the assistant always or never to do. Pure."""
+"""Read standing instructions: what the assistant should always or never do. Pure."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from lamina.engines.claims.topics import topic
 from lamina.text.patterns import bounded
 
 RULE = "instruction"
-# What stands between the halves of one instruction: nothing else is said there.
+# The text between the parts of one instruction: nothing else is said there.
 BETWEEN = bounded(r"[\s,;:–—-]*(?:(?:and|but|or|nor|so|then|also|please)\b[\s,]*)*", re.I)
-LIKELY = 0.5  # what is less likely to stand is for once
+LIKELY = 0.5  # less likely instructions are treated as one-time requests
 
 
 class Order(NamedTuple):
-    """What stands in a turn, and what it is about."""
+    """A standing instruction in a turn, and its topic."""
 
     start: int
     end: int
-    place: int  # which sentence of the turn it is in
+    place: int  # the index of its sentence in the turn
     topic: str
     sure: float
 
 
 def given(said: Said, clauses: Sequence[Clause], tags: Callable[[], Tags]) -> Iterator[Claim]:
-    """Claim what a speaker wants from now on; the confidence is how likely it is to stand."""
+    """Yield claims for standing instructions; the confidence is how likely they are to stand."""
     for one in _joined(said.plain, _standing(clauses, tags())):
         span = one.start, one.end
         yield said.claim(said.speaker, INSTRUCTION + one.topic, span, span, one.sure, RULE)
@@ -47,10 +47,10 @@ def _standing(clauses: Sequence[Clause], tags: Tags) -> Iterator[Order]:
 
 
 def _joined(plain: str, orders: Iterable[Order]) -> Iterator[Order]:
-    """Join what one sentence says of one topic: "use uv, never pip" is a single instruction.
+    """Join the orders of one sentence about one topic: "use uv, never pip" is one instruction.
 
-    Apart, the second half would replace the first. Where anything else stands between them, they
-    stay apart: it may be a quotation, somebody else's wish, or "no, wait".
+    Otherwise the second part would replace the first. They are not joined if there is other text
+    between them: it may be a quotation, somebody else's wish, or "no, wait".
     """
     last: Order | None = None
     for one in sorted(orders):
@@ -70,6 +70,6 @@ def _continues(plain: str, last: Order, one: Order) -> bool:
 
 
 def pieces(clauses: Sequence[Clause], tags: Tags) -> list[Piece]:
-    """List what asks for something by its shape, then what the network alone sees."""
+    """List the pieces with the shape of an order, then those that only the network detects."""
     found = list(imperatives.pieces(tags.plain, clauses))
     return [*found, *ordered.pieces(tags, clauses, found)]

@@ -1,8 +1,7 @@
-"""Read claims out of other languages than English, by one table of words for each. Pure.
+"""Extract claims from languages other than English, with one table of words for each. Pure.
 
-The grammar is the same for all tables, and smaller than that of English: who lives where, works as
-what, likes, has, plans or uses something, what their people are called, and what the assistant
-shall always do.
+The grammar is the same for all tables, and smaller than that of English: home, work, tastes,
+possessions, plans and tools, the names of relatives, friends and pets, and standing instructions.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ NUMBER = (
 RULE = "tongue"
 BREAK = r"[,;:!?()¿¡\n…]|(?<!\d)\.(?=\s|\Z)"
 NOW = r"(?:(?:jetzt|nun|ahora|maintenant|désormais|agora|adesso|ora) )?"
-# What one has for a moment or in a manner of speaking.
-ALONE = "diet_alone"  # the rule of a word that is said without a verb
+# Things that one has only for a moment or figuratively.
+ALONE = "diet_alone"  # the rule for a word without a verb
 PASSING = frozenset(
     "frage problem idee hunger durst angst zeit lust recht pregunta duda problema hambre sed miedo"
     " tiempo idea razón ganas que question problème faim soif peur idée besoin envie raison dúvida"
@@ -49,7 +48,7 @@ class Grammar(NamedTuple):
 
     tongue: Tongue
     states: tuple[tuple[str, str, Bounded], ...]  # rule, attribute, with the group `value`
-    others: tuple[tuple[str, str, Bounded], ...]  # the same, of a third person
+    others: tuple[tuple[str, str, Bounded], ...]  # the same for a third person
     kin: Mapping[str, str]
     mine: Bounded
     owned: Bounded
@@ -126,7 +125,7 @@ def _compiled(pattern: str) -> Bounded:
 
 
 def _states(tongue: Tongue, article: str) -> Iterator[tuple[str, str, Bounded]]:
-    """Compile what the speaker says of themselves."""
+    """Compile the rules for statements of speakers about themselves."""
     no = rf"(?:(?:{tongue.no}) )?" if tongue.no else ""
     after = rf"(?: {tongue.after})?"
     joined = tongue.joins.partition("|")[0]  # "I live here and | work there"
@@ -181,7 +180,7 @@ def _states(tongue: Tongue, article: str) -> Iterator[tuple[str, str, Bounded]]:
 
 
 def _others(tongue: Tongue, article: str) -> Iterator[tuple[str, str, Bounded]]:
-    """Compile what is said of a person who was named."""
+    """Compile the rules for statements about a named person."""
     value, middle = rf" {article}(?P<value>.+)", r"(?:\s[\w'-]+){0,4}?"
     after = rf"(?: {tongue.after})?"
     yield "lives", "lives_in", _compiled(rf"\b{tongue.lives}{after}{middle} {tongue.into}{value}")
@@ -193,7 +192,7 @@ def _others(tongue: Tongue, article: str) -> Iterator[tuple[str, str, Bounded]]:
     yield "job", "job", _compiled(rf"\b{tongue.is_}\s(?:\w+\s)?(?P<value>{tongue.jobs}\b)")
 
 
-COMPILED: dict[str, Grammar] = {}  # what was used: to compile all of them takes long
+COMPILED: dict[str, Grammar] = {}  # only those in use: compiling all of them is slow
 TOPIC = {name: _compiled(rf"\b(?:{words})\b") for name, words in TOPICS.items()}
 
 
@@ -204,7 +203,7 @@ def grammar(tongue: Tongue) -> Grammar:
 
 
 def read(tongue: Tongue, said: Said, clauses: Sequence[Clause], *, alone: bool) -> Iterator[Claim]:
-    """Claim what a turn says; instructions only where no other person listens."""
+    """Yield the claims of a turn; instructions only if no other person is listening."""
     reader = _Reading(grammar(tongue), said)
     for listed in by_sentence(clauses):
         start, end = listed[0].start, listed[-1].end
@@ -213,7 +212,7 @@ def read(tongue: Tongue, said: Said, clauses: Sequence[Clause], *, alone: bool) 
 
 
 def stated(tongue: Tongue, plain: str, clauses: Sequence[Clause]) -> list[Clause]:
-    """List the clauses of the sentences that suppose nothing and are not hearsay."""
+    """List the clauses of sentences that are neither hypothetical nor hearsay."""
     doubt = grammar(tongue).doubt
     return [
         clause
@@ -228,8 +227,8 @@ class _Reading:
 
     def __init__(self, grammar: Grammar, said: Said) -> None:
         self.grammar, self.said = grammar, said
-        self.named = ""  # who was named last
-        self.start = 0  # where the sentence begins
+        self.named = ""  # the person named last
+        self.start = 0  # of the sentence
 
     def sentence(self, start: int, end: int, *, alone: bool) -> Iterator[Claim]:
         plain, grammar = self.said.plain, self.grammar
@@ -262,7 +261,7 @@ class _Reading:
     def _part(
         self, first: int, last: int, related: Sequence[tuple[int, str, Claim]], *, is_past: bool
     ) -> Iterator[Claim]:
-        """Claim who is named in a part, and what is said of them or of the speaker."""
+        """Yield claims about the people named in a part, and about them or the speaker."""
         seen = set()
         for start, name, claim in related:
             if first <= start < last:
@@ -278,7 +277,7 @@ class _Reading:
         yield from (claim for claim in found if claim.attribute not in seen)
 
     def _related(self, start: int, end: int) -> Iterator[tuple[int, str, Claim]]:
-        """Claim the people and animals who are named: "my sister Paula", "a dog called Bruno"."""
+        """Yield claims about named people and animals: "my sister Paula", "a dog called Bruno"."""
         for pattern in (self.grammar.mine, self.grammar.owned):
             for found in pattern.finditer(self.said.plain, start, end):
                 kin = (found["kin"] or "").lower()
@@ -289,7 +288,7 @@ class _Reading:
                 yield found.start(), name, claim
 
     def _lead(self, first: int, end: int) -> int:
-        """Skip what joins a part to the one before."""
+        """Skip words that join a part to the previous one."""
         found = self.grammar.lead.match(self.said.plain, first, end)
         return found.end() if found else first
 
@@ -316,7 +315,7 @@ class _Reading:
                 yield msgspec.structs.replace(claim, until=until)
 
     def _is_own(self, start: int, first: int) -> bool:
-        """Tell if a part that begins with its verb shares the speaker as its subject."""
+        """Tell if a part that begins with a verb has the speaker as its subject."""
         own = OWN[self.grammar.tongue.code]
         is_bare = start == self._lead(first, start) > first and self.grammar.tongue.i[-1] != "?"
         return not is_bare or own.search(self.said.plain, self.start, first) is not None
@@ -337,7 +336,7 @@ class _Reading:
     def _had(
         self, about: str, span: tuple[int, int], where: tuple[int, int], *, negated: bool
     ) -> Claim | None:
-        """Claim children, animals and things that somebody has, or has not."""
+        """Make a claim about children, animals or things that somebody has or does not have."""
         words = WORD.findall(self.said.plain[slice(*span)])
         noun = words[-1].lower() if words else ""
         attribute = self.grammar.kin.get(noun, "owns")
@@ -350,7 +349,7 @@ class _Reading:
         return self._claim(about, attribute, span, where, LIKELY, "has", negated=negated)
 
     def _open(self, first: int, last: int) -> Iterator[Claim]:
-        """Claim by the noun or the verb of the part itself."""
+        """Yield claims with open attributes, from the noun or the verb of the part."""
         plain, grammar = self.said.plain, self.grammar
         lead = self._lead(first, last)
         if (found := grammar.thing.match(plain, lead, last)) and found[
@@ -372,7 +371,7 @@ class _Reading:
             yield self._claim(self.said.speaker, "plan", found.span(), found.span(), OPEN, "moves")
 
     def _cut(self, start: int, end: int, *, loose: bool = False) -> tuple[int, int]:
-        """Cut a value: without articles, up to a mark or a word that begins something else."""
+        """Find the span of a value: without articles, up to a mark or a word that ends it."""
         plain = self.said.plain
         if found := self.grammar.end.search(plain, start, end):
             end = found.start()
@@ -382,7 +381,7 @@ class _Reading:
         return (words[0].start(), words[-1].end()) if words else (start, start)
 
     def _orders(self, parts: Sequence[tuple[int, int]], *, asks: bool) -> Iterator[Claim]:
-        """Claim what the assistant shall always do. "From now on" holds for all that follows."""
+        """Yield standing instructions. "From now on" applies to everything that follows."""
         plain, grammar = self.said.plain, self.grammar
         onward = False
         for first, last in parts:

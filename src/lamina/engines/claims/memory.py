@@ -1,4 +1,4 @@
-"""Claims of a session so far, to find what ends, is corrected or is answered. Pure."""
+"""The claims of a session so far, to resolve endings, corrections and answers. Pure."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from lamina.engines.claims import Claim, attributes, values, words
 from lamina.engines.claims.attributes import DOES, FAVOURITE, HAS
 
 PET = "pet"
-ANYBODY = ""  # may be asked for pets: whose it was is often not said
+ANYBODY = ""  # a subject in queries for pets, whose owner is often not mentioned
 DOING = ("habit", "hobby", "does")
 RELATED = frozenset(words.RELATION.values())
-THING = "thing"  # the kind of what somebody has, by its noun
+THING = "thing"  # the kind of possessions named by a noun
 
 
 class Memory:
-    """The latest claims of a session, indexed so that a long one is as quick as a short one.
+    """The latest claims of a session, indexed so that lookups do not slow down as it grows.
 
-    What was noted is indexed when a claim is looked for: in many sessions none is.
+    Claims are indexed at the first lookup, since many sessions need none.
     """
 
     def __init__(self, known: Iterable[Claim] = ()) -> None:
         self._number = 0
-        self._noted: list[Claim] = []  # since a claim was last looked for
+        self._noted: list[Claim] = []  # since the last lookup
         self._by_kind: dict[tuple[str, str], tuple[int, Claim]] = {}
         self._by_stem: dict[tuple[str, str, str], tuple[int, Claim]] = {}
         self._by_last_word: dict[tuple[str, str, str], str] = {}
@@ -57,13 +57,13 @@ class Memory:
             self._by_stem[THING, claim.subject, stem] = latest
 
     def find(self, subject: str, kinds: Sequence[str], named: str) -> Claim | None:
-        """Find the latest claim whose value shares a word; ANYBODY has the pets of all."""
+        """Find the latest claim whose value shares a word; with ANYBODY, search all pets."""
         self._index_noted()
         keys = ((kind, subject, stem) for stem in values.stems(named) for kind in kinds)
         return _latest(self._by_stem[key] for key in keys if key in self._by_stem)
 
     def beside(self, claim: Claim, named: str) -> list[Claim]:
-        """List what else the words of a claim said that somebody does: "smoke on the porch"."""
+        """List other claims about activities in the words of a claim: "smoke on the porch"."""
         self._index_noted()
         keys = ((kind, claim.subject, stem) for stem in values.stems(named) for kind in DOING)
         found = (self._by_stem[key][1] for key in keys if key in self._by_stem)
@@ -71,27 +71,27 @@ class Memory:
         return list(others.values())
 
     def last(self, subject: str, kinds: Sequence[str]) -> Claim | None:
-        """Find the latest claim of some kinds."""
+        """Find the latest claim of the given kinds."""
         self._index_noted()
         keys = ((kind, subject) for kind in kinds)
         return _latest(self._by_kind[key] for key in keys if key in self._by_kind)
 
     def unnamed(self, subject: str, attribute: str, kin: str) -> str | None:
-        """Find the value that stands for the name of a relation: "little sister"."""
+        """Find the value that is used in place of a relative's name: "little sister"."""
         return self._by_last_word.get((attribute, subject, kin))
 
 
 class Taken:
-    """The claims of one turn in their order, without repetitions."""
+    """The claims of one turn in order, without repetitions."""
 
     def __init__(self) -> None:
         self.claims: list[Claim] = []
-        # By what claims are about: how many stems each has, and which of them have a stem.
+        # By what claims are about: the number of stems of each, and the claims that have a stem.
         self._sizes: dict[tuple[object, ...], list[int]] = {}
         self._holders: dict[tuple[object, ...], list[int]] = {}
 
     def add(self, claim: Claim) -> bool:
-        """Take a claim and return True, unless another says the same already."""
+        """Add a claim and return True, unless another one says the same already."""
         family, is_favourite = attributes.of(claim.attribute).family, FAVOURITE in claim.attribute
         about = (claim.subject, claim.negated, family, is_favourite)
         stems, sizes = values.stems(claim.value), self._sizes.setdefault(about, [])
@@ -115,20 +115,20 @@ def _latest(found: Iterable[tuple[int, Claim]]) -> Claim | None:
 
 
 def _stems(claim: Claim) -> frozenset[str]:
-    """List the stems by which a claim is found: of what somebody does, also those of the verb."""
+    """Return the stems by which a claim is found: for activities, also those of the verb."""
     if claim.attribute.startswith(DOES):
         return values.stems(claim.value) | values.stems(claim.attribute.removeprefix(DOES))
     return values.stems(claim.value)
 
 
 def _noun(claim: Claim) -> frozenset[str]:
-    """List the stems of the thing whose value a claim tells: those of "bike", for a Brompton."""
+    """Return the stems of the thing that a claim is about: those of "bike" for a Brompton."""
     is_thing = claim.attribute.startswith(HAS)
     return values.stems(claim.attribute.removeprefix(HAS)) if is_thing else frozenset()
 
 
 def _kinds(claim: Claim) -> tuple[str, ...]:
-    """Name the kinds of a claim: its attribute, or the kind of an open one; a car is owned."""
+    """Return the kinds of a claim: its attribute, or that of an open one; a car is owned."""
     kind, colon, noun = claim.attribute.partition(":")
     if not colon:
         return (claim.attribute,)

@@ -1,6 +1,6 @@
-"""Read statements of any noun or verb: "the staging server is eu-2", "we use Postgres". Pure.
+"""Read statements with any noun or verb: "the staging server is eu-2", "we use Postgres". Pure.
 
-The open form proposes generously; `judge.py` says how sure each candidate is.
+The open form proposes many candidates; `judge.py` estimates the confidence of each.
 """
 
 from __future__ import annotations
@@ -57,18 +57,18 @@ FRAGMENT = (2, 8)  # words
 VERBAL = frozenset({SELF, THEY, OTHER, YOUR, BE, HAVE, DO, MODAL, CUT, UNSEEN, NOT})
 INVERTED = frozenset({SELF, THEY, OTHER, YOUR, MARK})  # "can you"
 GOING_ON = frozenset({ARTICLE, PREPOSITION, MY, NUMBER, PLAIN, NAME})
-INVERTING = frozenset({DO, MODAL, BE, HAVE})  # before "I" they ask
-WITHIN = frozenset("in on at into onto via inside within".split())  # of things and places
-UNDONE = frozenset({NOT, MODAL, SELF})  # "wouldn't", "could", or read as "I" is
+INVERTING = frozenset({DO, MODAL, BE, HAVE})  # before "I" they make a question
+WITHIN = frozenset("in on at into onto via inside within".split())  # before things and places
+UNDONE = frozenset({NOT, MODAL, SELF})  # "wouldn't", "could", or a verb read after "I" anyway
 FORMER = frozenset({"old", "former", "previous", "ex"})
 
 
 def candidates(
     plain: str, clauses: Sequence[Clause], is_talk: bool, things: Set[str] = frozenset()
 ) -> Iterator[Candidate]:
-    """Propose what a turn may state; `things` are nouns that the speaker has spoken of before.
+    """Propose what a turn may state; `things` are nouns that the speaker has mentioned before.
 
-    Where people talk to each other, things and notes tell hardly ever what is worth keeping.
+    When people talk to each other, statements about things and notes are hardly ever worth keeping.
     """
     listed, meant = open_words.split(plain), dict[str, Topic]()
     for sentence in by_sentence(clauses):
@@ -82,7 +82,7 @@ class Sentence(Predicates):
     """Reads one sentence."""
 
     def talk(self) -> Iterator[Candidate]:
-        """Read what a person says to another about himself, his people and his things."""
+        """Read what people tell each other about themselves, those close to them, and things."""
         place = self.opening
         if self._is_without_subject(place):
             topic = Topic("", "", self.words[place].start, "omitted")
@@ -98,7 +98,7 @@ class Sentence(Predicates):
             place += 1
 
     def message(self) -> Iterator[Candidate]:
-        """Read what a person says to an assistant."""
+        """Read what a person tells an assistant."""
         place = yield from self._opened(self.opening)
         while place < self.end:
             word = self.words[place]
@@ -140,7 +140,7 @@ class Sentence(Predicates):
         yield from self._fragments()
 
     def _own(self, place: int) -> str:
-        """Name the shape of "I": as a subject, or behind a noun, as in "a list I can print"."""
+        """Return the shape of "I": as a subject, or after a noun, as in "a list I can print"."""
         before = self._kind(place - 1) if place else MARK
         if self._text(place - 1) in open_words.ASIDES:
             return "self"
@@ -150,7 +150,7 @@ class Sentence(Predicates):
         return self._kind(place - 1) in (MARK, COMMA, CUT, JOINT)
 
     def _theirs(self, place: int) -> Iterator[Candidate]:
-        """Read "her boyfriend Marek": somebody of one who was just mentioned."""
+        """Read "her boyfriend Marek": a relation of somebody who was just mentioned."""
         who = self.meant.get({"his": "he", "her": "she"}.get(self.words[place].text, "they"))
         end = self._nouns(place + 1)
         if not (who and who.person) or end == place + 1:
@@ -176,21 +176,21 @@ class Sentence(Predicates):
             yield from self._predicates(topic, after)
 
     def _called(self, who: Topic, place: int, after: int) -> Iterator[Candidate]:
-        """Read "his name is Tobias" of somebody of the speaker's: "I have a new boyfriend"."""
+        """Read "his name is Tobias" after "I have a new boyfriend"."""
         if name := self._named_after(after):
             span = (self.words[name[0]].start, self.words[name[1] - 1].end)
             owned = attributes.HAS + who.person
             yield self._candidate("", owned, span, place, "their_named", HOLDS, who.person)
 
     def _named_after(self, place: int) -> tuple[int, int] | None:
-        """Find the name of "is NAME"."""
+        """Find the name in "is NAME"."""
         while self._kind(place) in (BE, ADVERB) or self._text(place) in CALLED:
             place += 1
         end = self._names(place)
         return (place, end) if end > place else None
 
     def _opened(self, place: int) -> Generator[Candidate, None, int]:
-        """Read a clause that leaves out "I", or begins with a thing: "Standup is at 9:40"."""
+        """Read a clause that omits "I" or begins with a thing: "Standup is at 9:40"."""
         if place >= self.end:
             return place
         word = self.words[place]
@@ -202,7 +202,7 @@ class Sentence(Predicates):
         return place
 
     def _is_without_subject(self, place: int) -> bool:
-        """Tell if "I" is left out: "Moved to Lisbon", "got two kids", "hiring in May"."""
+        """Tell if "I" is omitted: "Moved to Lisbon", "got two kids", "hiring in May"."""
         if place >= self.end:
             return False
         word, following = self.words[place], self._kind(place + 1)
@@ -216,7 +216,7 @@ class Sentence(Predicates):
         return is_past or (word.text in BEGINNERS and following not in INVERTED)
 
     def _is_thing(self, place: int) -> bool:
-        """Tell if a capital may only begin the sentence: "Standup is at 9:40", not "Anh is ill"."""
+        """Tell if only the position explains a capital: "Standup is at 9:40", not "Anh is ill"."""
         word, following = self.words[place], self._kind(place + 1)
         if word.kind != NAME:
             return False
@@ -232,7 +232,7 @@ class Sentence(Predicates):
         return following == PLAIN and self._kind(place + 2) in (BE, PLAIN) and not is_doing
 
     def _owned(self, start: int, place: int, shape: str) -> Generator[Candidate, None, int]:
-        """Read "my N NAME", "our N is V", "the N runs on V"; return the place to go on from."""
+        """Read "my N NAME", "our N is V", "the N runs on V"; return where to continue."""
         end = self._nouns(place)
         if end == place:
             return start + 1
@@ -243,7 +243,7 @@ class Sentence(Predicates):
         is_person = means_person(self._raw(place, head).lower() if is_of else noun)
         name, after = self._name_after(place, end, noun)
         at, span = self.words[start].start, None
-        is_former = self._text(place) in FORMER and end > place + 1  # "my ex" is one still
+        is_former = self._text(place) in FORMER and end > place + 1  # "my ex" is a present relation
         over = is_former or noun.startswith("ex-")
         if name:
             span = (self.words[name[0]].start, self.words[name[1] - 1].end)
@@ -280,7 +280,7 @@ class Sentence(Predicates):
         )
 
     def _articled(self, place: int) -> Generator[Candidate, None, int]:
-        """Read "the N ..." where a clause begins, and "a N called NAME" anywhere."""
+        """Read "the N ..." at the beginning of a clause, and "a N called NAME" anywhere."""
         before = self._kind(place - 1) if place else MARK
         text = self._text(place)
         if text == "the" and (not place or before in (COMMA, MARK, CUT, JOINT, ADVERB)):
@@ -310,7 +310,7 @@ class Sentence(Predicates):
         return end
 
     def _known_thing(self, place: int, end: int) -> str:
-        """Find what the speaker has spoken of before, by any of its words; empty if nothing."""
+        """Return the words for a thing that the speaker has mentioned before; empty if none."""
         for last in range(end, place, -1):
             noun = self._raw(place, last).lower()
             stems = values.stems(noun)
@@ -319,7 +319,7 @@ class Sentence(Predicates):
         return ""
 
     def _named(self, place: int) -> Generator[Candidate, None, int]:
-        """Read "NAME, my N", "NAME is my N" and "NAME does V"; return the place after it."""
+        """Read "NAME, my N", "NAME is my N" and "NAME does V"; return where to continue."""
         end = self._names(place)
         span = (self.words[place].start, self.words[end - 1].end)
         topic = Topic(self.plain[slice(*span)], "", span[0], "named", False, span)
@@ -382,7 +382,7 @@ class Sentence(Predicates):
         return self._about(topic, attributes.DOES + verb, span, "named_as::", HOLDS, verb)
 
     def _fragments(self) -> Iterator[Candidate]:
-        """Read what is noted down without a verb: "logs in loki, 14d retention"."""
+        """Read notes without a verb: "logs in loki, 14d retention"."""
         start = self.opening
         for place in range(start, self.end + 1):
             is_border = self._kind(place) in (MARK, COMMA, JOINT)
@@ -414,7 +414,7 @@ class Sentence(Predicates):
         yield self._candidate("", attributes.HAS + noun, span, start, "entry::", HOLDS, "be")
 
     def _is_order(self, place: int) -> bool:
-        """Tell if a phrase asks for something: "Draft a letter", "make calendar"."""
+        """Tell if a phrase is a request: "Draft a letter", "make calendar"."""
         word, following = self.words[place], self._kind(place + 1)
         if word.kind not in (PLAIN, NAME):
             return False
@@ -422,7 +422,7 @@ class Sentence(Predicates):
         return is_verb or following in (ARTICLE, MY, THEIR, OTHER)
 
     def _is_day_to_come(self, first: int, last: int) -> bool:
-        """Tell if a note names a thing and its one day: "surgery on the 12th"."""
+        """Tell if a note consists of an event and its day: "surgery on the 12th"."""
         listed = self.words[first:last]
         if not listed or STANDING & {word.text for word in listed}:
             return False
@@ -437,7 +437,7 @@ class Sentence(Predicates):
         if kinds & VERBAL or not kinds & {NUMBER, NAME, PREPOSITION, ARTICLE}:
             return
         if self._is_order(start) or (start > self.opening and listed[0].text in DOES):
-            return  # "…, charges 240 an hour" says it of whom is named before
+            return  # "…, charges 240 an hour" is about the person named before
         if any(self._is_verb(place) for place in range(start + 1, end)):
             return
         first, status, shape = start, HOLDS, "note"

@@ -1,4 +1,4 @@
-"""Find phrases in a sentence: nouns, names and where a value ends. Pure."""
+"""Find phrases in a sentence: nouns, names and the ends of values. Pure."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.values import NO_NAME, Span
 
 MOST_WORDS = 9  # of a value
-WHOLE = 4  # words up to which a value is kept in one piece
+WHOLE = 4  # up to this number of words, a value is not split
 NOUNS = 4  # words of a noun phrase
 HOLDS, ENDED, PLANNED, DENIED = "holds", "ended", "planned", "denied"
 KINDRED = frozenset(words.RELATION) - words.ANIMALS | words.ACQUAINTED
 PERSONS = KINDRED | words.JOBS | words.ANIMALS
 TITLES = frozenset("senhor mme frau herr sr sra don dona".split()) | {*map(str.lower, ABBREVIATED)}
-# What things and third persons do: "the train leaves", "Tariq handles sales".
+# Verbs of things and third persons: "the train leaves", "Tariq handles sales".
 DOES = frozenset(
     "runs goes takes needs costs lives lands expires ends starts leaves closes opens uses weighs"
     " reads writes exports supports lasts covers depends belongs contains includes handles gets"
@@ -55,7 +55,7 @@ DOES = frozenset(
     " expects falls cuts reaches remains suggests raises passes requires reports decides pulls"
     " hits drops joins syncs stores lives hosts maps tracks logs fires retries times".split()
 )
-# The past of verbs; not of those that look the same in the present, nor what only ends like it.
+# Past forms of verbs; not those that look like the present, nor words that only end alike.
 PAST = (
     words.DEEDS
     | words.PARTICIPLES
@@ -74,7 +74,7 @@ CALLED = frozenset({"called", "named"})
 
 
 def third(verb: str) -> str:
-    """Give a verb the ending of the third person: "go" is "goes"."""
+    """Return the third person of a verb: "goes" for "go"."""
     if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
         return f"{verb}es"
     is_vowel = verb[-2:-1] in "aeiou"
@@ -82,7 +82,7 @@ def third(verb: str) -> str:
 
 
 def means_person(noun: str) -> bool:
-    """Tell if a noun means a person, or an animal that one has."""
+    """Tell if a noun means a person or a pet."""
     last = noun.replace("-", " ").split()[-1]
     is_known = noun in PERSONS or last in PERSONS or noun.endswith("in law")
     is_list = last.endswith(("klist", "tlist", "ylist"))
@@ -97,17 +97,17 @@ class Candidate(NamedTuple):
     attribute: str
     value: Span
     where: Span
-    shape: str  # the subject, and how verb and value stand to it, with colons between
+    shape: str  # the subject and its relation to verb and value, separated by colons
     status: str
     verb: str  # or the noun
     clause: Clause
     opener: str  # the first word of the sentence
-    over: bool = False  # a denial that says it was so before
-    replaces: Span | None = None  # the value that held before
+    over: bool = False  # a denial that implies it was true before
+    replaces: Span | None = None  # the former value
 
 
 class Topic(NamedTuple):
-    """What a predicate is about: the speaker, a person, or a thing of the speaker's."""
+    """What a predicate is about: the speaker, a person, or something that the speaker has."""
 
     person: str  # empty for the speaker and for things
     thing: str  # the noun phrase of a thing
@@ -118,7 +118,7 @@ class Topic(NamedTuple):
 
 
 class Phrases:
-    """A sentence, word by word."""
+    """The words of a sentence, and methods that find phrases in it."""
 
     def __init__(
         self,
@@ -212,7 +212,7 @@ class Phrases:
         return (place + 1, end) if end > place + 1 else None
 
     def _of_whom(self, place: int, end: int) -> int:
-        """Stretch a noun phrase over "'s N" and "for the N" where a verb follows."""
+        """Extend a noun phrase over "'s N" and "for the N" if a verb follows."""
         if self._text(end) == "'s" and self._kind(end + 1) in (PLAIN, NAME):
             more = self._nouns(end + 1)
             is_noun = self._is_finite(more) or self._kind(more) == NAME
@@ -234,7 +234,7 @@ class Phrases:
         return end
 
     def _is_finite(self, place: int) -> bool:
-        """Tell if a verb is here, perhaps after an adverb."""
+        """Tell if a verb is at this place, possibly after an adverb."""
         while self._kind(place) == ADVERB:
             place += 1
         kind = self._kind(place)
@@ -245,7 +245,7 @@ class Phrases:
     def _is_described(self, place: int) -> bool:
         """Tell if "'s" means "is" before a plain word: "my sister's lactose intolerant"."""
         if self._kind(place - 1) in (OTHER, THEY):
-            return True  # of pronouns, "its" and "his" say what they have
+            return True  # the possessive pronouns are "its" and "his"
         owner, word = self._text(place - 1), self._text(place + 1)
         if self._kind(place - 2) == MY and self._kind(place - 3) == PREPOSITION:
             return False  # "the books for my husband's garage"
@@ -258,7 +258,7 @@ class Phrases:
         return owner in KINDRED and word not in KINDRED and is_last
 
     def _is_naming(self, place: int) -> bool:
-        """Tell if "is NAME" follows, "is a N called NAME", or in a note "= name"."""
+        """Tell if "is NAME", "is a N called NAME", or in a note "= name" follows."""
         while self._kind(place) in (BE, ADVERB):
             place += 1
         if self._kind(place) == ARTICLE and self._text(self._nouns(place + 1)) in CALLED:
@@ -267,7 +267,7 @@ class Phrases:
         return self._kind(place + (self._text(place) in CALLED)) == NAME or is_said
 
     def _name_after(self, place: int, end: int, noun: str) -> tuple[tuple[int, int] | None, int]:
-        """Find the name that a noun phrase has: "my N NAME", "my N, NAME,"."""
+        """Find the name after a noun phrase: "my N NAME", "my N, NAME,"."""
         is_lower = self._kind(end) == PLAIN and means_person(noun) and not self._is_verb(end)
         if is_lower and noun.split()[-1] not in words.PLURAL and self.plain.islower():
             is_alone = self._kind(end + 1) != PLAIN or self._is_verb(end + 1)
@@ -293,7 +293,7 @@ class Phrases:
         return None, end
 
     def _being(self, start: int, end: int) -> tuple[str, bool]:
-        """Name the status of "NAME is (not) my N"."""
+        """Return the status of "NAME is (not) my N"."""
         texts = [self._text(place) for place in range(start, end)]
         if "longer" in texts:
             return DENIED, True
@@ -310,7 +310,7 @@ class Phrases:
         )
 
     def _value_end(self, start: int) -> int:
-        """Find where what follows a verb ends."""
+        """Find the end of what follows a verb."""
         place = start
         while place < self.end:
             kind = self._kind(place)
@@ -332,7 +332,7 @@ class Phrases:
         return place
 
     def _goes_on(self, place: int) -> bool:
-        """Tell if a list goes on after a comma."""
+        """Tell if a list continues after a comma."""
         if self._kind(place + 1) not in (NAME, NUMBER, PLAIN):
             return False
         for ahead in range(place + 1, min(place + 7, self.end)):
@@ -361,7 +361,7 @@ class Phrases:
         return kind == PLAIN and self._may_be_verb(place)
 
     def _pieces(self, start: int, after: int) -> Iterator[tuple[int, int, str]]:
-        """Split what follows a verb: the object, and phrases with prepositions."""
+        """Split what follows a verb into the object and phrases with prepositions."""
         after = min(after, start + 2 * MOST_WORDS)
         last = self._trimmed(start, after)
         first = self._untied(start, last)
@@ -404,7 +404,7 @@ class Phrases:
         return start
 
     def _trimmed(self, start: int, end: int) -> int:
-        """Drop words at the end that say nothing."""
+        """Drop trailing words that add nothing."""
         while end > start:
             word = self.words[end - 1]
             if word.text in LONGER and self._text(end - 2) == "any":
@@ -454,7 +454,7 @@ class Phrases:
         )
 
     def _mention(self, topic: Topic, noun: str = "") -> None:
-        """Note whom "he", "she" and "they" may mean from here on."""
+        """Record whom "he", "she" and "they" may mean from here on."""
         last = noun.split()[-1] if noun else ""
         if not noun and topic.person.lower() in NO_NAME:
             return

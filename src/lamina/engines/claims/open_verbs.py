@@ -1,4 +1,4 @@
-"""Read what a subject does or is: tense, denial, and the values that follow. Pure."""
+"""Read what a subject does or is: tense, negation, and the values that follow. Pure."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from lamina.engines.claims.open_words import (
     PREPOSITION,
 )
 
-# The present of states; in the past they are over.
+# Verbs of states with their present form; in the past tense, the state is over.
 STATES = {
     "was": "be", "were": "be", "lived": "live", "worked": "work", "studied": "study", "had": "have",
     "owned": "own", "used": "use", "ran": "run", "taught": "teach", "drove": "drive",
     "played": "play", "managed": "manage", "led": "lead", "rented": "rent", "shared": "share",
     "dated": "date", "smoked": "smoke", "kept": "keep",
 }  # fmt: skip
-# Verbs of change, and the shape that they make.
+# Verbs of change.
 CHANGES = frozenset(
     "moved pushed changed switched renamed raised lowered bumped shifted migrated upgraded went"
     " extended increased reduced transitioned".split()
 )
 CHANGE = "change"
-# Words between what is changed and to what: "pushed the report back to May".
+# Words between the thing that changes and its new value: "pushed the report back to May".
 WHITHER = frozenset("back forward forwards up down out over on off ahead again".split())
 AIMS = {
     "want": "goal", "wants": "goal", "wanna": "goal", "hope": "goal", "hoping": "goal",
@@ -71,35 +71,35 @@ MONTHS = frozenset(
 )
 LIMITS = frozenset({"since", "until", "till"})
 ORDINALS = frozenset({"st", "nd", "rd", "th"})
-# With these, a day is no plan: "expires on 2 October", "closed every Monday".
+# With these, a date does not make a plan: "expires on 2 October", "closed every Monday".
 STANDING = frozenset(
     "deadline due expires expire until till since every each birthday bday ends end usually"
     " mondays tuesdays wednesdays thursdays fridays saturdays sundays by day between".split()
 )
 
 
-# What stands with these and a preposition is a thing of its own: "work as a nurse at Acme".
+# With these, each phrase with a preposition is a separate value: "work as a nurse at Acme".
 SPLIT = frozenset("be use using work working live living study studying".split())
 
-Piece = tuple[int, int, str]  # the first word, the one behind the last, and the preposition before
+Piece = tuple[int, int, str]  # the first word, the one after the last, and the preposition before
 
 
 class Auxiliaries(NamedTuple):
-    """What stands before a verb."""
+    """The words before a verb."""
 
     tense: str
     being: bool
     denied: bool
     over: bool  # "no longer"
     modal: str
-    aim: str  # "plan" or "goal", if it is one
+    aim: str  # "plan", "goal" or empty
 
 
 class Predicates(Phrases):
-    """A sentence whose verbs are read."""
+    """Reads the verbs of a sentence."""
 
     def _predicates(self, topic: Topic, place: int) -> Iterator[Candidate]:
-        """Read the predicate of a topic, and those that are joined to it."""
+        """Read the predicate of a topic and those joined to it."""
         helper = Auxiliaries("", False, self.negative, False, "", "")
         for _ in range(3):
             found = self._predicate(topic, place, helper)
@@ -112,7 +112,7 @@ class Predicates(Phrases):
                 return
 
     def _joined(self, place: int) -> int:
-        """Find where another verb of the same subject begins; 0 if none does."""
+        """Find where another verb with the same subject begins; 0 if there is none."""
         if self._kind(place) not in (JOINT, COMMA):
             return 0
         while self._kind(place) in (JOINT, COMMA, ADVERB):
@@ -124,11 +124,11 @@ class Predicates(Phrases):
             return place
         is_bare = not word.text.endswith("s") and self._kind(place + 1) == PREPOSITION
         if word.kind != PLAIN or not (is_bare or self._may_be_verb(place)):
-            return 0  # "and work at Acme" goes on, "and shoes" does not
+            return 0  # "and work at Acme" is another predicate, "and shoes" is not
         return 0 if self._is_gerund(place) else place
 
     def _is_gerund(self, place: int) -> bool:
-        """Tell if "-ing" begins what a verb is said of: "roaming in Austria is off"."""
+        """Tell if a word in "-ing" begins the subject of a verb: "roaming in Austria is off"."""
         is_ing = self._text(place).endswith("ing")
         return is_ing and self._kind(self._value_end(place + 1)) == BE
 
@@ -192,16 +192,16 @@ class Predicates(Phrases):
     def _stated(
         self, topic: Topic, place: int, before: Auxiliaries
     ) -> tuple[list[Candidate], int, Auxiliaries] | None:
-        """Make the candidates of a verb and what follows it."""
+        """Make the candidates for a verb and what follows it."""
         word, denied = self.words[place], before.denied
         text = word.text
-        is_plain = word.kind == PLAIN or place == self.opening  # where a capital says nothing
+        is_plain = word.kind == PLAIN or place == self.opening  # where a capital means nothing
         is_going = text.endswith("ing") and is_plain and len(text) > 4
         is_copula = before.being and not is_going
         if not is_copula and not is_plain and word.kind not in (HAVE, DO):
             return None
         if before.modal and not before.aim and before.modal not in TOLD:
-            return None  # what would, should or might be so
+            return None  # hypothetical: would, should, might
         start = place if is_copula and text not in CALLED else place + 1
         if self._text(start) in ("me", "us", "him", "them"):
             start += 1
@@ -226,7 +226,7 @@ class Predicates(Phrases):
         return listed, after, helper
 
     def _shared(self, before: Auxiliaries, after: int, suffix: str) -> Auxiliaries:
-        """Find what a verb that is joined by "and" shares with the one before it.
+        """Return the auxiliaries that a verb after "and" shares with the one before it.
 
         "I'm flying in and staying", "I plan to sell the cottage and take a flat".
         """
@@ -241,7 +241,7 @@ class Predicates(Phrases):
     def _sense(
         self, topic: Topic, place: int, before: Auxiliaries, is_copula: bool, is_later: bool
     ) -> tuple[str, str, str]:
-        """Name the status of a verb, its tense, and the verb as an attribute has it."""
+        """Return the status of a verb, its tense, and its form in attributes."""
         text, tense, denied = self._text(place), before.tense, before.denied
         verb = "be" if is_copula else text
         status, suffix = DENIED if denied else HOLDS, ""
@@ -275,7 +275,7 @@ class Predicates(Phrases):
         return (ENDED if is_over else status), suffix, verb  # "the old monolith runs PHP" still
 
     def _names_day(self, place: int) -> bool:
-        """Tell if one day is named, and not a weekday that may come again: "on the 20th"."""
+        """Tell if a single day is named, not a weekday, which may recur: "on the 20th"."""
         listed = self.words[place : self._value_end(place + 1)]
         return any(
             word.kind == NUMBER and (two.text in MONTHS or one.text in MONTHS or one.text == "the")
@@ -283,7 +283,7 @@ class Predicates(Phrases):
         )
 
     def _is_lasting(self, place: int) -> bool:
-        """Tell if a deed still goes on: "since" is said of it."""
+        """Tell if an activity still continues: "since" follows it."""
         after = self._value_end(place + 1)
         return any(self._text(one) == "since" for one in range(place + 1, after))
 
@@ -317,7 +317,7 @@ class Predicates(Phrases):
         for first, last, _ in pieces:
             span = (self.words[first].start, self.words[last - 1].end)
             made = self._about(topic, attribute, span, CHANGE, HOLDS, noun or "use")
-            # Whoever moves a deadline, it is the speaker's; what somebody uses is their own.
+            # A deadline is the speaker's, whoever moves it; a tool belongs to whoever uses it.
             subject = "" if noun else made.subject
             listed.append(made._replace(replaces=old, subject=subject))
             if old:
@@ -326,7 +326,7 @@ class Predicates(Phrases):
         return listed
 
     def _speaks_of_later(self, topic: Topic, place: int, after: int) -> bool:
-        """Tell if a day to come is named, and not one that is repeated or that ends something."""
+        """Tell if a future day is named that is neither recurring nor the end of something."""
         listed = self.words[place:after]
         if STANDING & {word.text for word in listed} or STANDING & set(topic.thing.split()):
             return False
@@ -346,7 +346,7 @@ class Predicates(Phrases):
         suffix: str,
         verb: str,
     ) -> list[Candidate]:
-        """Make one candidate of a verb with all that belongs to it."""
+        """Make one candidate from a verb with all its phrases."""
         last = self._trimmed(place, min(after, place + MOST_WORDS + 1))
         if last <= place or (topic.thing and status != PLANNED):
             return list(self._values(topic, place + 1, verb, status, topic.shape, suffix))
@@ -364,13 +364,13 @@ class Predicates(Phrases):
         suffix: str,
         over: bool = False,
     ) -> Iterator[Candidate]:
-        """Make a candidate of the object and of each phrase with a preposition."""
+        """Yield a candidate for the object and for each phrase with a preposition."""
         pieces = list(self._pieces(start, self._value_end(start)))
         if lemma(verb.split()[-1]) not in SPLIT:
             pieces = _whole(pieces)
         for number, (first, last, preposition) in enumerate(pieces):
             if number and preposition in LIMITS:
-                continue  # since when or until when the rest holds
+                continue  # the time since or until which the rest holds
             attribute = self._attribute(topic, verb, preposition)
             if self._text(first) == "no" and last > first + 1:
                 first, status = first + 1, DENIED  # "we have no dishwasher"
@@ -391,7 +391,7 @@ class Predicates(Phrases):
 
 
 def _whole(pieces: Sequence[Piece]) -> list[Piece]:
-    """Join an object with the phrases behind it: "keeps spare keys in the shed" is one thing."""
+    """Join an object with the phrases after it: "keeps spare keys in the shed" is one value."""
     first, count = pieces[:1], 1
     if not first or first[0][2]:
         return list(pieces)
@@ -404,7 +404,7 @@ def _whole(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def lemma(verb: str) -> str:
-    """Strip a verb of the third person's ending: "handles" is "handle"."""
+    """Strip the ending of the third person from a verb: "handle" for "handles"."""
     if verb.endswith("ies"):
         return verb[:-1] if len(verb) == len("lies") else f"{verb[:-3]}y"
     if verb.endswith(("sses", "shes", "ches", "xes", "zes", "oes")):

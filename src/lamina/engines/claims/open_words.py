@@ -1,4 +1,4 @@
-"""Words of a turn with their kinds, as far as the open form needs them. Pure."""
+"""The words of a turn with the kinds that the open form needs. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from lamina.engines.claims.sentences import MASK
 
-# A word, with what may be inside one (a path, a version, an amount), or a mark.
+# A word, including characters inside a path, a version or an amount, or a mark.
 WORD = re.compile(
     rf"{MASK}++|[£$€#~]?[^\W_]++(?:(?:['’.&+/@:#%_–-]++|,(?=\d))[^\W_]++)*+[+%#]*+|[.,;:!?()\n…\"–—=/+-]"
 )
@@ -20,8 +20,8 @@ ARTICLE, PREPOSITION, BE, HAVE, DO, MODAL, NOT = "art", "prep", "be", "have", "d
 JOINT, CUT, ADVERB, MARK, COMMA, NUMBER, NAME, PLAIN = (
     *("joint", "cut", "adv", "mark", "comma", "number", "name", "word"),
 )
-LONG_WORD = 40  # characters; longer ones are hardly met again, and not kept
-UNSEEN = "unseen"  # an address or code, which others do not read
+LONG_WORD = 40  # characters; longer words rarely occur again, and are not cached
+UNSEEN = "unseen"  # an address or code, which other rules do not read
 
 
 def _kinds(listed: Mapping[str, str]) -> dict[str, str]:
@@ -57,7 +57,7 @@ KINDS = _kinds(
         " right kinda totally regularly mainly jus",
     }
 )
-# Greetings and the like, before a clause begins.
+# Greetings and similar words before a clause.
 ASIDES = frozenset(
     "hi hey hello ok okay oh well yes yeah no nope please pls thanks thx btw fyi anyway lol haha"
     " ugh hmm sorry morning quick also plus and so but honestly yep hiya then".split()
@@ -86,7 +86,7 @@ class Word(NamedTuple):
     end: int
 
 
-@lru_cache(2)  # a turn is read by the open form and by the network
+@lru_cache(2)  # both the open form and the network read each turn
 def split(plain: str) -> tuple[Word, ...]:
     """Split a turn into words and marks; "I'm" and "don't" are two words each."""
     listed: list[Word] = []
@@ -113,7 +113,7 @@ def split(plain: str) -> tuple[Word, ...]:
 
 
 def _contracted(raw: str, start: int, end: int, listed: list[Word]) -> bool:
-    """Add the two words of a contraction, if it is one."""
+    """If a word is a contraction, add its two words and return True."""
     head, mark, tail = raw.lower().rpartition("'")
     if tail == "t" and head.endswith("n"):
         head = {"ca": "can", "wo": "will"}.get(head[:-1], head[:-1])
@@ -130,7 +130,7 @@ def _contracted(raw: str, start: int, end: int, listed: list[Word]) -> bool:
     return True
 
 
-@lru_cache(16_384)  # most words are met again
+@lru_cache(16_384)  # most words occur again
 def _kind(raw: str) -> str:
     first = raw[0]
     if first == MASK:
@@ -143,6 +143,6 @@ def _kind(raw: str) -> str:
 
 
 def within(listed: Sequence[Word], start: int, end: int) -> tuple[int, int]:
-    """Find the words of a stretch: the places of the first, and after the last."""
+    """Find the words of a span: the index of the first, and the one after the last."""
     first = bisect_left(listed, start, key=lambda word: word.start)
     return first, bisect_left(listed, end, lo=first, key=lambda word: word.start)

@@ -1,4 +1,4 @@
-"""Widen what rules found by the open form, and judge both by learned weights. Pure."""
+"""Add claims of the open form to those of the rules, and judge both by learned weights. Pure."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import MASK, Clause
 from lamina.engines.claims.tagger import Tags
 
-# Of features that a claim has, all of them, and how sure it was before: how sure it is.
+# From the features of a claim, all features, and its prior confidence to its confidence.
 Judge = Callable[[Sequence[str], Callable[[], Features], float], float]
-FLOOR = 0.5  # what is less sure is not even worth a question
-EVEN = 0.5  # how sure what nothing is known of is
-RULE = "open"  # the name of the rule, with the shape behind it
+FLOOR = 0.5  # less certain claims are not even worth a question
+EVEN = 0.5  # the prior confidence of a claim
+RULE = "open"  # the name of the rule, followed by the shape
 CHANGE = f"{RULE} {open_verbs.CHANGE}"
 FAVOURITE = re.compile(r"(?:favou?rite|fave?) (?P<thing>.+)")
-# Nouns whose values have a rule of their own: "my name after the wedding".
+# Nouns that have an attribute of their own: "my name after the wedding".
 NOUNS = {"name": "name", "job": "job", "age": "age", "employer": "employer", "birthday": "birthday"}
 HEAD = re.compile(
     r"(?:full |own |legal |day |current )?(?P<noun>\w+)(?: (?:after|since|at|from|now)\b.*)?"
 )
 DEEDS = frozenset({"did", "plan", "goal"})
 RELATIVES = frozenset({"partner", "child", "parent", "sibling", "relative"})
-# Shapes of "my landlord Mr. Okafor", which may stand in a request.
+# Shapes of "my landlord Mr. Okafor", which may be part of a request.
 A_NAMED = "a_named"  # "a goldfish called Bubbles"
 NAMING = frozenset({"my_named", "the_named", A_NAMED, "their_named", "apposed"})
 
 
 class Opening:
-    """A turn of a person, whose claims are judged, and whose words are read by the open form."""
+    """Judges the claims of a person's turn, and reads the turn with the open form."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Opening:
     ) -> None:
         self.said, self.clauses, self.judged, self.is_talk = said, clauses, judged, is_talk
         self.things = things
-        self._tags = tags  # asked only where there is a claim to judge
+        self._tags = tags  # called only if there is a claim to judge
 
     @cached_property
     def _read(self) -> list[Candidate]:
@@ -67,7 +67,7 @@ class Opening:
         return list(open_form.candidates(*said, self.things))
 
     def widened(self, found: Sequence[Claim], hearsay: Set[int]) -> list[Claim]:
-        """Judge the claims that rules found, and add what else is read; rules win."""
+        """Judge the claims that rules found, and add others; rules take precedence."""
         found, plain = self._without_names(found), self.said.plain
         claims = self._ruled(found)
         if spoken.is_foreign(plain):
@@ -82,7 +82,7 @@ class Opening:
         return claims + self.noted(claims, hearsay)
 
     def _without_names(self, found: Sequence[Claim]) -> list[Claim]:
-        """Leave out that somebody has a person who is named there: "I've a new GP, Dr. Lind"."""
+        """Drop "owns" claims about people who are named there: "I've a new GP, Dr. Lind"."""
         if not any(claim.attribute == "owns" for claim in found):
             return list(found)
         named = [self.said.plain[slice(*one.value)] for one in self._read if one.shape in NAMING]
@@ -93,7 +93,7 @@ class Opening:
         ]
 
     def _ruled(self, found: Sequence[Claim]) -> list[Claim]:
-        """Judge what rules found; but labels say too little of what is denied."""
+        """Judge the claims of rules; denials are unchanged, since labelled data has too few."""
         return [
             claim if claim.negated else self._judged(claim, judge.of_claim(claim), claim.confidence)
             for claim in found
@@ -102,7 +102,7 @@ class Opening:
     def noted(
         self, claims: Sequence[Claim], hearsay: Set[int] = frozenset(), *, is_foreign: bool = False
     ) -> list[Claim]:
-        """Add what the network alone reads in a message; in talk it finds too little to ask it."""
+        """List claims that only the network finds in a message; in talk it finds too few."""
         if self.is_talk:
             return []
         more = [
@@ -120,7 +120,7 @@ class Opening:
         return list(_surest(more))
 
     def _is_new(self, claims: Sequence[Claim], subject: str, start: int, end: int) -> bool:
-        """Tell if a value that the network sees is in no claim yet, neither there nor elsewhere."""
+        """Tell if a value that the network found is in no claim yet, here or elsewhere."""
         mine = values.stems(self.said.plain[start:end])
         return not any(
             (one.start < end and start < one.end)
@@ -131,7 +131,7 @@ class Opening:
     def _candidates(
         self, found: Sequence[Claim], hearsay: Set[int]
     ) -> Iterator[tuple[Candidate, Claim]]:
-        """Propose what the open form reads and no rule has read already."""
+        """Yield what the open form reads, except what a rule has read already."""
         plain, speaker = self.said.plain, self.said.speaker
         for one in self._read:
             value = plain[slice(*one.value)]
@@ -156,9 +156,9 @@ class Opening:
     def _features(
         self, claim: Claim, named: Sequence[str], value: Sequence[tuple[int, int]]
     ) -> Features:
-        """List all features of a claim: those that it has, and what the network says of it."""
+        """Return all features of a claim: its own, and those from the network."""
         said = self.said
-        # A reader notes of "Mia is not my sister" what Mia is not, so who is denied is no value.
+        # In "Mia is not my sister" the denied person is no value, so the network has no say.
         likely: Features = {}
         if not claim.negated:
             likely = judge.of_tags(self._tags(), claim, said.speaker, said.turn.at, value)
@@ -166,13 +166,13 @@ class Opening:
 
 
 def _is_unsaid(one: Candidate) -> bool:
-    """Tell if a candidate is asked or supposed; but who somebody is may be told in passing."""
+    """Tell if a candidate is only asked or hypothetical; names may be given in a question."""
     is_named = one.shape in NAMING
     return one.clause.doubted or (one.clause.asks and not is_named)
 
 
 def _is_junk(one: Candidate, value: str) -> bool:
-    """Tell if a value names nothing: a pronoun, a filler, a deed without an object."""
+    """Tell if a value has no content: a pronoun, a filler, a verb without an object."""
     if one.attribute not in DEEDS:
         return values.is_empty(value)
     verb, _, rest = value.lower().partition(" ")
@@ -180,7 +180,7 @@ def _is_junk(one: Candidate, value: str) -> bool:
 
 
 def _covers(claim: Claim, one: Candidate, speaker: str) -> bool:
-    """Tell if the words of a candidate are those of a claim already."""
+    """Tell if a claim already covers the words of a candidate."""
     is_inside = claim.start <= one.value[0] and one.value[1] <= claim.end
     is_anyones = one.shape == A_NAMED  # whose it is, the rule knows
     # "Ana is 40" does not say that the speaker has an "ana".
@@ -208,7 +208,7 @@ def _claim(said: Said, one: Candidate, is_talk: bool) -> Claim:
 
 
 def _related(attribute: str) -> str:
-    """Name what somebody has as the rules do: a sister is a sibling, and "full name" a name."""
+    """Return the attribute that the rules use: a sister is a sibling, and "full name" a name."""
     if not attribute.startswith(attributes.HAS):
         return attribute
     noun = attribute.removeprefix(attributes.HAS).removeprefix("new ")
@@ -221,18 +221,18 @@ def _related(attribute: str) -> str:
 
 
 def _surest(claims: Iterable[Claim]) -> Iterator[Claim]:
-    """Leave out what is too unsure, and list the surest first; what is denied makes no fact."""
+    """Drop uncertain claims, but keep denials, which become no facts; the most certain first."""
     sure = (claim for claim in claims if claim.confidence >= FLOOR or claim.negated)
     return iter(sorted(sure, key=lambda claim: -claim.confidence))
 
 
 def _says_same(claim: Claim, other: Claim) -> bool:
-    """Tell if half of the words of the shorter value are in the other.
+    """Tell if half of the words of the shorter value are in the longer one.
 
-    Of two things all must be: the staging server hel-04 is not the production server hel-09.
+    For two things, all must be: the staging server hel-04 is not the production server hel-09.
     """
     is_contrary = claim.negated != other.negated  # "he is not my brother, he is my cousin"
-    may_differ = claim.negated or other.rule.startswith(RULE)  # what a rule denies is denied
+    may_differ = claim.negated or other.rule.startswith(RULE)  # the denial of a rule is final
     if claim.subject != other.subject or (is_contrary and may_differ):
         return False
     mine, theirs = values.stems(claim.value), values.stems(other.value)
@@ -243,7 +243,7 @@ def _says_same(claim: Claim, other: Claim) -> bool:
 
 
 def _is_in(mine: Set[str], value: str) -> bool:
-    """Tell if a value says something, and half of some words or of its own."""
+    """Tell if a value shares half of the given words, or half of its own."""
     theirs = values.stems(value)
     return bool(theirs) and _share_half(mine, theirs)
 

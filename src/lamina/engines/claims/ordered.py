@@ -1,7 +1,7 @@
-"""Ask the network about instructions: how likely a piece stands, and what no shape fits. Pure.
+"""Use the network for instructions: how likely pieces are to stand, and pieces of no shape. Pure.
 
-"We write commit messages in the imperative" has no shape of an order. Where the network is sure of
-such a sentence, it is a piece, which `standing.py` judges like any other.
+"We write commit messages in the imperative" does not have the shape of an order. If the network is
+sure about such a sentence, it becomes a piece, which `standing.py` judges like any other.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from lamina.engines.claims.open_words import NOT
 from lamina.engines.claims.sentences import Clause, by_sentence
 from lamina.engines.claims.tagger import Tags
 
-KIND = "tagged"  # of a piece that the network alone sees
+KIND = "tagged"  # of a piece that only the network finds
 FEATURE = "network"
-SEEN = 0.5  # how likely the words of a sentence must be an instruction for it to be a piece
-FEWEST = 3  # words: fewer say nothing
+SEEN = 0.5  # the minimal probability that the words of a sentence are an instruction
+FEWEST = 3  # words; fewer say nothing
 # "Our teacher told us never to …": somebody else's order.
 REPORTED = re.compile(r"\b(?:told|said|says|asked|asks|taught|wrote|wants|wanted)\b", re.I)
-UNLIKELY = 0.02  # what the network says is taken for no surer than this, either way
+UNLIKELY = 0.02  # probabilities of the network are clipped to this distance from 0 and 1
 
 
 def likely(tags: Tags, piece: Piece) -> Mapping[str, float]:
-    """Tell how likely the network takes the words of a piece for an instruction that stands."""
+    """Return how likely the words of a piece are a standing instruction, by the network."""
     share = min(1 - UNLIKELY, max(UNLIKELY, _share(tags, piece.start, piece.end)))
     return {FEATURE: round(math.log(share / (1 - share)), 3)}
 
@@ -36,7 +36,7 @@ def _share(tags: Tags, start: int, end: int) -> float:
 
 
 def pieces(tags: Tags, clauses: Sequence[Clause], found: Sequence[Piece]) -> Iterator[Piece]:
-    """Find the sentences that the network takes for instructions, where no piece was found."""
+    """Yield the sentences without pieces that the network classifies as instructions."""
     plain = tags.plain
     spans = [(some[0].start, some[-1].end) for some in by_sentence(clauses)]
     for place, (start, end) in enumerate(spans):
@@ -48,7 +48,7 @@ def pieces(tags: Tags, clauses: Sequence[Clause], found: Sequence[Piece]) -> Ite
 
 
 def _is_none(plain: str, start: int, end: int) -> bool:
-    """Tell if a sentence is no instruction, whatever the network says."""
+    """Tell if a sentence cannot be an instruction, whatever the network says."""
     is_asked, is_short = plain[end : end + 1] == "?", len(plain[start:end].split()) < FEWEST
     is_reported = bool(REPORTED.search(plain, start, end))
     return is_asked or is_short or is_reported or bool(NEVER.match(plain, _head(plain, start, end)))

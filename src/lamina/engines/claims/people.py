@@ -1,4 +1,4 @@
-"""Track people: who speaks, who is spoken of, and who "she" is. Pure."""
+"""Track people: who speaks, who is mentioned, and who "she" is. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lamina.text.hints import hinted
 from lamina.text.patterns import LONGEST, bounded
 from lamina.text.words import asked, first_name
 
-# Speakers that are not people: they claim nothing.
+# Speakers that are not people: nothing is claimed from their turns.
 MACHINES = frozenset(
     "agent ai assistant bot chatbot developer external function import llm mail model system tool"
     " web".split()
@@ -24,18 +24,18 @@ MENTION = re.compile(
     r"|kid))"
     rf"(?P<kind>(?:[a-z0-9-]+\s){{0,2}}?)(?P<kin>{either(KINDRED)})\b"
 )
-# The words between a relation and the name.
+# The words between a relation and a name.
 NAMED = re.compile(
     r"(?:'s? names? (?:is|are)|(?:'s| is| was| are| were)(?: now)? (?:called|named)|,|,? (?:who is "
     r"|whose name is )?(?:called|named))?\s(?:(?:Dr|Prof|Mrs?|Ms)\.? )?(?=(?!I\b|I')[A-ZÀ-Þ])"
 )
-# "My wife is Eva": a name if nothing follows that belongs to it. Who was or is not Eva, is not.
+# "My wife is Eva": a name, unless what follows is part of it. "Was" and "is not" do not count.
 BEING = re.compile(
     r" (?:is|are|(?P<other>was|were|(?:is|are|was|were)(?:n't| not)))(?: now)? (?:(?:Dr|Prof|Mrs?"
     r"|Ms)\.? )?"
     rf"(?=(?P<name>{values.NAME.pattern})\s*(?:[.,;:!?)]|\Z|\n|(?:and|but|who|by the way|now)\b))"
 )
-# Without capitals a name looks like any word ("my wife is ill"), unless it is said to be one.
+# Without capitals a name looks like any word ("my wife is ill"), unless it is introduced as one.
 UNTOLD = re.compile(
     r"(?:'s? names?)? (?:is|are)(?: called| named)? [\w-]+\s*(?:[.,;:!?)]|\Z|\n|and\b)"
 )
@@ -50,19 +50,19 @@ APART = re.compile(
     rf"(?<![\w'])(?P<name>[A-ZÀ-Þ][\w-]{{1,60}})(?:,|'s| is) (?:my"
     rf"|our) (?:[a-z-]+ ){{0,2}}(?P<kin>{either(KINDRED)})\b"
 )
-# "… at Acme, my wife Ana is a nurse": what is behind the comma is said of itself.
+# "… at Acme, my wife Ana is a nurse": a new statement begins after the comma.
 ANEW = bounded(r"\s(?:(?:is|are|was|were|has|had|will|can)\b|[A-ZÀ-Þ])|'s\s")
 MET = hinted(
     r"\b(?:woman|man|girl|boy|guy|lady|friend|person|kid|colleague|neighbou?r|someone|teen|boy|lad"
     r"|bloke)(?:,| called| named) (?P<name>[A-Z][a-z]+)\b"
 )
-# An animal that is no part of the name of something else.
+# An animal that is not part of a compound.
 ALONE = re.compile(
     r"\s*(?:[.,;:!?)]|\Z|\n|'s\b|(?:and|is|was|are|has|had|who|that|to|for|in|on|at|with|loves"
     r"|likes|just|got|needs|keeps|when|because|so|but|from|again|too|now|today|will|can|always"
     r"|never|since|\w+ed)\b)"
 )
-# One's own people without a possessive: "with the kids", "my husband and kids".
+# The speaker's family without a possessive: "with the kids", "my husband and kids".
 HOUSEHOLD = (
     hinted(
         r"\b(?:with|took|take|taking|brought|me,) the (?P<kin>kids|children|wife|husband|missus"
@@ -94,7 +94,7 @@ NEAR_DENIAL = 20  # characters
 DENYING = bounded(r"(?:\bnot|n't|\bnever|\bno longer)\s\Z", re.I)
 CAPITALISED = re.compile(r"\b[A-ZÀ-Þ][\w-]+")
 NEAR = 8  # characters between a name and "who"
-TRACKED = 8  # mentions that a pronoun may look back on
+TRACKED = 8  # latest mentions to which a pronoun may refer
 
 
 class Person(NamedTuple):
@@ -106,18 +106,18 @@ class Person(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """A person of the speaker's: "my sister Mia"."""
+    """Somebody related to the speaker: "my sister Mia"."""
 
-    attribute: str  # empty when it makes no claim
+    attribute: str  # empty if it makes no claim
     kin: str
     name: str
-    shown: str  # the name, or the words that stand for it
+    shown: str  # the name, or the words used instead
     start: int
     end: int
 
 
 def is_machine(speaker: str | None) -> bool:
-    """Tell if a speaker is a role such as "AI assistant" or "Agent 7", and not a person."""
+    """Tell if a speaker is a role such as "AI assistant" or "Agent 7", not a person."""
     called = [word for word in asked(speaker or "") if not word.isdecimal()]
     return bool(called) and all(word in MACHINES for word in called)
 
@@ -149,7 +149,7 @@ def _begins_anew(plain: str, found: re.Match[str]) -> bool:
 
 
 def _mentioned(plain: str, found: re.Match[str], is_lower: bool) -> Iterator[Relation]:
-    """Read one mention of the speaker's people: by name, or the words that stand for it."""
+    """Read one mention of somebody related to the speaker: a name, or other words."""
     kin, last = found["kin"].lower(), found.end()
     if DENYING.search(plain, max(0, found.start() - NEAR_DENIAL), found.start()):
         return  # "Mia is not my sister"
@@ -173,19 +173,19 @@ def _mentioned(plain: str, found: re.Match[str], is_lower: bool) -> Iterator[Rel
 
 
 def _names(plain: str, start: int, kin: str) -> list[values.Span]:
-    """Cut the name after a relation; several people have several names."""
+    """Find the name after a relation, or several for several people."""
     is_several = kin in words.PLURAL or (kin in words.ANIMALS and kin.endswith("s"))
     kind = "names" if is_several else "name"
     return values.cut(kind, plain, start, min(start + LONGEST, len(plain)))
 
 
 def is_described(word: str) -> bool:
-    """Tell if a capitalised word says what a person is, and not who: "my wife is Italian"."""
+    """Tell if a capitalised word says what a person is, not who: "my wife is Italian"."""
     return word.lower() in DESCRIBED or not values.is_name(word)
 
 
 def household(plain: str) -> Iterator[Relation]:
-    """Find people meant by "the kids", and friends described without a name."""
+    """Find family members such as "the kids", and friends described without a name."""
     for found in (one for pattern in HOUSEHOLD for one in pattern.finditer(plain)):
         kin = found["kin"].lower()
         yield Relation(words.RELATION.get(kin, "child"), kin, "", found["kin"], *found.span())
@@ -201,7 +201,7 @@ def just_named(plain: str) -> str:
 
 
 class People:
-    """The people who take part in a conversation, and those who were mentioned lately."""
+    """The participants of a conversation, and people who were mentioned recently."""
 
     def __init__(self, speakers: Sequence[str | None]) -> None:
         self.present = frozenset(name for speaker in speakers if (name := first_name(speaker)))
@@ -214,7 +214,7 @@ class People:
         self._kin: dict[tuple[str, str], set[str]] = {}  # names by speaker and relation
 
     def remember(self, names: Iterable[str]) -> None:
-        """Note those who were spoken of before."""
+        """Record people who were mentioned before."""
         self.named.update(name for name in names if first_name(name) not in self.present)
 
     def mention(self, name: str, gender: str, turn: int) -> None:
@@ -227,7 +227,7 @@ class People:
         self._recent = [*others[-TRACKED:], Person(name, gender, turn)]
 
     def listen(self, plain: str, speaker: str, turn: int) -> None:
-        """Note every person whom a turn introduces."""
+        """Record every person whom a turn introduces."""
         for one in relations(plain):
             if one.kin not in words.PLURAL:
                 self.mention(one.name or self.kin(speaker, one.kin), gender_of(one.kin), turn)
@@ -241,24 +241,24 @@ class People:
                 self.mention(found["name"], "", turn)
 
     def listener(self, speaker: str) -> str:
-        """Name the one whom a speaker talks to, if only two talk."""
+        """Return the person whom a speaker talks to, if there are only two."""
         others = [one for one in self._speakers if one != speaker]
         return others[0] if len(others) == 1 else ""
 
     def hear(self, speaker: str) -> bool:
-        """Tell if other people hear a speaker, and not an assistant alone."""
+        """Tell if a speaker talks to other people, not only to an assistant."""
         return any(one != speaker for one in self._speakers)
 
     def knows(self, name: str) -> bool:
         return name in self.named or first_name(name) in self.present
 
     def kin(self, speaker: str, kin: str) -> str:
-        """Name the speaker's relation, such as a sister, if only one was named."""
+        """Return the name of a relation, such as the speaker's sister, if only one was named."""
         names = self._kin.get((speaker, kin), set())
         return next(iter(names)) if len(names) == 1 else ""
 
     def meant(self, pronoun: str, turn: int) -> str:
-        """Name the person whom "he" or "she" means, if only one fits."""
+        """Return the person whom "he" or "she" means, if only one matches."""
         recent = (one for one in self._recent if one.turn >= turn - 2)
         fitting = {one.name for one in recent if one.gender in (pronoun, "")}
         return fitting.pop() if len(fitting) == 1 else ""

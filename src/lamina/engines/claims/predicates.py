@@ -1,4 +1,4 @@
-"""Parse a clause: its subject, auxiliaries and verbs, as far as rules need them. Pure."""
+"""Parse a clause into subject, auxiliaries and verbs, as far as rules need them. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AUXILIARIES = {
     "could": "maybe", "might": "maybe", "may": "maybe", "should": "maybe", "must": "maybe",
     "ought": "maybe", "got": "got", "gotten": "got", "getting": "getting",
 }  # fmt: skip
-# Written without an apostrophe.
+# Contractions without an apostrophe.
 RUSHED = {
     "im": ("i", "'m"), "ive": ("i", "'ve"), "dont": ("do", "n't"), "doesnt": ("does", "n't"),
     "didnt": ("did", "n't"), "cant": ("can", "n't"), "wont": ("will", "n't"),
@@ -43,7 +43,7 @@ TIMES = frozenset(
     " fall afternoon today yesterday first monday tuesday wednesday thursday friday saturday sunday"
     " christmas ago second minute case way hand point past rest".split()
 )
-# Words that make a subject part of something else: "the book I read", "all I know".
+# Words before a subject that make it part of a relative clause: "the book I read", "all I know".
 OWNED = frozenset(
     "the a an my this that these those some all what one another any no such everything anything"
     " something".split()
@@ -65,7 +65,7 @@ FILLERS = ADVERBS | frozenset(
     " btw guess morning news update big ha yay man god gosh sorry thanks thx aw aww hmm oops sooo"
     " soo omg nope turns out".split()
 )
-# Said without "I"; not those that could be orders, or praise.
+# Verbs used without "I"; not those that could be orders, or praise.
 ELLIPTIC = (
     words.DEEDS | words.PARTICIPLES | frozenset("been based allergic gonna".split())
 ) - frozenset(
@@ -84,18 +84,18 @@ FINITE = frozenset(
 )
 UNCHANGED = frozenset("put set read beat quit cut hit run come let".split())  # in the past
 EMPHATIC = frozenset("love like have enjoy hate live work".split())  # "I do love it"
-# After an auxiliary these may stand like a verb.
+# Words that may take the place of a verb after an auxiliary.
 SMALL = frozenset("a an the at in to into with from off back one".split())
 MODAL = frozenset("will would maybe can".split())
 MEANT = frozenset({"gonna", "wanna"})
 HAVING = frozenset("have has had got".split())
 NOUNS = frozenset("love like work plan hope dream play study major aim drive ride stand".split())
-VERBAL = frozenset("as at for".split())  # behind a word that may be a noun, they make it a verb
+VERBAL = frozenset("as at for".split())  # after a word that may be a noun, they make it a verb
 PARENTS = frozenset(
     "mum mom dad mother father grandma grandpa nan gran mama papa granny grandad granddad".split()
 )
 ANYMORE = hinted(r"\b(?:any ?more|any longer|no longer|after all|no more)\b", re.I)
-NEAR = 40  # characters before a verb in which "and" is looked for
+NEAR = 40  # characters before a verb that are searched for "and"
 JOINED = bounded(
     r"(?:,|,?\s*\b(?:and|but|then)\b)(?:\s*\b(?:then|even|also|now|so|just|finally|have|has"
     r"|today)\b)*\s*\Z",
@@ -115,14 +115,14 @@ class Token(NamedTuple):
 class Subject(NamedTuple):
     """The subject of a clause."""
 
-    kind: str  # self, he, she, kin (perhaps without a name), named, who (just named)
+    kind: str  # self, he, she, kin (possibly without a name), named, who (just named)
     name: str
     start: int
     kin: str = ""
 
 
 class Predicate(NamedTuple):
-    """A verb with its subject; its words begin at the verb and end with the clause."""
+    """A verb with its subject; its words are those from the verb to the end of the clause."""
 
     subject: Subject
     kind: str  # plain, or the auxiliary
@@ -153,7 +153,7 @@ def tokens(plain: str, start: int, end: int) -> list[Token]:
 
 
 def parse(plain: str, clause: Clause, verbs: Set[str], names: Set[str]) -> Parsed:
-    """Find the subject of a clause and its verbs; several may share one subject.
+    """Find the subject and the verbs of a clause; several verbs may share one subject.
 
     `names` are those of known people.
     """
@@ -180,7 +180,7 @@ def parse(plain: str, clause: Clause, verbs: Set[str], names: Set[str]) -> Parse
 
 
 def _shares_auxiliary(first: Predicate, more: Predicate) -> bool:
-    """Tell if the auxiliary of the first verb counts for another: "I will pack and go"."""
+    """Tell if the auxiliary of the first verb applies to another one: "I will pack and go"."""
     is_past = more.word in words.DEEDS or more.word.endswith("ed")
     is_bare = first.kind in MODAL and not is_past
     return more.kind == "plain" and (is_bare or more.word.endswith("ing"))
@@ -199,7 +199,7 @@ def _ends_with_saying(listed: Sequence[Token]) -> bool:
 def _is_joint(
     plain: str, listed: Sequence[Token], place: int, first: Predicate, verbs: Set[str]
 ) -> bool:
-    """Tell if another verb of the same subject begins here."""
+    """Tell if another verb with the same subject begins here."""
     word, start, _ = listed[place]
     if word not in verbs and word not in AUXILIARIES:
         return False
@@ -224,7 +224,7 @@ def _subject(
     plain: str, listed: Sequence[Token], verbs: Set[str], names: Set[str]
 ) -> tuple[Subject, int] | None:
     """Find the subject, and the position of the word after it."""
-    opening = True  # nothing but fillers so far
+    opening = True  # only fillers so far
     for place, (word, start, _) in enumerate(listed):
         if opening and _is_left_out(plain, listed, place):
             return Subject("self", "", start), place
@@ -245,7 +245,7 @@ def _subject(
 
 
 def _pronoun(plain: str, listed: Sequence[Token], place: int) -> tuple[Subject, int] | None:
-    """Take a pronoun as the subject, unless it belongs to something else."""
+    """Return a pronoun as the subject, unless it belongs to something else."""
     word, start, _ = listed[place]
     kind = "self" if word in ("i", "we") else word
     if kind == "self" and place and listed[place - 1].word == "and":
@@ -331,7 +331,7 @@ def _is_part(plain: str, listed: Sequence[Token], place: int) -> bool:
 def _predicate(
     listed: Sequence[Token], place: int, subject: Subject, end: int, ends: bool
 ) -> Predicate | None:
-    """Read auxiliaries, denials and adverbs up to the verb; None if no verb follows."""
+    """Read auxiliaries, negations and adverbs up to the verb; None if no verb follows."""
     kind, negated = _first_kind(listed, place, subject), False
     while place < len(listed) and listed[place].start < end:
         word, following = listed[place].word, _following(listed, place)
@@ -351,14 +351,14 @@ def _predicate(
 
 
 def _first_kind(listed: Sequence[Token], place: int, subject: Subject) -> str:
-    """Name the auxiliary before any is read: "Learning the piano" omits "I am"."""
+    """Return the implicit auxiliary before any is read: "Learning the piano" omits "I am"."""
     first = listed[place] if place < len(listed) else None
     is_omitted = first is not None and first.start == subject.start
     return "am" if first and is_omitted and first.word.endswith("ing") else "plain"
 
 
 def _following(listed: Sequence[Token], place: int) -> str:
-    """Find the next word that is neither an adverb nor a denial."""
+    """Return the next word that is neither an adverb nor a negation."""
     rest = (token.word for token in listed[place + 1 :])
     return next((word for word in rest if word not in ADVERBS and word not in DENIALS), "")
 
@@ -381,7 +381,7 @@ def _verb(
 
 
 def _step(word: str, following: str, kind: str, after: Sequence[Token]) -> str:
-    """Name the auxiliaries up to this word; empty if it is the verb, as in "I have a dog"."""
+    """Return the auxiliaries up to this word; empty if it is the verb, as in "I have a dog"."""
     if word == "been" and kind in ("have", "had", "plain"):
         return "been"
     if word not in AUXILIARIES:

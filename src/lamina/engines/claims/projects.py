@@ -1,9 +1,9 @@
-"""Tell what belongs to a project from what belongs to the person who works on it. Pure.
+"""Separate claims about a project from those about the person who works on it. Pure.
 
-"Our database is Postgres" is about the project in which it was said, and another project has
-another one; "my dog is Rex" is about who said it. So are tastes, places and all else that a person
-has wherever they work. What tool to use is an order for that project alone, and so is what "in
-this repo" is said of.
+"Our database is Postgres" is about the project in which it was said, and another project may have
+another one; "my dog is Rex" is about the speaker. So are tastes, places and everything else that
+does not depend on where people work. Instructions about tools, and those with "in this repo", hold
+only in that project.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lamina.engines.claims.topics import TOOL_TOPIC, slug
 from lamina.text.words import normalise
 
 HABIT = "habit"
-# The words by which a speaker means themselves alone, in the languages that are read.
+# Words by which speakers mean only themselves, in all supported languages.
 ALONE = re.compile(
     r"\b(?:i|my|me|mine|myself|ich|mich|mir|mein\w{0,2}|yo|mis|je|mon|mes|meus?|minhas?|mio|mia"
     r"|miei)\b",
@@ -31,7 +31,7 @@ ENDS = ".!?\n"
 
 
 def scoped(claims: Sequence[Claim], turn: Turn) -> list[Claim]:
-    """Make the project of a turn the subject of what was said about it."""
+    """Make the project of a turn the subject of claims about the project."""
     return [_scoped(claim, turn, turn.project) if turn.project else claim for claim in claims]
 
 
@@ -57,6 +57,6 @@ def _words(claim: Claim, text: str) -> str:
 
 
 def _sentence(claim: Claim, text: str) -> str:
-    """Find the sentence in which a claim stands."""
+    """Return the sentence that contains a claim."""
     start = max(text.rfind(end, 0, claim.start) for end in ENDS) + 1
     return text[start : claim.end]

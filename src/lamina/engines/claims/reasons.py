@@ -1,4 +1,4 @@
-"""Why something was decided or planned: the clause behind "because". Pure."""
+"""Find why something was decided or planned: the clause after "because". Pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from lamina.engines.claims.said import Said
 from lamina.text.patterns import LONGEST, bounded
 
 AIMS = frozenset({"decision", "plan", "goal"})
-DECIDED = "decided_to"  # the rule of "I decided to": with a reason, that is a decision
+DECIDED = "decided_to"  # the rule for "I decided to", which with a reason is a decision
 DEEDS = frozenset({"habit", "plan", "goal"})
 NOTED = bounded(r"(?:\A|\n)\W*(?:decision|decided):\s+(?:we )?\Z", re.I)
-FAR = 30  # characters before a claim in which such a heading stands
+FAR = 30  # characters before a claim that are searched for such a heading
 DUE = re.compile(r" (?:due|owing|given)\Z", re.I)
 MOST = 200  # characters of a reason
 BECAUSE = bounded(
@@ -27,7 +27,7 @@ BECAUSE = bounded(
 
 
 def given(said: Said, claims: Sequence[Claim]) -> list[Claim]:
-    """Add the reasons that are given for what somebody decided, plans or wants."""
+    """Add the reasons given for decisions, plans and goals."""
     noted = [_decided(said, claim) for claim in claims]
     told = [_reasoned(said, claim) if claim.attribute in AIMS else claim for claim in noted]
     decided = [claim for claim in told if claim.attribute == "decision"]
@@ -40,7 +40,7 @@ def given(said: Said, claims: Sequence[Claim]) -> list[Claim]:
 
 
 def _decided(said: Said, claim: Claim) -> Claim:
-    """Take what stands behind "Decision:" for one."""
+    """Treat a claim after "Decision:" as a decision."""
     verb = claim.attribute.removeprefix(DOES)
     is_verb = verb != claim.attribute
     value = f"{verb} {claim.value}" if is_verb else claim.value
@@ -66,5 +66,5 @@ def _reasoned(said: Said, claim: Claim) -> Claim:
 
 
 def _is_deed_of(claim: Claim, decision: Claim) -> bool:
-    """Tell if a claim says of a decision that it was made: "chose React"."""
+    """Tell if a claim only states that a decision was made: "chose React"."""
     return claim.attribute == "did" and claim.start <= decision.start + 1 < claim.end

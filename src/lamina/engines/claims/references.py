@@ -1,8 +1,8 @@
-"""Find what is known that a claim speaks of, and let the claim change just that. Pure.
+"""Find the known claim to which a new one refers, and update exactly that. Pure.
 
-"We raised the kitchen budget to 11,000" speaks of "our budget for the kitchen"; "upgraded to Python
-3.13" of "we're on Python 3.10"; "renamed Falcon to Kestrel" of the project that is Falcon; "ran the
-Ghent marathon" of the plan to do so.
+"We raised the kitchen budget to 11,000" refers to "our budget for the kitchen"; "upgraded to Python
+3.13" to "we're on Python 3.10"; "renamed Falcon to Kestrel" to the project called Falcon; "ran the
+Ghent marathon" to the plan to run it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Split = tuple[frozenset[str], frozenset[str]]  # stems of words and of numbers
 AIMS = frozenset({"plan", "goal"})
 EVENTS = frozenset({"did", "visited"})
 COUNTED = frozenset({"habit", "owns", "pet", "child"})  # "run 5k every day", "two kids"
-# What a thing is, has or is used for: a later value takes the place of an earlier one.
+# What a thing is, has or is used for: a later value replaces an earlier one.
 USED = (attributes.HAS, attributes.DOES)
-# Adjectives that say which of two comes after the other, and not which thing it is.
+# Adjectives that tell which of two is newer, not which thing is meant.
 FRESH = frozenset(map(values.stem, ("new", "current")))
 # "renamed Falcon to Kestrel", "moved the carts into Redis"
 BECAME = re.compile(
@@ -38,19 +38,19 @@ BECAME = re.compile(
 HOME = re.compile(r"(?:moved|relocated) (?:back |over )?to (?P<place>[A-Z]\w+(?: [A-Z]\w+)*)")
 NUMBERS = frozenset(map(values.stem, words.NUMBERS))
 NUMBER = re.compile(r"\d[\d.,:]*")
-# Words that say that something is otherwise than before.
+# Words that say that something has changed.
 NOW = re.compile(
     r"\b(?:now|these days|nowadays|currently|instead|no longer|as of|since|starting|new|again"
     r"|from (?:now|today|monday|next \w+)|any ?more)\b",
     re.I,
 )
-# Verbs that say too little of their object for one to exclude another.
+# Verbs so general that one object does not exclude another.
 PLAIN_VERBS = frozenset(
     attributes.DOES + verb for verb in ("be", "have", "do", "got", "can", "like")
 )
 BE = f"{attributes.DOES}be"
 ARTICLE = re.compile(r"\b(?:an?|the) \Z", re.I)
-FAR = 8  # characters before a value in which its article stands
+FAR = 8  # characters before a value that are searched for its article
 TASTES = {
     attributes.DOES + verb: taste
     for taste, verbs in {
@@ -68,7 +68,8 @@ TASTES = {
     }.items()
     for verb in verbs
 }
-# Of a name, these say what a rule says: "a room in Hull that I live in", "as a nurse at Acme".
+# With a name as value, these mean a fixed attribute: "a room in Hull that I live in", "as a nurse
+# at Acme".
 NAMED = {
     f"{attributes.DOES}{how}": attribute
     for attribute, hows in {
@@ -77,8 +78,8 @@ NAMED = {
     }.items()
     for how in hows
 }
-DEFINITE = f"{RULE} the_thing"  # the rule of "the N is V"
-# One who keeps to a diet may leave out other things besides: "gluten-free", "don't eat fish".
+DEFINITE = f"{RULE} the_thing"  # the rule for "the N is V"
+# People with a diet may avoid other things as well: "gluten-free", "don't eat fish".
 RESTRICTION = re.compile(r"free\Z|\beat(?:ing)?\b", re.I)
 EMPLOYED = frozenset(attributes.DOES + how for how in ("be at", "be with"))
 NAMES = 3  # words of a name
@@ -86,14 +87,14 @@ OLDEST = 120
 GREETING = re.compile(
     r"(?:\W*(?:hi|hey|hello|hiya|good \w+|ok|so|and|btw|there|everyone)\b)*\W*", re.I
 )
-# How words end that say what somebody is: "American", "Danish", "Chinese".
+# Endings of words that say what somebody is: "American", "Danish", "Chinese".
 KINDS_OF_PEOPLE = ("an", "ish", "ese", "ic", "ch", "ist")
 DIED = hinted(
     r"\b(?P<who>[A-Z]\w+(?: [A-Z]\w+){0,2}) (?:(?:has|have|just|sadly|finally) ){0,2}"
     r"(?:died|passed away)\b"
 )
 PERSON = r"[A-Z][\w-]+(?: [A-Z][\w-]+){0,2}"
-# Who comes after whom, as what; without it, all is meant that the first one is.
+# Who succeeds whom, and in what role; without a role, any role is meant.
 SUCCESSIONS = tuple(
     Hinted(
         bounded(pattern.replace("OLD", rf"(?P<old>{PERSON})").replace("NEW", rf"(?P<new>{PERSON})"))
@@ -107,7 +108,7 @@ SUCCESSIONS = tuple(
         r"(?: over| on)? to NEW",
     )
 )
-# What a thing is called from then on, whatever it is: "ledgerd was renamed to moneta".
+# A renamed thing of any sort: "ledgerd was renamed to moneta".
 THING = r"\w[\w.-]*(?: [A-Z0-9][\w.-]*){0,2}"
 RENAMED = Hinted(
     bounded(
@@ -119,13 +120,13 @@ RENAMED = Hinted(
 )
 NEGATED = re.compile(r"\b(?:not|never|untrue|false)\b|n't", re.I)
 SURE = 0.85
-TOLD = 2  # words of a plan that a deed must have, if it names nothing
+TOLD = 2  # minimal words of a plan without a name that an event can fulfil
 
 
 def resolved(
     said: Said, clauses: Sequence[Clause], claims: Sequence[Claim], affirmed: Affirmed
 ) -> list[Claim]:
-    """Put claims into the slots of what they speak of, and add what else they change."""
+    """Match claims with the attributes that they refer to, and add what else they change."""
     claims = _in_place(said, clauses, claims)
     settled = [*_bereaved(said, clauses, affirmed), *_succeeded(said, clauses, affirmed)]
     settled += _renamed(said, clauses, affirmed)
@@ -151,7 +152,7 @@ def resolved(
 
 
 def _expected(claim: Claim, affirmed: Affirmed) -> Claim:
-    """Make what speaks of something known surer: a new value for its slot, or that it is not so."""
+    """Raise the confidence of claims that change something known: a new value, or a denial."""
     if claim.negated:
         others = affirmed.sharing(claim.subject, claim.value)
         is_known = any(known.attribute == claim.attribute for known in others)
@@ -164,7 +165,7 @@ def _expected(claim: Claim, affirmed: Affirmed) -> Claim:
 
 
 def _in_place(said: Said, clauses: Sequence[Clause], claims: Sequence[Claim]) -> list[Claim]:
-    """Let what is bought take the place of what is given up: "sold the Zoe and bought a Kia"."""
+    """Replace what is given up with what is bought: "sold the Zoe and bought a Kia"."""
     gone = [one for one in claims if one.negated and one.attribute.startswith(attributes.HAS)]
     new = [one for one in claims if one.attribute == "owns" and not one.negated]
     if len(gone) != 1 or len(new) != 1 or gone[0].subject != new[0].subject:
@@ -177,7 +178,7 @@ def _in_place(said: Said, clauses: Sequence[Clause], claims: Sequence[Claim]) ->
 
 
 def _as_rules_do(said: Said, claim: Claim, others: Sequence[Claim]) -> Claim | None:
-    """Name what a rule would have named: whose name it is, and for whom somebody works."""
+    """Use the attribute that a rule would use, such as name or employer; None for no claim."""
     if claim.attribute == "diet" and RESTRICTION.search(claim.value):
         return structs.replace(claim, attribute="avoids")  # a vegetarian may be gluten-free, too
     if claim.attribute in TASTES:
@@ -208,7 +209,7 @@ def _as_rules_do(said: Said, claim: Claim, others: Sequence[Claim]) -> Claim | N
 
 
 def _is_role(said: Said, claim: Claim) -> bool:
-    """Tell if somebody is said to be "a N" or "the N", in lower case: "the night porter"."""
+    """Tell if a claim calls somebody "a N" or "the N", in lower case: "the night porter"."""
     if claim.attribute != BE or not claim.value.islower():
         return False
     place = said.plain.find(claim.value, claim.start)
@@ -216,7 +217,7 @@ def _is_role(said: Said, claim: Claim) -> bool:
 
 
 def _is_name(said: Said, claim: Claim) -> bool:
-    """Tell if "I'm NAME" says who speaks: two names, or one that opens the turn."""
+    """Tell if "I'm NAME" introduces the speaker: two names, or one that opens the turn."""
     listed = claim.value.split()
     is_own = claim.subject == said.speaker and len(listed) <= NAMES
     if not is_own or not all(values.is_name(word) and word.isalpha() for word in listed):
@@ -234,7 +235,7 @@ def _is_name(said: Said, claim: Claim) -> bool:
 
 
 def _bereaved(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iterator[Claim]:
-    """End what somebody did who has died."""
+    """End the claims about people who have died."""
     for clause in clauses if DIED.search(said.plain) else ():
         found = said.search(DIED, clause)
         if not found or clause.asks or clause.doubted:
@@ -248,7 +249,7 @@ def _bereaved(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iter
 
 
 def _succeeded(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iterator[Claim]:
-    """Put the successor into the place of somebody: "Eva took over on-call from Jan"."""
+    """Replace a person with the successor: "Eva took over on-call from Jan"."""
     patterns = [one for one in SUCCESSIONS if one.may_be_in(said.plain)]
     for clause in clauses if patterns else ():
         if clause.asks or clause.doubted:
@@ -271,7 +272,7 @@ def _succeeded(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Ite
 
 
 def _renamed(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Iterator[Claim]:
-    """Give what is known by its old name the new one: "ledgerd was renamed to moneta"."""
+    """Rename what is known by its old name: "ledgerd was renamed to moneta"."""
     for clause in clauses if RENAMED.may_be_in(said.plain) else ():
         found = None if clause.asks or clause.doubted else said.search(RENAMED, clause)
         if not found or NEGATED.search(said.part(clause)[: found.start()]):
@@ -294,12 +295,12 @@ def _renamed(said: Said, clauses: Sequence[Clause], affirmed: Affirmed) -> Itera
 
 
 def _with(value: str, old: str, new: str) -> str:
-    """Put a new name into a value, such as "run by Kim", or into its place."""
+    """Replace a name in a value, such as "run by Kim", or the value if it is the name."""
     return new if values.is_name(value) else value.replace(old, new)
 
 
 def _rescheduled(claim: Claim, affirmed: Affirmed) -> Claim:
-    """Let a plan replace one that says the same of another day."""
+    """Let a plan replace the same plan for another day."""
     if claim.attribute not in AIMS or claim.replaces:
         return claim
     for known in _other_days(claim, affirmed):
@@ -309,14 +310,14 @@ def _rescheduled(claim: Claim, affirmed: Affirmed) -> Claim:
 
 
 def _redated(claim: Claim, affirmed: Affirmed, now: datetime) -> Iterator[Claim]:
-    """End a plan whose thing has a day of its own by now: "the wedding was moved to May"."""
+    """End a plan whose event now has another date: "the wedding was moved to May"."""
     for known in _other_days(claim, affirmed):
         if (known.attribute in AIMS) != (claim.attribute in AIMS):
             yield _over(claim, known, now)
 
 
 def _other_days(claim: Claim, affirmed: Affirmed) -> Iterator[Claim]:
-    """List what names another day for what a claim names a day for."""
+    """Yield known claims that give another day for the same event."""
     mine, day = _appointed(claim)
     if not mine or not day:
         return
@@ -330,7 +331,7 @@ def _other_days(claim: Claim, affirmed: Affirmed) -> Iterator[Claim]:
 
 
 def _appointed(claim: Claim) -> Split:
-    """Split what has a day from its day: a plan, or a thing whose value is nothing else."""
+    """Separate an event from its day: in a plan, or a thing whose value is only a day."""
     rest, times = _untimed(claim.value)
     what, numbers = _unnumbered(rest)
     if claim.attribute in AIMS:
@@ -340,14 +341,14 @@ def _appointed(claim: Claim) -> Split:
 
 
 def _untimed(value: str) -> tuple[str, frozenset[str]]:
-    """Take the words out of a value that name a time: "Wed", but not those of a "wedding"."""
+    """Separate the words for times from a value: "Wed", but not part of "wedding"."""
     listed = [word.removesuffix("s") for word in tokens(value)]  # "on Wednesdays"
     times = frozenset(word for word in listed if word in open_verbs.LATER)
     return " ".join(word for word in listed if word not in times), times
 
 
 def _sentence(said: Said, clauses: Sequence[Clause], claim: Claim) -> str:
-    """Find the sentence that a claim begins in."""
+    """Return the sentence in which a claim begins."""
     around = max(0, bisect_right(clauses, claim.start, key=lambda clause: clause.start) - 1)
     number = clauses[around].sentence if clauses else 0
     parts = [clause for clause in clauses if clause.sentence == number]
@@ -355,7 +356,7 @@ def _sentence(said: Said, clauses: Sequence[Clause], claim: Claim) -> str:
 
 
 def _placed(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
-    """Name a thing as it was named before: "grant deadline" is the "deadline for the grant"."""
+    """Use the earlier name of a thing: "deadline for the grant" for "grant deadline"."""
     if not claim.attribute.startswith(attributes.HAS):
         return claim
     noun = claim.attribute.removeprefix(attributes.HAS)
@@ -364,7 +365,7 @@ def _placed(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
     if claim.attribute in known:
         return claim
     same = [name for name in known if _own(name) == stems]
-    if not same:  # "moved the deadline", where only one is known
+    if not same:  # "moved the deadline", if only one is known
         same = [
             name
             for name in known
@@ -388,7 +389,7 @@ def _own(attribute: str) -> frozenset[str]:
 
 
 def _newer(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
-    """Let a value replace one of the same verb: what is so now, or differs in its numbers alone."""
+    """Let a value replace that of the same verb, if it is said to be new or only numbers differ."""
     if claim.replaces or not (claim.attribute.startswith(USED) or claim.attribute in COUNTED):
         return claim
     if claim.attribute.startswith(attributes.HAS):
@@ -410,7 +411,7 @@ def _newer(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
 
 
 def _done_otherwise(claim: Claim, affirmed: Affirmed) -> Claim | None:
-    """Find a habit that is the same deed done in another way: "run the tests with npm test"."""
+    """Find the same habit done in another way: "run the tests with npm test"."""
     deed, own = _deed(claim.value), values.stems(claim.value)
     for known in affirmed.sharing_any(claim.subject, claim.value):
         is_deed = known.attribute == "habit" and _deed(known.value) == deed
@@ -420,14 +421,14 @@ def _done_otherwise(claim: Claim, affirmed: Affirmed) -> Claim | None:
 
 
 def _deed(value: str) -> tuple[str, ...]:
-    """Name what is done: the verb, and the first word of what it is done to."""
+    """Return what is done: the verb and the first word of its object."""
     return tuple(word for word in value.lower().split() if word not in STOP_WORDS)[:2]
 
 
 def _has_own_purpose(
     claim: Claim, others: Sequence[Claim], affirmed: Affirmed, is_change: bool
 ) -> bool:
-    """Tell if something is used for another thing than what was used before: both are in use."""
+    """Tell if something has another purpose than what was used before, so that both are used."""
     purpose = f"{claim.attribute} for"
     before = affirmed.last(claim.subject, purpose)
     told = [one for one in others if (one.subject, one.attribute) == (claim.subject, purpose)]
@@ -437,7 +438,7 @@ def _has_own_purpose(
 
 
 def _the_one(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
-    """Let "the project is called N now" replace the only project that is known."""
+    """Let "the project is called N now" replace the only known project."""
     known = affirmed.things(claim.subject, _own(claim.attribute))
     named = {one.value for one in known if one.attribute == claim.attribute}
     is_one = is_change and claim.rule == DEFINITE and len(named) == 1
@@ -445,7 +446,7 @@ def _the_one(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
 
 
 def _versioned(claim: Claim, affirmed: Affirmed) -> Claim:
-    """Name a version in full: "from Postgres 14 to 16", and then "Postgres is on 17"."""
+    """Complete a version: "from Postgres 14 to 16", and then "Postgres is on 17"."""
     bare, numbers = _unnumbered(claim.value)
     if bare or not numbers:
         return claim
@@ -461,7 +462,7 @@ def _versioned(claim: Claim, affirmed: Affirmed) -> Claim:
 
 
 def _in_full(new: str, old: str) -> str:
-    """Put a bare number into the words of the value that it replaces, if that has just one."""
+    """Insert a bare number into the value that it replaces, if that has exactly one number."""
     numbers, listed = list(filter(_has_digit, new.split())), old.split()
     places = [place for place, word in enumerate(listed) if _has_digit(word)]
     if not numbers or _unnumbered(new)[0] or len(places) != 1:
@@ -475,7 +476,7 @@ def _has_digit(text: str) -> bool:
 
 
 def _is_version(known: Split, bare: frozenset[str], numbers: frozenset[str]) -> bool:
-    """Tell if a value differs from a known one in its numbers alone."""
+    """Tell if a value differs from a known one only in its numbers."""
     return known[0] == bare and bool(known[1]) and known[1] != numbers
 
 
@@ -492,7 +493,7 @@ def _unnumbered(value: str) -> Split:
 
 
 def _replaced(claim: Claim, affirmed: Affirmed, now: datetime) -> Iterator[Claim]:
-    """End what else was said of a value that is given up: "switched from Redis to Valkey"."""
+    """End other claims about a value that is given up: "switched from Redis to Valkey"."""
     if claim.rule != CHANGE or not claim.replaces:
         return
     for known in affirmed.sharing(claim.subject, claim.replaces):
@@ -505,20 +506,20 @@ def _is_used(known: Claim) -> bool:
 
 
 def _over(claim: Claim, known: Claim, now: datetime) -> Claim:
-    """Say that something known is over, in the words of a claim."""
+    """Return a claim that ends a known one, with the source of the given claim."""
     about = {"attribute": known.attribute, "value": known.value}
     return structs.replace(claim, **about, replaces=None, at=now, until=now)
 
 
 def _moved(claim: Claim) -> Iterator[Claim]:
-    """Claim where somebody lives who has moved, if no rule does: "my sister moved to Bonn"."""
+    """Claim the new home of somebody, if no rule does: "my sister moved to Bonn"."""
     found = HOME.match(claim.value)
     if found and values.is_name(found["place"]):
         yield structs.replace(claim, attribute="lives_in", value=found["place"])
 
 
 def _changed(claim: Claim, affirmed: Affirmed) -> Iterator[Claim]:
-    """Claim what a deed makes of a known value: "renamed Falcon to Kestrel"."""
+    """Claim the new value after a change to a known one: "renamed Falcon to Kestrel"."""
     found = BECAME.fullmatch(claim.value)
     if not found:
         if newer := _upgraded(claim, affirmed):
@@ -536,7 +537,7 @@ def _changed(claim: Claim, affirmed: Affirmed) -> Iterator[Claim]:
 
 
 def _upgraded(claim: Claim, affirmed: Affirmed) -> Claim | None:
-    """Claim the version that a deed leads to: "upgraded to Python 3.13"."""
+    """Claim the version after an upgrade: "upgraded to Python 3.13"."""
     verb, _, rest = claim.value.partition(" to ")
     is_change = verb.partition(" ")[0].lower() in open_verbs.CHANGES
     if not is_change or not _has_digit(rest):
@@ -551,7 +552,7 @@ def _upgraded(claim: Claim, affirmed: Affirmed) -> Claim | None:
 
 
 def _fulfilled(claim: Claim, affirmed: Affirmed, now: datetime) -> Iterator[Claim]:
-    """End a plan that was carried out: what was done has all the words of what was planned."""
+    """End a plan that was carried out: the event has all the words of the plan."""
     done = values.stems(claim.value)
     for known in affirmed.sharing_any(claim.subject, claim.value):
         if known.attribute not in AIMS:

@@ -1,4 +1,4 @@
-"""Rules: rows that read claims after a verb, or in the words of a clause. Pure."""
+"""Rules: rows that define how to read claims after a verb, or from words in a clause. Pure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from lamina.text.patterns import Bounded, bounded
 
 DROPPED = "-"
 ONLY = "!"
-ROLE = "role"  # the attribute is that of the group `role`: "my hometown is"
-# How often claims of a family were right on untuned data; a row that was counted often may differ.
+ROLE = "role"  # take the attribute from the group `role`: "my hometown is"
+# The precision of each family's claims on held-out data; rows with enough data have their own.
 SURE: Mapping[str, float] = {
     "event": 0.75,
     "aim": 0.75,
@@ -23,13 +23,13 @@ SURE: Mapping[str, float] = {
     "other": 0.7,
 }
 USUAL = 0.8
-# The thing that a clause speaks of: any words that are not a pronoun.
+# The thing that a clause is about: any words except pronouns.
 NOUN = (
     r"(?!(?:it|that|this|they|he|she|you|which|what|there|who|we|i|one|these|those|your|their)\b)"
     r"(?:(?!\b(?:i|i'm|something|that|which|who|you|it|we|they)\b)[\w'&+ -]){2,50}?"
 )
 _DAYS = r"(?:days?|mornings?|evenings?|nights?|weeks?|weekends?|months?|years?)"
-# Words of frequency: what is done so often is a habit.
+# Words of frequency, which indicate a habit.
 FREQUENT = (
     r"(?:every (?!moment|step|time|bit|minute|second|little|one)(?:single |other |few )?\w+|(?:once"
     r"|twice|(?:a few|\w+) times) (?:or twice )?(?:a|per|every) \w+|(?:on )?(?:weekends|weekdays"
@@ -44,7 +44,7 @@ _MONTH = (
     r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
 )
 _SEASON = r"(?:summer|winter|spring|fall|autumn)"
-# The time that a clause speaks of; looser than `dates`, which must know the day.
+# The time that a clause is about; looser than `dates`, which must know the day.
 TIMES: Mapping[str, Bounded] = {
     "past": bounded(
         rf"\b(?:yesterday|last (?:night|week|weekend|month|year|time|{_SEASON}|{_DAY}|{_MONTH}|fri"
@@ -71,51 +71,51 @@ TIMES: Mapping[str, Bounded] = {
 
 
 class Rule(NamedTuple):
-    """One row: after these verbs, with these auxiliaries, some words and a value make a claim."""
+    """A rule for a verb: with these auxiliaries, some words and a value make a claim."""
 
     name: str
     attribute: str
-    verbs: frozenset[str]  # `*` is any, `*ing` any that ends so
-    kinds: frozenset[str]  # auxiliaries; `plain` is none
+    verbs: frozenset[str]  # `*` is any verb, `*ing` any with that ending
+    kinds: frozenset[str]  # auxiliaries; `plain` means none
     between: (
         Bounded  # from the end of the verb to the beginning of the value; may name the `old` one
     )
-    # The kind by which the value is cut. `deed` begins with the verb, `verb` is the verb; if it is
-    # empty, the value is the group `value`.
+    # The kind that tells where the value ends. `deed` begins with the verb, `verb` is the verb; if
+    # it is empty, the value is the group `value`.
     value: str
     confidence: float
-    # The attribute when it is denied; empty: the same, negated; `-`: no claim; `!`: only then.
+    # The attribute of a denial; empty: the same, negated; `-`: no claim; `!`: only denials.
     denied: str = ""
-    when: str = ""  # the time that the clause must speak of
-    but: frozenset[str] = frozenset()  # verbs that are not meant by `*`
+    when: str = ""  # the time that the clause must be about
+    but: frozenset[str] = frozenset()  # verbs that `*` excludes
 
 
 class Phrase(NamedTuple):
-    """One row for words anywhere in a clause, which claim something about the speaker."""
+    """A rule for words anywhere in a clause that claim something about the speaker."""
 
     name: str
-    # `favourite:` takes its thing from the group `thing`, ROLE the attribute from the group `role`.
+    # `favourite:` is completed by the group `thing`, ROLE is replaced according to group `role`.
     attribute: str
-    cue: re.Pattern[str]  # looked for first, in lower case, because that is cheap
-    pattern: Bounded  # the value begins where the group `value` does, or at the end
-    value: str  # the kind by which the value is cut; empty: it is the group `value`
+    cue: re.Pattern[str]  # searched first in the lower-cased turn, because that is cheap
+    pattern: Bounded  # the value begins at the group `value`, or after the match
+    value: str  # the kind that tells where the value ends; empty: it is the group `value`
     confidence: float
-    wide: bool = False  # looked for in the whole sentence
+    wide: bool = False  # searched in the whole sentence
 
 
 def no(words: str) -> str:
-    """Make a pattern: none of these words follows. An underscore stands for a space."""
+    """Return a pattern that requires that none of these words follows; `_` means a space."""
     return rf"(?!\s{_any(words)})"
 
 
 def then(words: str) -> str:
-    """Make a pattern: one of these words follows, and is part of the value."""
+    """Return a pattern that requires one of these words to follow, as part of the value."""
     return rf"(?=\s{_any(words)})"
 
 
 def compiled(pattern: str) -> Bounded:
-    """Compile a pattern for a clause; it ignores case, except where it asks for a capital."""
-    # No gap of a clause is wider, so wider ones need not be tried again and again.
+    """Compile a pattern for a clause; ignore case, except where it requires a capital."""
+    # No gap in a clause is wider, so trying wider ones would waste time.
     pattern = pattern.replace(r"\s*", rf"\s{{0,{WIDEST}}}")
     return Bounded(for_turns(pattern.replace(r"\s+", rf"\s{{1,{WIDEST}}}")))
 
@@ -126,12 +126,12 @@ def for_turns(pattern: str) -> re.Pattern[str]:
 
 
 def any_of(cues: str) -> re.Pattern[str]:
-    """Make a pattern for any of some words or parts of words. An underscore stands for a space."""
+    """Return a pattern for any of the words or parts of words; `_` means a space."""
     return re.compile("|".join(re.escape(cue.replace("_", " ")) for cue in cues.split()))
 
 
 class Cued(Protocol):
-    """A row that is looked at only where one of its cues is said."""
+    """A row that is tried only on turns with one of its cues."""
 
     @property
     def cue(self) -> re.Pattern[str]: ...
@@ -141,7 +141,7 @@ Row = TypeVar("Row", bound=Cued)
 
 
 class Cues(Generic[Row]):
-    """Rows by their cues: each word is looked for once, which is faster than a pattern a row."""
+    """Rows by cue: each word is searched once, which is faster than a pattern per row."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         listed: dict[str, list[int]] = {}
@@ -151,7 +151,7 @@ class Cues(Generic[Row]):
         self._rows, self._listed = rows, tuple(listed.items())
 
     def found(self, lowered: str) -> list[Row]:
-        """List the rows with a cue in a turn, in their order."""
+        """List the rows that have a cue in a turn, in order."""
         numbers = {one for word, some in self._listed if word in lowered for one in some}
         return [self._rows[number] for number in sorted(numbers)]
 
@@ -186,7 +186,7 @@ def _sure(attribute: str) -> float:
 
 
 def by_verb(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:
-    """Index rules by their verbs, in their order."""
+    """Index rules by verb, in order."""
     listed: dict[str, list[Rule]] = {}
     for one in rules:
         for verb in one.verbs:

@@ -1,4 +1,4 @@
-"""A turn while it is read: its own words, and the claims made of them. Pure."""
+"""A turn that is being read: the speaker's own words, and claims made from them. Pure."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ UNQUOTED = str.maketrans("", "", '"“”„')
 YEARS = bounded(r"\b(?:from )?((?:19|20)\d\d) ?(?:to|until|till|-|–) ?((?:19|20)\d\d)\b", re.I)
 UNTIL = bounded(r"\b(?:until|till|up to)\b", re.I)
 DATED = frozenset({"did", "plan", "visited"})
-# Words that say since when or until when a state holds, and are no part of it.
+# Words that say since or until when a state holds, and are not part of it.
 SINCE = bounded(r"\b(?:since|as of|starting)\s", re.I)
 LIMITED = bounded(
     r"[\s,]{1,3}(?:ever )?(?P<limit>(?:since|as of|starting|until|till|up to)\s.{1,60})\Z", re.I
 )
-LEAP = (2, 29)  # a day that the next year may lack
+LEAP = (2, 29)  # a day that may not exist in the next year
 FARTHEST = 14  # characters between such a word and its day
-ANOTHER = re.compile(r"[,;]|\b(?:and|but|or)\b")  # what comes behind is said of something else
+ANOTHER = re.compile(r"[,;]|\b(?:and|but|or)\b")  # what follows is about something else
 
 
 class Said(NamedTuple):
-    """A turn, and what of it is the speaker's own."""
+    """A turn, with the parts that are the speaker's own."""
 
     turn: Turn
     plain: str  # the text, with everything masked that is not the speaker's own
-    speaker: str  # empty when unknown
-    number: int  # which turn of the session it is
+    speaker: str  # empty if unknown
+    number: int  # the index of the turn in the session
 
     def part(self, clause: Clause) -> str:
         return self.plain[clause.start : clause.end]
 
     def search(self, pattern: Hinted, clause: Clause) -> re.Match[str] | None:
-        """Find a pattern in a clause by itself."""
+        """Search for a pattern in a clause alone."""
         return pattern.search(self.part(clause)) if pattern.may_be_in(self.plain) else None
 
     def claim(
@@ -49,7 +49,7 @@ class Said(NamedTuple):
         *, negated: bool = False, replaces: str | None = None, within: Clause | None = None,
         is_over: bool = False,
     ) -> Claim:  # fmt: skip
-        """Make a claim about a person; its value may be given as a span of the turn."""
+        """Make a claim about a person; the value may be given as a span of the turn."""
         begin = span[0] if isinstance(value, str) else value[0]
         if not isinstance(value, str):
             value = self._unlimited(self.turn.text[slice(*value)].translate(UNQUOTED), attribute)
@@ -69,17 +69,17 @@ class Said(NamedTuple):
         )  # fmt: skip
 
     def words(self, clause: Clause, match: re.Match[str], value: Span = (-1, -1)) -> Span:
-        """Find the span in the turn of a match in a clause, and of a value with it."""
+        """Return the span in the turn of a match in a clause, extended to a value if given."""
         start, end = clause.start + match.start(), clause.start + match.end()
         return (min(start, value[0]), max(end, value[1])) if value[0] >= 0 else (start, end)
 
     def _tight(self, start: int, end: int) -> Span:
-        """Strip a span of the spaces at its ends."""
+        """Strip the spaces at the ends of a span."""
         part = self.plain[start:end]
         return start + len(part) - len(part.lstrip()), end - len(part) + len(part.rstrip())
 
     def _past(self, clause: Clause) -> tuple[datetime, datetime]:
-        """Find when a state began and ended: "from 2020 to 2023", "until May", or just before."""
+        """Find when a past state began and ended: "from 2020 to 2023", "until May", or just now."""
         now, part = self.turn.at, self.part(clause)
         if years := YEARS.search(part):
             first, last = (datetime(int(year), 1, 1, tzinfo=now.tzinfo) for year in years.groups())
@@ -93,7 +93,7 @@ class Said(NamedTuple):
         return now, now
 
     def _time(self, clause: Clause, attribute: str, span: Span) -> datetime:
-        """Find the day that a clause speaks of, or else when it was said."""
+        """Find the day that a clause mentions, or else return when it was said."""
         if attribute in DATED:
             for mention in dates.find(self.part(clause), self.turn.at):
                 if attribute == "plan":
@@ -122,7 +122,7 @@ class Said(NamedTuple):
         return datetime.combine(day, time(), self.turn.at.tzinfo)
 
     def _unlimited(self, value: str, attribute: str) -> str:
-        """Cut off since when or until when something holds: "Dr. Silva since 2022"."""
+        """Cut off words that say since or until when something holds: "Dr. Silva since 2022"."""
         found = LIMITED.search(value[-LONGEST:]) if attribute not in DATED else None
         if not found or not _day(found["limit"], self.turn.at):
             return value
@@ -139,6 +139,6 @@ def _to_come(mention: dates.Mention, today: date) -> date:
 
 
 def _day(limit: str, now: datetime) -> date | None:
-    """Find the day of "since March 2024", if it is the first thing that follows."""
+    """Find the day of "since March 2024", if it follows directly."""
     first = dates.find(limit[:LONGEST], now)[:1]
     return next((one.start for one in first if one.place <= FARTHEST), None)

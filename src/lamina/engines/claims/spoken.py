@@ -1,4 +1,4 @@
-"""Tell in which language something is said, by the words that only it has. Pure."""
+"""Detect the language of a text by words that no other language has. Pure."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ OTHERS = frozenset(
     " mi muy il che di sono non per ho het een ik van niet mijn os um uma não eu meu minha och jag"
     " är og jeg det nie jest w".split()
 )
-# Words as these lists have them: "don't" is one, "Ana's" is two.
+# Split words as the lists do: "don't" is one word, "Ana's" is two.
 JOINED = "|".join(sorted(word for word in ENGLISH | OTHERS if "'" in word))
 LISTED = re.compile(rf"(?:{JOINED})\b|\w+", re.I)
 MARKS = tuple(frozenset(tongue.marks.split()) for tongue in ALL)
 MARKED = frozenset().union(*MARKS)
-NEAR = 400  # characters that tell the language
+NEAR = 400  # characters that are read to detect the language
 
 
 def is_english(plain: str) -> bool:
-    """Tell if rules for English may be tried: other languages give nothing, not nonsense."""
+    """Tell if rules for English may be applied: other languages give nothing, not nonsense."""
     words = _listed(plain)
     return _count(words, ENGLISH) >= _count(words, OTHERS)
 
 
 def is_foreign(plain: str) -> bool:
-    """Tell if words that English has not stand in a turn, and none of English; names are of all."""
+    """Tell if a turn has words of other languages and none of English; names do not count."""
     if plain.isascii():
         return False
-    if ENGLISH.intersection(_listed(plain)) - {"i"}:  # "i" is of other languages
+    if ENGLISH.intersection(_listed(plain)) - {"i"}:  # other languages have the word "i" too
         return False
     return any(word[0].islower() and not word.isascii() for word in WORD.findall(plain))
 
 
 def of(plain: str) -> Tongue | None:
-    """Choose the language of a turn: that of most words, if it has more than English has."""
+    """Return the language with most words in a turn, if it has more of them than English."""
     lowered = plain[:NEAR].lower()
     if MARKED.isdisjoint(lowered.split()):
         return None

@@ -1,6 +1,6 @@
-"""Judge whether an instruction stands or is for once: a linear model over what it says. Pure.
+"""Judge whether an instruction is standing or for once, with a linear model. Pure.
 
-`python -m benchmarks.instructions --train` finds the weights.
+`python -m benchmarks.instructions --train` trains the weights.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from lamina.engines.claims.imperatives import MANNER, ONWARD, TASK, Piece
 from lamina.text.patterns import bounded
 
-# Where work goes on: "in this repo" is said for good.
+# Places of ongoing work: "in this repo" makes an instruction permanent.
 PLACE = r"(?:repo|repository|project|codebase|chat|thread|conversation|team|company|house)\b"
 CUES: Mapping[str, re.Pattern[str]] = {
     "always": re.compile(
@@ -67,12 +67,12 @@ CUES: Mapping[str, re.Pattern[str]] = {
         r"\bonly\b|, not\b|\bnot\b(?! the)|\binstead of\b|\brather than\b|\bover\b|>", re.I
     ),
 }
-# Cues that are one word.
+# Cues of one word.
 WORDS: Mapping[str, frozenset[str]] = {
     "the": frozenset("the that those it them him her his its their".split()),
     "a": frozenset("a an one two three four five ten some another".split()),
 }
-# The manner of answers: what they look like, in which language, in which units.
+# The style of answers: format, language, units.
 STYLE = frozenset(
     "answer answers answrs reply replies response responses emoji emojis smileys unit units metric"
     " imperial celsius fahrenheit tone voice style messages hints short brief concise terse long"
@@ -107,21 +107,21 @@ VERBS = {
     (False, False): "other",
 }
 UNIVERSAL = ("always", "every", "onward", "unless")
-# Cues that may be in the condition as well as in the order.
+# Cues that may be in the condition as well as the order.
 WHOLE = frozenset({"when", "always", "every", "unless", "this", "onward"})
 
 
 def features(piece: Piece, likely: Mapping[str, float]) -> dict[str, float]:
-    """List what a piece has that tells for or against its standing.
+    """Return the features of a piece.
 
-    `likely` has what the network says of its words.
+    `likely` has the feature from the network.
     """
     named = (BIAS, *_shape(piece), *_cues(piece), *_surroundings(piece))
     return {**dict.fromkeys(named, 1.0), **likely}
 
 
 def _shape(piece: Piece) -> Iterator[str]:
-    """Name what kind of order it is."""
+    """Yield the features of the kind of order."""
     yield f"kind {piece.kind}"
     if piece.negated:
         yield "negated"
@@ -131,7 +131,7 @@ def _shape(piece: Piece) -> Iterator[str]:
 
 
 def _cues(piece: Piece) -> Iterator[str]:
-    """Name the words that tell."""
+    """Yield the cues in the words of a piece."""
     order, whole = piece.order, piece.text
     words = frozenset(WORD.findall(order.lower()))
     called = bool(CALLED.match(order))
@@ -140,7 +140,7 @@ def _cues(piece: Piece) -> Iterator[str]:
         if pattern.search(whole if name in WHOLE else order):
             found.add(name)
     if called:
-        found.discard("to one")  # "call me Sam" is to nobody else
+        found.discard("to one")  # "call me Sam" is not addressed to anybody else
     yield from found
     is_bare = found.isdisjoint(("this", "the"))
     if called:
@@ -154,7 +154,7 @@ def _cues(piece: Piece) -> Iterator[str]:
 
 
 def _surroundings(piece: Piece) -> Iterator[str]:
-    """Name what is said around the order."""
+    """Yield the features of the text around the order."""
     if piece.onward:
         yield "onward"
     if piece.project:
@@ -176,14 +176,14 @@ def _is_universal(text: str) -> bool:
 
 
 def _is_about_me(piece: Piece) -> bool:
-    """Tell if a wish is not about what the listener does: "I prefer window seats"."""
+    """Tell if a wish is not about the listener's actions: "I prefer window seats"."""
     if piece.kind != "wanted":
         return False
     is_style = not STYLE.isdisjoint(WORD.findall(piece.order.lower()))
     return not (is_style or CUES["yours"].search(piece.order))
 
 
-# Found by `python -m benchmarks.instructions --train`.
+# Trained by `python -m benchmarks.instructions --train`.
 WEIGHTS: Mapping[str, float] = {
     "this": -1.31,
     "kind phrase": -0.83,
@@ -230,7 +230,7 @@ WEIGHTS: Mapping[str, float] = {
 def sure(
     piece: Piece, likely: Mapping[str, float], weights: Mapping[str, float] = WEIGHTS
 ) -> float:
-    """Judge how likely it is that an instruction stands."""
+    """Return the probability that an instruction is standing."""
     if _is_about_me(piece):
         return 0.0
     told = features(piece, likely)

@@ -1,4 +1,4 @@
-"""Read what a clause states by itself, by the rules of its verbs and of its words. Pure."""
+"""Read what a clause states by itself, using the rules for verbs and phrases. Pure."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from lamina.text.words import first_name
 RULES = rule.by_verb((*states.RULES, *possessions.RULES, *tastes.RULES, *events.RULES))
 PHRASES = (*states.PHRASES, *possessions.PHRASES, *tastes.PHRASES, *events.PHRASES)
 VERBS = frozenset(RULES) | words.DEEDS | words.PARTICIPLES
-# A clause after these words is part of something else: "when I run", "how we grow".
+# A clause after these words is subordinate: "when I run", "how we grow".
 ASIDE = frozenset(
     "when while how what why where if that which before after until once whenever".split()
 )
 ABOUT = frozenset({"what", "which", "as"})
-# States of which "used to" says that they are over.
+# States that "used to" marks as over.
 LASTING = frozenset("lives_in employer job studies owns pet diet religion language".split())
 WORK = frozenset({"job", "employer"})
 LASTED = frozenset({"worked", "lived", "studied"})
 ANY, ANY_ING, ANY_ED = "*", "*ing", "*ed"
 YOURS = re.compile(r"\byou(?:r|rs|rself|'re|'ve)?\b", re.I)
-# Rules that fit people alone, so that an unknown word before them is a name.
+# Rules that apply only to people, so that an unknown word before them is a name.
 PERSONAL = frozenset(
     "works_at works_as job lives moved married_to got_status status aged turned pets_named diet"
     " a_diet allergic".split()
@@ -45,7 +45,7 @@ PERSONAL = frozenset(
 
 
 def ruled(said: Said, clause: Clause, predicate: Predicate, about: str) -> list[Claim]:
-    """Make the claims of the first rule that fits a verb; somebody may work at N, and as N."""
+    """Make the claims of the first rule that matches a verb, and of another about the same work."""
     word = predicate.word
     endings = (ending for ending in (ANY_ING, ANY_ED) if word.endswith(ending[1:]))
     by_ending = RULES.get(next(endings, ""), ())
@@ -62,16 +62,16 @@ def ruled(said: Said, clause: Clause, predicate: Predicate, about: str) -> list[
 
 
 def _is_beside(one: Rule, found: Sequence[Claim]) -> bool:
-    """Tell if a rule says something else of the same work: where it is done, beside as what."""
+    """Tell if a rule adds something about the same work: the employer beside the job."""
     told = {claim.attribute for claim in found}
     return one.attribute in WORK and one.attribute not in told and told <= WORK
 
 
 def _fits(one: Rule, predicate: Predicate) -> bool:
-    """Tell if a rule takes the auxiliary, the verb and the denial of a predicate."""
+    """Tell if a rule accepts the auxiliary, the verb and the negation of a predicate."""
     kind = predicate.kind
     if kind == "former" and one.attribute in LASTING:
-        kind = "plain"  # what used to be so is read as what is so
+        kind = "plain"  # "used to" is read like the present
     if kind not in one.kinds or predicate.word in one.but:
         return False
     if one.denied == rule.ONLY:
@@ -80,7 +80,7 @@ def _fits(one: Rule, predicate: Predicate) -> bool:
 
 
 def _barring(one: Rule) -> frozenset[str]:
-    """Choose the links after which a clause claims nothing by a rule."""
+    """Return the links after which a rule makes no claim from a clause."""
     return ASIDE if one.attribute == "habit" else ABOUT
 
 
@@ -97,7 +97,7 @@ def _claims(
     old = (found.groupdict().get("old") or "").strip() or None
     for span in _spans(said.plain, predicate, one, begin):
         if YOURS.search(said.plain, *span):
-            continue  # about who listens
+            continue  # about the listener
         where = (min(predicate.subject.start, span[0]), span[1])
         is_any = one.denied == rule.ONLY and said.plain[slice(*span)].lower() in words.ANY
         yield said.claim(
@@ -114,7 +114,7 @@ def _is_over(predicate: Predicate) -> bool:
 
 
 def _spans(plain: str, predicate: Predicate, one: Rule, begin: Span) -> list[Span]:
-    """Cut the values that a rule finds."""
+    """Find the values of a rule."""
     if one.value == "verb":
         return [(predicate.at, predicate.after)]
     if one.value == "deed":
@@ -123,7 +123,7 @@ def _spans(plain: str, predicate: Predicate, one: Rule, begin: Span) -> list[Spa
 
 
 def _deeds(plain: str, predicate: Predicate, one: Rule) -> list[Span]:
-    """Cut a deed, verb included; most verbs tell nothing without an object."""
+    """Find an activity, verb included; most verbs tell nothing without an object."""
     spans = values.cut("doing", plain, predicate.at, predicate.end)
     if predicate.kind == "got":
         return spans
@@ -156,7 +156,7 @@ def phrased(said: Said, clause: Clause, one: Phrase) -> Iterator[Claim]:
 
 
 def _attributed(one: Phrase, found: re.Match[str]) -> tuple[str, str]:
-    """Find the attribute of a phrase, and the kind by which its value is cut."""
+    """Return the attribute of a phrase, and the kind that tells where its value ends."""
     if one.attribute == attributes.FAVOURITE:
         return attributes.favourite(found["thing"]), one.value
     if one.attribute == rule.ROLE:
@@ -166,7 +166,7 @@ def _attributed(one: Phrase, found: re.Match[str]) -> tuple[str, str]:
 
 
 def _stretched(plain: str, kind: str, known: Span, end: int) -> list[Span]:
-    """Stretch the known beginning of a value: it is cut from the last known word on."""
+    """Extend the known beginning of a value: its end is searched from the last known word."""
     if not kind:
         return [known]
     last = known[0] + plain[slice(*known)].rstrip().rfind(" ") + 1

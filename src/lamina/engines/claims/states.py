@@ -6,7 +6,7 @@ from lamina.engines.claims import words
 from lamina.engines.claims.rule import NOUN, ROLE, no, phrase, rule
 from lamina.engines.claims.words import either
 
-# Nothing belongs to it.
+# The value needs no further words.
 ALIKE = (
     r"(?=\s*(?:[,!]|\.(?!\d)|\Z|(?:and|but|so|by|now|today|already|this|living|these|again|since|over|as"
     r"|for|any ?more|too|though|at)\b))"
@@ -23,7 +23,7 @@ HOUSE = (
     r"(?:flat|house|apartment|place|home|studio|condo|cottage|room|bungalow|loft|houseshare|farm"
     r"|village|town)"
 )
-# With whom somebody lives: "my parents", "Ana", and nobody who is told of.
+# Whom somebody lives with: "my parents", "Ana"; not people who are described further.
 HOST = (
     r"(?:(?:my|our|his|her|their|the)(?: (?!who\b|that\b|born\b|from\b|living\b|I\b)[\w-]+){1,2}"
     r"|[A-Z][\w-]+)"
@@ -43,7 +43,7 @@ COURSE = (
 VERY_ILL = r"(?:(?:an?|the|my|some|type \w) )?(?:(?!no |any |to |less )[\w-]+ ){0,2}?"
 ILL = rf"(?=\s{VERY_ILL}{either(words.CONDITIONS)}\b)"
 AGES = (*(str(age) for age in range(1, 120)), *words.NUMBERS)
-# One word of a list says what a person is: "I'm vegan", "I'm a Quaker".
+# Single words from a list that say what a person is: "I'm vegan", "I'm a Quaker".
 KINDS_OF_PEOPLE = {
     "nationality": words.NATIONS,
     "religion": words.RELIGIONS,

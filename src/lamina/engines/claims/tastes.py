@@ -1,4 +1,4 @@
-"""Rules for what a person likes, does again and again, or finds important."""
+"""Rules for what a person likes, does regularly, or finds important."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from lamina.engines.claims import words
 from lamina.engines.claims.rule import FREQUENT, NOUN, SELDOM, no, phrase, rule, then
 from lamina.engines.claims.words import either
 
-# Kind words, not tastes: "I love it", "I love how you did this", "I like your bag".
+# Compliments, not tastes: "I love it", "I love how you did this", "I like your bag".
 KIND = no(
     "its? that this these those them how what when where you your youre the"
     " to_(?:see|hear|know|think|say|be) seeing_(?:you|your|how) hearing ya him her his one"
@@ -74,7 +74,7 @@ RULES = (
     rule("afraid", "dislikes", "afraid scared terrified frightened", "am been", rf"\sof{SOME}",
         "things", denied="-"),
     rule("cant_stand", "dislikes", "stand bear stomach", "can't", SOME, "things"),
-    # --- what is done again and again ---
+    # --- what is done regularly ---
     rule("plays", "hobby", "play plays playing practice practicing", "plain am been do",
         rf"\s(?=(?:(?:the|acoustic|electric|bass|a lot of|some|online) )*{PLAYED}\b){SELDOM}",
         "thing"),

@@ -1,7 +1,7 @@
-"""The words of other languages that `languages.py` reads with: one table for each. Pure.
+"""The words that `languages.py` uses to read other languages: one table for each. Pure.
 
-Every field is a part of a regular expression, unless it says otherwise. An underscore in a list of
-words stands for a space.
+Every field is part of a regular expression, unless its comment says otherwise. An underscore in a
+list of words means a space.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-# A place by its name: what follows it is in small letters.
+# A place by name: the words after it are in lower case.
 PLACE = (
     r"(?P<value>(?-i:[A-ZÀ-Þ])[\w'-]+(?: (?:(?:de|la|le|am|an der|do|dos) )?"
     r"(?-i:[A-ZÀ-Þ])[\w'-]+){0,3})"
@@ -17,11 +17,11 @@ PLACE = (
 
 
 class Tongue(NamedTuple):
-    """What one language says for what all of them say."""
+    """The words and patterns of one language."""
 
     code: str
-    marks: str  # a list: words that only this language has, or that English has not
-    i: str  # the subject, where it may be left out with its space
+    marks: str  # a list: words that only this language has, or that are not English
+    i: str  # the subject; where it can be omitted, including its space
     my: str
     a: str  # articles, which are no part of a value
     live: str
@@ -40,32 +40,32 @@ class Tongue(NamedTuple):
     aged: str  # with the group `value`
     allergic: str
     diets: str
-    jobs: str  # how a word looks that names a profession
+    jobs: str  # the form of words for professions
     like: str
     likes: str  # the third person
     dislike: str
     dislikes: str
     have: str
-    no: str  # before the verb, or in its place: denies
-    after: str  # behind the verb: denies
-    ended: str  # of those, the ones that say "any more"
+    no: str  # a negation before the verb, or in its place
+    after: str  # a negation after the verb
+    ended: str  # the negations that mean "any more"
     once: str  # "formerly"
     plan: str
     move: str  # a plan by itself, with the group `value`
-    moved: str  # the same, done
-    verbs: Mapping[str, str]  # first person, and the verb that the attribute has
-    kin: Mapping[str, str]  # attributes, and the nouns of each
-    joins: str  # where something new begins
+    moved: str  # the same, completed
+    verbs: Mapping[str, str]  # the first person, and the verb in the attribute
+    kin: Mapping[str, str]  # attributes, and the nouns for each
+    joins: str  # where a new part begins
     cut: str  # where a value ends
     doubt: str
     asks: str  # words that begin a question
     polite: str  # words around an order
     order: str  # how an order begins
     always: str
-    call: str  # how to address the speaker: an order that always stands
-    this: str  # what makes an order one for once
-    settled: str  # how people say that something is decided
-    left: str  # and that it is still to be done
+    call: str  # how to address the speaker: always a standing order
+    this: str  # words that make an order a one-time request
+    settled: str  # words for what has been decided
+    left: str  # words for what is still to be done
 
 
 GERMAN = Tongue(

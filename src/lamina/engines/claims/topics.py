@@ -1,7 +1,7 @@
-"""Name what an instruction is about, so that one that contradicts it has the same name. Pure.
+"""Name the topic of an instruction, so that contradicting ones have the same name. Pure.
 
-The first of some well-known topics that fits, else the thing, else the verb and its thing. What is
-asked for in one project alone begins with its name: `importer/lint`.
+The topic is the first well-known one that matches, else the object, else the verb and its object.
+That of an instruction for a single project begins with its name: `importer/lint`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lamina.text.patterns import bounded
 
 _DAY = r"(?P<day>mon|tues|wednes|thurs|fri|satur|sun)days?"
 _TONGUE = rf"(?:{either(LANGUAGES)}|english|german|welsh|catalan|ukrainian|american|british)"
-# Tools that serve one purpose: who says to use one says not to use the others.
+# Tools with the same purpose: an instruction to use one excludes the others.
 TOOLS: Mapping[str, str] = {
     "python-packages": "uv pip poetry conda pipenv pdm rye mamba",
     "js-packages": "npm pnpm yarn bun",
@@ -78,7 +78,7 @@ KNOWN = {
 WHEN = bounded(
     rf"\b(?:{_DAY}|(?P<part>morning|afternoon|evening|weekend)s?|(?P<side>before|after))\b", re.I
 )
-# Verbs that put something in or leave it out: only the thing matters.
+# Verbs for including or omitting something: only the object matters.
 PRESENCE = frozenset(
     "use using put add include give write show insert append provide avoid skip drop omit stop no"
     " leave have see want need prefer adding quit make mention say saying".split()
@@ -95,19 +95,19 @@ END = re.compile(
     r"\s(?:when|whenever|if|unless|in|on|at|for|with|to|before|after|because|from|of|by|than|and"
     r"|or)\s|[,;:(]"
 )
-# In which case an order holds: what the speaker does then.
+# The case in which an order applies: what the speaker does then.
 CASE = bounded(r"\b(?:when|whenever) (?:I|we)\b(?P<case>[^,.;:!?]{3,120})", re.I)
-CASE_WORDS = 2  # of it, in a topic
-WHEN_CASE = "-when-"  # before them
-TOOL_TOPIC = "tool-"  # how a topic begins that says which tool to use
+CASE_WORDS = 2  # words of the case in a topic
+WHEN_CASE = "-when-"  # precedes these words
+TOOL_TOPIC = "tool-"  # the prefix of topics that say which tool to use
 UNSAFE = re.compile(r"[^\w+#-]+")
 
 
 def topic(order: str, project: str = "", condition: str = "") -> str:
     """Name the topic of an order.
 
-    What holds only in some case replaces nothing that holds in another: "include dates when I ask
-    about deadlines" and "… when I ask about invoices" are two instructions.
+    An instruction for one case does not replace one for another: "include dates when I ask about
+    deadlines" and "… when I ask about invoices" are two instructions.
     """
     behind = CASE.search(order)
     case = behind or CASE.search(condition)
@@ -119,7 +119,7 @@ def topic(order: str, project: str = "", condition: str = "") -> str:
 
 
 def in_any_case(attribute: str) -> str:
-    """Name what an instruction is about without the case in which it holds."""
+    """Return the topic of an instruction without the case in which it applies."""
     return attribute.partition(WHEN_CASE)[0]
 
 
@@ -134,7 +134,7 @@ def _known(order: str) -> str:
 
 
 def _when(order: str) -> str:
-    """Name the time that is not to be booked: other times may hold beside it."""
+    """Name the time that must not be booked: other times may apply as well."""
     found = WHEN.search(order)
     if not found:
         return "booking"
@@ -144,12 +144,12 @@ def _when(order: str) -> str:
 
 
 def _thing(order: str) -> str:
-    """Name the verb and the last word of its object; of verbs of presence, the object alone."""
+    """Name the verb and the last word of its object; for verbs of presence, only the object."""
     words = [word.lower().strip("'") for word in WORD.findall(order)]
     verb = next((word for word in words if word not in SKIPPED), "")
     rest = order[order.lower().find(verb) + len(verb) :] if verb else order
     near = END.split(f"{rest} ", maxsplit=1)[0]
-    # Of "reply with the kubectl line" nothing is near.
+    # In "reply with the kubectl line" nothing is near.
     heads = _heads(near) or _heads(rest)[:1]
     head = slug(heads[-1]) if heads else ""
     if verb in PRESENCE and head:
@@ -163,5 +163,5 @@ def _heads(text: str) -> list[str]:
 
 
 def slug(word: str) -> str:
-    """Write a word as a part of a topic."""
+    """Return a word as written in a topic."""
     return UNSAFE.sub("-", word.lower()).strip("-")

@@ -1,4 +1,4 @@
-"""Read what a clause ends, replaces or brings back of what is known. Pure."""
+"""Read what a clause ends, replaces or restores among the known claims. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.words import ANIMALS, either
 
 LATELY = timedelta(hours=1)
-UNSURE = 0.15  # less, when nothing known confirms it
+UNSURE = 0.15  # subtracted from the confidence if no known claim confirms it
 ANIMAL = re.compile(rf"\b{either(ANIMALS)}\b", re.I)
 RETURNS = (
     ("back_to", changes.BACK_TO),
@@ -29,9 +29,9 @@ RETURNS = (
 def updated(
     said: Said, clause: Clause, about: str, memory: Memory, endings: Iterable[Ending]
 ) -> Iterator[Claim]:
-    """Claim everything that a clause changes.
+    """Yield claims for everything that a clause changes.
 
-    `about` is whom it is about, or empty; a cue of each of the `endings` is in the turn.
+    `about` is the subject, or empty; the turn contains a cue of each of the `endings`.
     """
     part = said.part(clause)
     lowered = part.lower()
@@ -49,14 +49,14 @@ def updated(
 
 
 def outcomes(said: Said) -> Iterator[Claim]:
-    """Claim what a turn amounts to, though it does not say so: who said yes is engaged."""
+    """Claim what a turn implies without stating it: who said yes is engaged."""
     for name, pattern, value in changes.OUTCOMES:
         if found := pattern.search(said.plain):
             yield said.claim(said.speaker, "relationship_status", value, found.span(), 0.8, name)
 
 
 def denied(said: Said, predicate: Predicate, about: str, memory: Memory) -> Iterator[Claim]:
-    """End what a denial speaks of: "I don't play chess any more"."""
+    """End the claim to which a denial refers: "I don't play chess any more"."""
     is_past = predicate.kind == "former" and bool(predicates.ANYMORE.search(said.plain))
     is_off = predicate.negated and predicate.kind == "will"
     if predicate.ended or is_past or is_off:
@@ -69,7 +69,7 @@ def denied(said: Said, predicate: Predicate, about: str, memory: Memory) -> Iter
 
 
 def instead(said: Said, clause: Clause, claims: Sequence[Claim]) -> list[Claim]:
-    """Claim what replaces something that ended in the same turn: "it's psychology now"."""
+    """Claim the replacement of something that ended in the same turn: "it's psychology now"."""
     last = next((claim for claim in reversed(claims) if claim.negated), None)
     found = said.search(changes.INSTEAD, clause) if last else None
     if not last or not found:
@@ -88,7 +88,7 @@ def instead(said: Said, clause: Clause, claims: Sequence[Claim]) -> list[Claim]:
 
 
 def over(said: Said, heard: str, memory: Memory) -> Iterator[Claim]:
-    """End what the turn before spoke of: "That's over"."""
+    """End what the previous turn was about: "That's over"."""
     found = changes.THAT_OVER.search(said.plain)
     before = memory.find(said.speaker, changes.SPOKEN_OF, heard) if found else None
     if found and before:
@@ -99,7 +99,7 @@ def over(said: Said, heard: str, memory: Memory) -> Iterator[Claim]:
 def _ended(
     said: Said, clause: Clause, about: str, one: Ending, found: re.Match[str], memory: Memory
 ) -> Iterator[Claim]:
-    """End what an ending speaks of, by its words or by its default."""
+    """End the known claim or the default attribute of an ending."""
     if not found.groupdict().get("value"):
         if about and one.default:
             doubt = 0 if memory.last(about, [one.default]) else 3 * UNSURE
@@ -108,7 +108,7 @@ def _ended(
         return
     begin = clause.start + found.start("value")
     thing = next(iter(values.cut("thing", said.plain, begin, clause.end)), (begin, begin))
-    is_whole = len(found["value"]) > 1  # else the pattern ends where the value begins
+    is_whole = len(found["value"]) > 1  # otherwise the pattern ends where the value begins
     meant = found["value"] if is_whole else said.plain[slice(*thing)].split(" and ")[0]
     persons = (about, said.speaker) if one.is_first else (about,)
     if before := _known(one, persons, meant, memory):
@@ -128,7 +128,7 @@ def _is_deed(claim: Claim) -> bool:
 
 
 def _known(one: Ending, persons: Sequence[str], meant: str, memory: Memory) -> Claim | None:
-    """Find what some words end: of one of some persons, or any person's pet."""
+    """Find the claim that some words end: about one of the persons, or about anybody's pet."""
     own = (memory.find(who, one.attributes, meant) for who in persons if who)
     if known := next(filter(None, own), None):
         return known
@@ -150,7 +150,7 @@ def _switched(
 
 
 def _returned(said: Said, clause: Clause, about: str, memory: Memory) -> Iterator[Claim]:
-    """Bring back what once held: "Went back to Acme", "vegan again"."""
+    """Restore what held before: "Went back to Acme", "vegan again"."""
     persons = [who for who in (about, said.speaker) if who]
     for name, pattern in RETURNS:
         if found := said.search(pattern, clause):
@@ -174,7 +174,7 @@ def _with(said: Said, clause: Clause, about: str, memory: Memory) -> Iterator[Cl
 
 
 def _naming(said: Said, clause: Clause, memory: Memory) -> Iterator[Claim]:
-    """Claim the name of one who was just mentioned: "I got a puppy. Her name's Coco." """
+    """Claim the name of somebody just mentioned: "I got a puppy. Her name's Coco." """
     found = said.search(changes.NAMING, clause)
     before = memory.last(said.speaker, changes.NAMED) if found else None
     if found and before and said.turn.at - before.at <= LATELY and not before.value[:1].isupper():
@@ -192,7 +192,7 @@ def _end_of_animal(plain: str) -> float:
 
 
 def _new_favourite(said: Said, clause: Clause, about: str, memory: Memory) -> Iterator[Claim]:
-    """Claim what was last spoken of as a favourite: "Watched Heat. New favourite film." """
+    """Claim what was mentioned last as a favourite: "Watched Heat. New favourite film." """
     found = said.search(answers.FAVOURITE_NOW, clause)
     if not found:
         return

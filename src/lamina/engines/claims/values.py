@@ -1,4 +1,4 @@
-"""Cut values: the words that name a thing, a place, a person or a deed. Pure."""
+"""Find where values end: the words for a thing, a place, a person or an activity. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lamina.text.words import STOP_WORDS
 from lamina.text.words import tokens as tokenise
 
 Span = tuple[int, int]
-MOST_WORDS = 12  # of a deed or an aim; more is a story
+MOST_WORDS = 12  # of an activity or a goal; more is a story
 NAMED_WORDS = 8  # of a thing
 
 DETERMINER = bounded(
@@ -23,7 +23,7 @@ DETERMINER = bounded(
 WORD = bounded(r"[^\W_](?:[\w'&+%/#-]*[\w+%#])?(?:\.(?=\w)[\w]+)*")
 TITLED = rf"(?:(?:{'|'.join(TITLES)})\. )"
 UNTITLED = "".join(rf"(?<!\b{title})" for title in TITLES)
-# Marks and words after which something else is meant.
+# Marks and words that end a value.
 STOP = bounded(
     rf"(?<![\s.](?-i:[A-Z])){UNTITLED}\.(?!\w)|[;!?()\n{MASK}…–—]|:(?!\d)"
     rf"|,(?!\d| (?-i:[A-Z])[a-z]+(?:[,.!]|\Z| (?:who|-)))"
@@ -35,14 +35,14 @@ STOP = bounded(
     r"|would|won't|isn't|wasn't)\b",
     re.I,
 )
-SOON = bounded(  # a thing also ends where its story begins
+SOON = bounded(  # a thing also ends where a story about it begins
     r"\s(?:that|to(?! (?-i:[A-Z]))|for (?=my|the (?:first|last)|a (?:while|long)|years?|months?|\d)"
     r"|in (?:the (?:sales|end|past|last))|with (?=my|me|him|her)|from (?=my|the)|at (?=my|the|home"
     r"|work)|on (?=my|it)|by|called|named|about|over|during|through|and\s+(?=(?:got|was|am|went"
     r"|\w+ed)\b))",
     re.I,
 )
-# Words at the end that tell when or how much, and not what.
+# Trailing words that say when or how much, not what.
 TAIL = bounded(
     r"(?:(?<!\s)\s++|\A)(?:now|too|again|lately|recently|anymore|any more|any longer|today"
     r"|yesterday|tomorrow|tonight|these days|nowadays|at the moment|right now|instead|though"
@@ -116,13 +116,13 @@ LIST_STOP = bounded(
     r"|and (?:I|it|my|we))\b",
     re.I,
 )
-# "a safe, loving home": the thing is yet to come.
+# "a safe, loving home": the noun follows.
 ADJECTIVE = bounded(
     r"\ban? (?:[a-z]+(?:ful|ous|ive|able)|safe|warm|cool|nice|cute|big|huge|small|tiny|little|cozy"
     r"|quiet|simple|long|short|fun|happy|healthy|loving|strong)\Z",
     re.I,
 )
-# A deed whose object is said elsewhere.
+# An activity whose object is mentioned elsewhere.
 ELSEWHERE = bounded(r"\w+ (?:it|that|this|them|him|her|one|so)", re.I)
 DOING = bounded(r"\s*\w+ing\s+\w", re.I)
 DEFINITE = bounded(r"(?:the|my|his|her) ", re.I)
@@ -142,7 +142,7 @@ FANCY = frozenset(
 )
 SUFFIX = re.compile(r"(?:ations?|ments?|ings?|ers?|ors?|ists?|ied|ies|ed|es|s|e|y|al|ly)\Z")
 
-# The kinds by which the values of attributes are cut.
+# The kinds of values that attributes have.
 KINDS = {
     "lives_in": "place", "origin": "place", "employer": "org", "job": "job", "pet": "names",
     "name": "name", "nickname": "name", "partner": "name", "child": "names", "sibling": "names",
@@ -154,7 +154,7 @@ KINDS = {
 
 
 def stem(word: str) -> str:
-    """Strip a word of its ending, roughly: "teaching" is what a "teacher" does."""
+    """Strip the ending of a word, roughly: "teaching" is what a "teacher" does."""
     bare = word.removesuffix("'s")
     if len(bare) > 3:
         bare = SUFFIX.sub("", bare).removesuffix("e") or bare
@@ -163,14 +163,14 @@ def stem(word: str) -> str:
     return bare if len(bare) > 1 else word
 
 
-@lru_cache(10_000)  # what is known is compared with every claim
+@lru_cache(10_000)  # known values are compared with every claim
 def stems(value: str) -> frozenset[str]:
     """Collect the stems of the words that carry a value's meaning."""
     return frozenset(stem(word) for word in tokenise(value) if word not in STOP_WORDS)
 
 
 def cut(kind: str, plain: str, start: int, end: int) -> list[Span]:
-    """Cut the values of a kind that begin right here."""
+    """Find the values of a kind that begin at this position."""
     while start < end and plain[start] in ' \n"':
         start += 1
     return [span for span in CUTTERS[kind](plain, start, end) if span[0] < span[1]]
@@ -187,7 +187,7 @@ def is_job(value: str) -> bool:
     if not parts or len(parts) > 6 or parts[-1] in words.NO_JOB or set(parts) & FANCY:
         return False
     if parts[-1] in words.JOBS or "_".join(parts[-2:]) in words.JOBS:
-        return parts[-1] != "student" or len(parts) == 1  # what a student learns says more
+        return parts[-1] != "student" or len(parts) == 1  # the subject that is studied says more
     is_name = value.split()[-1][0].isupper()  # "Londoner"
     return not is_name and bool(words.JOB_ENDING.search(parts[-1]))
 
@@ -204,7 +204,7 @@ def _place(plain: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _home(plain: str, start: int, end: int) -> Iterator[Span]:
-    """Cut a place by its name, or any other place."""
+    """Find a place by name, or any other place."""
     named = list(_place(plain, start, end))
     yield from named or _thing(plain, start, end)
 
@@ -226,7 +226,7 @@ def _name(plain: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _names(plain: str, start: int, end: int) -> Iterator[Span]:
-    """Cut one name, or several: "Otis and Fern"."""
+    """Find one or several names: "Otis and Fern"."""
     place = start
     while spans := list(_name(plain, place, end)):
         yield spans[0]
@@ -250,12 +250,12 @@ def _job(plain: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _subject(plain: str, start: int, end: int) -> Iterator[Span]:
-    """Cut a field of study, without where it is done."""
+    """Find a field of study, without the place."""
     yield from _phrase(plain, start, end, 4, (STOP, JOB_STOP))
 
 
 def _venture(plain: str, start: int, end: int) -> Iterator[Span]:
-    """Cut a shop or a trade, without its story."""
+    """Find a shop or a trade, without further details."""
     yield from _phrase(plain, start, end, 4, (STOP, VENTURE_END))
 
 
@@ -268,7 +268,7 @@ def _thing(
 
 
 def _things(plain: str, start: int, end: int) -> Iterator[Span]:
-    """Cut one thing, or several short ones: "jazz, blues and techno"."""
+    """Find one thing, or several short ones: "jazz, blues and techno"."""
     stop = LIST_STOP.search(plain, start, end)
     whole = (start, stop.start() if stop else end)
     joints = [found.span() for found in LIST_JOINT.finditer(plain, *whole)]
@@ -282,7 +282,7 @@ def _things(plain: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _is_list(plain: str, whole: Span, parts: Sequence[Span]) -> bool:
-    """Tell if parts that are joined are several things, and not one."""
+    """Tell if joined parts are several things, not one."""
     longest = max(len(plain[a:b].split()) for a, b in parts)
     if longest > 4 or (longest > 2 and not AND.search(plain, *whole)):
         return False
@@ -294,7 +294,7 @@ def _is_list(plain: str, whole: Span, parts: Sequence[Span]) -> bool:
 
 
 def _doing(plain: str, start: int, end: int) -> Iterator[Span]:
-    """Cut what a person does: a verb and what belongs to it."""
+    """Find an activity: a verb and what belongs to it."""
     for first, last in _phrase(plain, start, end, MOST_WORDS, (STOP,)):
         if not (is_empty(plain[first:last]) or ELSEWHERE.fullmatch(plain, first, last)):
             yield first, last
@@ -332,13 +332,13 @@ def _without_possessive(plain: str, start: int, end: int) -> Span:
 
 
 def is_empty(value: str) -> bool:
-    """Tell if a value names nothing that is worth knowing in a month."""
+    """Tell if a value names nothing that would be worth knowing a month later."""
     parts = value.lower().split()
     return not parts or parts[0] in EMPTY or is_vague(value)
 
 
 def is_vague(value: str) -> bool:
-    """Tell if no word of a value tells anything."""
+    """Tell if a value consists only of vague words."""
     return all(word.strip("',.") in words.VAGUE for word in value.lower().split())
 
 

@@ -1,4 +1,4 @@
-"""Words that rules look for: people, animals, work, food, states, and verbs. Pure."""
+"""Words that the rules look for: people, animals, work, food, states, and verbs. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def _set(words: str) -> frozenset[str]:
 
 
 def either(words: frozenset[str] | str) -> str:
-    """Make a pattern for any of some words, the longest first; an underscore is a space."""
+    """Return a pattern for any of the words, the longest first; an underscore means a space."""
     listed = words.split() if isinstance(words, str) else words
     escaped = (re.escape(word).replace("_", " ") for word in listed)
     return f"(?:{'|'.join(sorted(escaped, key=lambda word: (-len(word), word)))})"
@@ -46,7 +46,7 @@ KIN: dict[str, frozenset[str]] = {
         "colleague coworker co-worker teammate workmate colleagues coworkers co-workers teammates"
     ),
 }
-# Acquaintances, who make no claim by themselves.
+# Acquaintances, whose mention alone makes no claim.
 ACQUAINTED = _set(
     "neighbour neighbor neighbours neighbors coach teacher doctor dentist landlord ex therapist"
     " tutor mentor client boss manager"
@@ -68,7 +68,7 @@ PLURAL = _set(
     " coworkers co-workers teammates neighbours neighbors"
 )
 
-# Who has none of these has nobody, or no animal, of the kind at all.
+# "No ..." with one of these means none of the kind at all.
 ANY = _set("kids children child kid siblings partner pets pet animals friends parents")
 
 NUMBERS = _set(
@@ -207,7 +207,7 @@ JOBS = _set(
     " taxi_driver train_driver software_engineer web_developer product_manager project_manager"
     " signwriter translator"
 )
-# Words that look like jobs, and are not.
+# Words that look like jobs but are not.
 NO_JOB = _set(
     "mother father brother sister daughter stranger member lover number matter winner believer"
     " dreamer newcomer loser supporter listener thinker beginner starter owner player gamer"
@@ -276,7 +276,7 @@ ROLES = {
 }
 
 # --- verbs ---
-# Deeds worth a claim, whatever their object: the past, and the participle where it differs.
+# Events worth a claim with any object: the past, and the participle where it differs.
 DEEDS = _set(
     "attended visited joined graduated adopted bought sold painted wrote written published launched"
     " opened hosted organized organised performed presented competed participated volunteered"
@@ -301,14 +301,14 @@ DEEDS = _set(
     " woven wound split shut stuck burned dropped slipped failed cracked attained achieved reached"
     " nailed aced babysat rebuilt rewrote rewritten redid withdrew undertook"
 )
-# These tell enough by themselves.
+# Verbs that tell enough without an object.
 ALONE = _set(
     "graduated retired hiked swam camped danced skied surfed kayaked sailed cycled biked"
     " volunteered moved relocated emigrated married divorced proposed recovered won quit rehearsed"
     " performed auditioned competed enrolled qualified eloped wed volunteering promoted hurt"
     " injured hired fired engaged"
 )
-# These tell little without knowing what.
+# Verbs that tell little without an object.
 LIGHT = _set(
     "got gotten made took taken went gone did done saw seen gave given had tried started began"
     " begun set put brought held led shared helped supported checked stopped ended came read"
@@ -318,7 +318,7 @@ LIGHT = _set(
     " sent chose chosen fed lent left hit laid lit shut shook wore worn grew drank drunk slipped"
     " dropped reached stuck overcame"
 )
-# Words that are in every story and tell none.
+# Words that are too general to tell anything.
 VAGUE = _set(
     "thing things something anything everything nothing stuff time times lot lots bit way ways fun"
     " blast experience experiences moment moments idea ideas decision decisions choice choices"
@@ -356,7 +356,7 @@ ROUTINES = _set(
     "use visit attend organize organise teach watch listen go stick spend travel meet eat drink"
     " wake bring roast tell host grow color-code"
 )
-# Thoughts and talk, which are not deeds.
+# Thoughts and talk, which are not events.
 MENTAL = _set(
     "wanted loved liked enjoyed hated needed hoped realized realised decided believed agreed"
     " remembered seemed appreciated guessed noticed considered cared wished worried missed wondered"

@@ -1,4 +1,4 @@
-"""The context (C1): what is put before the next prompt. Pure: it is given all that it needs."""
+"""The context (C1): memories that are put before the next prompt. Pure: all input is passed in."""
 
 from lamina.search.context.bounds import LEAST, LIMITS, MOST, limits, room
 from lamina.search.context.builder import build, build_limited, build_within, fit

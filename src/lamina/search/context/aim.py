@@ -1,4 +1,4 @@
-"""What a prompt is after: the words and the meaning that texts are compared with. Pure."""
+"""The aim of a prompt: the words and the meaning with which texts are compared. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from lamina.search import content, segments
 from lamina.search.segments import Asks
 from lamina.text import cues, fence, words
 
-RICH = 1.0  # the content of a segment that says what it asks for
-END = 2000  # characters of a long prompt that are read at either end
-STEM = 5  # letters by which forms of one word are alike: "deploy", "deployed", "deploying"
+RICH = 1.0  # the least content of a segment that says what it asks for
+END = 2000  # characters that are read at each end of a long prompt
+STEM = 5  # letters that forms of a word share: "deploy", "deployed", "deploying"
 ROOT = 4  # letters that forms of a short word share: "live" and "lives"
 
 
 class Aim:
-    """The part of a prompt that asks, as far as one does; else the whole prompt."""
+    """The part of a prompt that asks for something, or else the whole prompt."""
 
     def __init__(self, prompt: str) -> None:
         self.prompt = prompt
@@ -28,7 +28,7 @@ class Aim:
 
     @cached_property
     def text(self) -> str:
-        """The segments that ask most clearly for something that they name."""
+        """The segments that ask most clearly and name what they ask for."""
         pieces = segments.split(self.prompt)
         asking = [
             piece.asks if weigh(words.terms(piece.text)) >= RICH else Asks.NOT for piece in pieces
@@ -41,7 +41,7 @@ class Aim:
 
     @cached_property
     def weights(self) -> dict[str, float]:
-        """What each word tells, by its stem."""
+        """The content of each word, by its stem."""
         weights: dict[str, float] = {}
         for word in words.terms(self.text):
             stem = word[:STEM]
@@ -50,7 +50,7 @@ class Aim:
 
     @cached_property
     def wanted(self) -> int:
-        """The sign that an answer has, such as a date or a place."""
+        """The cue that an answer has, such as a date or a place."""
         return cues.wanted(self.text)
 
     @cached_property
@@ -58,14 +58,14 @@ class Aim:
         return _vectors([" ".join(words.terms(self.text))])[0] if self.weights else None
 
     def shared(self, text: str) -> float:
-        """Weigh the words that a text has in common with what is asked."""
+        """Return the content of the words that a text shares with the aim."""
         stems = {word[:STEM] for word in words.tokens(text)}
         return sum(weight for stem, weight in self.weights.items() if stem in stems)
 
     def densest(self, text: str, width: int) -> int:
-        """Find where a part of a text begins that has most of what is asked.
+        """Find where the part of a text begins that shares most with the aim.
 
-        Of several the last: an answer stands behind the words of its question more often.
+        Of several, take the last: an answer more often follows the words of its question.
         """
         known = self._places(text)
         best, place = 0.0, 0
@@ -77,7 +77,7 @@ class Aim:
         return place if best > sum(self.weights[stem] for stem in first) else 0
 
     def _places(self, text: str) -> list[tuple[int, int, str]]:
-        """Find where a text has words of what is asked; it is asked for one text several times."""
+        """Find the words of the aim in a text; cached, since it is called repeatedly."""
         if text not in self._found:
             self._found[text] = [
                 (found.start(), found.end(), stem)
@@ -87,12 +87,12 @@ class Aim:
         return self._found[text]
 
     def beyond(self, text: str) -> float:
-        """Weigh the words of this prompt that a text does not have, however they are inflected."""
+        """Return the content of the prompt's words that a text lacks in any inflection."""
         roots = {word[:ROOT] for word in words.terms(text)}
         return sum(weight for stem, weight in self.weights.items() if stem[:ROOT] not in roots)
 
     def likeness(self, texts: list[str]) -> list[float]:
-        """Compare the meaning of texts with what is asked; 0 where there are no word vectors."""
+        """Compare the meaning of texts with the aim; 0 if there are no word vectors."""
         try:
             if self.vector is not None:
                 return [round(float(one), 6) for one in _vectors(texts) @ self.vector]
@@ -102,13 +102,13 @@ class Aim:
 
 
 def ends(prompt: str) -> str:
-    """Keep both ends of a long prompt, without what we told before: a paste stands between."""
+    """Keep both ends of a long prompt, without our own contexts: the middle is mostly pasted."""
     own = fence.unfenced(prompt).strip()
     return own if len(own) <= 2 * END else f"{own[:END]}\n{own[-END:]}"
 
 
 def weigh(terms: tuple[str, ...]) -> float:
-    """Return how much some words tell together."""
+    """Return the total content of words."""
     return sum(map(content.weight, terms))
 
 

@@ -1,4 +1,4 @@
-"""How much a context may hold: characters, and memories of each layer."""
+"""The limits of a context: characters, and memories of each layer."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from lamina.model.rules import one_of
 from lamina.text import words
 
 LIMITS = {Layer.PROFILE: 3, Layer.PROCEDURAL: 3, Layer.SEMANTIC: 3}
-LEAST = 200  # fewer characters hold no fence with anything in it
+LEAST = 200  # fewer characters have no room for a fence with anything in it
 MOST = 1_000_000
-CHARACTERS = 4  # of an English token
+CHARACTERS = 4  # per English token
 LEAST_TOKENS, MOST_TOKENS = LEAST // CHARACTERS, MOST // CHARACTERS
 
 
 def limits(given: object) -> dict[Layer, int]:
-    """Check how many memories of each layer are wanted at most; None means the usual numbers."""
+    """Check the maximum number of memories of each layer; None means the defaults."""
     if given is None:
         return LIMITS
     if not isinstance(given, Mapping):
@@ -38,7 +38,7 @@ def limits(given: object) -> dict[Layer, int]:
 
 
 def room(characters: object, name: str = "max_chars") -> int:
-    """Check how long the text may be, its fence included."""
+    """Check the maximum length of the text, including its fence."""
     if not _is_whole_number(characters, LEAST, MOST):
         raise InvalidInput(
             f"{name} {words.shown(characters)} is not a whole number from {LEAST} to {MOST:,}"
@@ -47,7 +47,7 @@ def room(characters: object, name: str = "max_chars") -> int:
 
 
 def tokens(number: object) -> int | None:
-    """Check how many tokens the text may have; None where characters alone are counted."""
+    """Check the maximum number of tokens; None if only characters are counted."""
     if number is None:
         return None
     if not _is_whole_number(number, LEAST_TOKENS, MOST_TOKENS):

@@ -1,8 +1,8 @@
-"""Build a context of what was gathered (C1-C8): sections in a fixed order, within one budget. Pure.
+"""Build a context from gathered memories (C1-C8): ordered sections within one budget. Pure.
 
-What always applies stands first, and its bytes depend on nothing that is asked: a prompt cache
-holds it. Everything else is chosen in the order of one search and then put into its section: what
-is known before what was said.
+What always applies comes first, and does not depend on the question, so that a prompt cache can
+hold it. Everything else is chosen in the order of one search and then put into its section: what is
+known before what was said.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from lamina.search.context.lines import Line, Lines
 from lamina.search.context.packing import ENOUGH, packed
 from lamina.text import fence, words
 
-ALWAYS = 3  # at most the third part of the budget is for what always applies
+ALWAYS = 3  # at most one third of the budget is for what always applies
 STANDING = 240  # characters of a text that always applies
 LONG = 1000  # characters by which texts are compared
-STEM = 4  # letters by which two words of one source are the same
-AHEAD = 6  # items before facts whose sayings were not found
+STEM = 4  # letters that make two words of one source the same
+AHEAD = 6  # items before facts whose source turns were not found
 AGAIN = 8  # attempts to fit a number of tokens
-REASONS = ("words", "meaning", "model", "late", "who")  # parts of a score beside the day
-CHANCE = 0.05  # what these sum up to for any two texts
-# What holds now, or was told to be remembered; the rest is what somebody said.
+REASONS = ("words", "meaning", "model", "late", "who")  # parts of a score other than the day
+CHANCE = 0.05  # their sum for two unrelated texts
+# Layers of what holds now or was explicitly remembered; the rest is what somebody said.
 KNOWN = (Layer.PROFILE, Layer.PROCEDURAL, Layer.SEMANTIC, Layer.WORLD)
 
 
 def build(gathered: Gathered, budget: int, most: int | None = None) -> Context:
-    """Build the context within so many characters, and so many memories beside the first section.
+    """Build the context within a number of characters and of memories outside the first section.
 
-    Without anything to tell, its text is empty.
+    Its text is empty if there is nothing to tell.
     """
     room = budget - len(fence.fenced(lines.LEGEND))
     always = _always(gathered, room // ALWAYS)
@@ -51,7 +51,7 @@ def build(gathered: Gathered, budget: int, most: int | None = None) -> Context:
 
 
 def build_limited(gathered: Gathered, budget: int) -> Context:
-    """Build a context of hits that were chosen already: all of them, in their order (Q9).
+    """Build a context of hits that were already chosen: all of them, in order (Q9).
 
     The first section has no limit of its own.
     """
@@ -70,7 +70,7 @@ def build_limited(gathered: Gathered, budget: int) -> Context:
 def build_within(
     gathered: Gathered, tokens: int, count: Callable[[str], int], most: int | None = None
 ) -> Context:
-    """Build the context within so many tokens, by the given way to count them."""
+    """Build the context within a number of tokens, using the given counter."""
     characters = tokens * 4
     made = build(gathered, characters, most)
     for _ in range(AGAIN):
@@ -93,7 +93,7 @@ def fit(
     *,
     is_whole: bool = True,
 ) -> Context:
-    """Put hits into a fence in their order, as many as fit and nothing chosen."""
+    """Put hits into a fence in order, as many as fit, without selecting."""
     gathered = Gathered(goal, notes=tuple(notes), shared_by=shared_by, is_whole=is_whole)
     items = [Item(hit, Section.KNOWN, f"hit {rank}") for rank, hit in enumerate(hits, 1)]
     room = budget - len(fence.fenced(lines.LEGEND))
@@ -128,7 +128,7 @@ def _length(made: Sequence[Line]) -> int:
 
 
 def _always(gathered: Gathered, room: int) -> list[Line]:
-    """Write what always applies, the first ones first; nothing here depends on what is asked."""
+    """Write what always applies, in order; nothing here depends on the question."""
     made: list[Line] = []
     left = room - len(_header(Section.ALWAYS)) - 1
     begun = Lines(Aim(""), gathered.shared_by)
@@ -150,16 +150,16 @@ def _why(hit: Hit) -> str:
 
 
 def _news(gathered: Gathered, standing: Sequence[Record]) -> Iterator[Item]:
-    """Yield what the context may hold beside what always applies, best first, nothing twice."""
+    """Yield items other than what always applies, best first, without repetitions."""
     chosen = _chosen(gathered, {one.id for one in standing})
     news = (item for item in chosen if _is_new(item, standing))
     return _once(news, {_meaning(one) for one in standing})
 
 
 def _chosen(gathered: Gathered, shown: set[str]) -> Iterator[Item]:
-    """Yield what was found and what binds, without what was told, best first.
+    """Yield what was found and what binds, without what was told before, best first.
 
-    What is noise is found out one by one: most hits are never looked at.
+    Noise is detected lazily: most hits are never examined.
     """
     told = gathered.told | shown
     bound = [
@@ -174,7 +174,7 @@ def _chosen(gathered: Gathered, shown: set[str]) -> Iterator[Item]:
         (rank, hit)
         for rank, hit in enumerate(gathered.found, 1)
         if hit.record.id not in told
-        and hit.score >= 0  # more speaks against the others than for them
+        and hit.score >= 0  # there is more evidence against the others than for them
         and not (is_about and _has_only_the_day(hit))
     ]
     yield from bound
@@ -184,16 +184,16 @@ def _chosen(gathered: Gathered, shown: set[str]) -> Iterator[Item]:
 
 
 def _has_only_the_day(hit: Hit) -> bool:
-    """Tell whether a memory was found by its day alone: "tonight" is not what is asked for."""
+    """Tell whether a memory was found only by its day: "tonight" is not what is asked for."""
     reasons = sum(hit.parts.get(name, 0.0) for name in REASONS)
     return bool(hit.parts.get("time")) and reasons < CHANCE
 
 
 def _in_turn(items: list[Item]) -> list[Item]:
-    """Put facts whose sayings were not found behind the first items.
+    """Put facts whose source turns were not found after the first items.
 
-    They are many after a night, short, and seldom what is asked: sleeping must not push out what
-    was served before (C3).
+    After a night there are many of them, short and rarely what is asked for: sleep must not push
+    out what was served before (C3).
     """
     alone = [item for item in items if item.saying is None and nights.is_of_sleep(item.record)]
     others = [
@@ -203,7 +203,7 @@ def _in_turn(items: list[Item]) -> list[Item]:
 
 
 def _once(items: Iterable[Item], known: set[frozenset[str]]) -> Iterator[Item]:
-    """Leave out what was said with the same words before (C5)."""
+    """Leave out items with the same words as earlier ones (C5)."""
     for item in items:
         meaning = _meaning(item.record)
         if item.saying is not None or meaning not in known:
@@ -212,13 +212,13 @@ def _once(items: Iterable[Item], known: set[frozenset[str]]) -> Iterator[Item]:
 
 
 def _is_new(item: Item, standing: Sequence[Record]) -> bool:
-    """Tell whether an item says more than what always applies, itself or by its saying."""
+    """Tell whether an item or its source turn says more than what always applies."""
     said = (item.record,) if item.saying is None else (item.record, item.saying)
     return not all(_is_in(one, standing) for one in said)
 
 
 def _is_in(record: Record, standing: Iterable[Record]) -> bool:
-    """Tell whether one that always applies was made of the same words, and says all of them."""
+    """Tell whether a record that always applies was made from the same turn and says all of it."""
     own = {record.id, *record.evidence}
     return any(
         not own.isdisjoint(one.evidence) and _stems(record) <= _stems(one) for one in standing
@@ -230,7 +230,7 @@ def _stems(record: Record) -> set[str]:
 
 
 def _meaning(record: Record) -> frozenset[str]:
-    """Collect the words of a text; of a long one those of its beginning."""
+    """Collect the words of a text; for a long one, those of its beginning."""
     return frozenset(words.terms(record.content[:LONG]))
 
 
@@ -241,7 +241,7 @@ def _is_noise(record: Record, asked: Sequence[str]) -> bool:
 
 
 def section_of(record: Record) -> Section:
-    """Tell what holds, or was told to be remembered, from what somebody merely said."""
+    """Return the section: what holds or was explicitly remembered, or what somebody said."""
     if record.layer in KNOWN:
         return Section.KNOWN
     is_explicit = record.layer is Layer.SHORT_TERM and record.speaker is None
@@ -249,9 +249,9 @@ def section_of(record: Record) -> Section:
 
 
 def _together(found: Sequence[tuple[int, Hit]], gathered: Gathered) -> list[Item]:
-    """Make one item of a fact and the saying that it rests on (C3), at the better of their places.
+    """Join a fact with the turn that it rests on (C3) into one item at the better of their places.
 
-    Of several sayings of a fact, the best stands with it.
+    If a fact rests on several turns, it is joined with the best.
     """
     records = {hit.record.id: hit.record for _, hit in found}
     resting: dict[str, list[Hit]] = {}
@@ -259,7 +259,7 @@ def _together(found: Sequence[tuple[int, Hit]], gathered: Gathered) -> list[Item
     for _, hit in found:
         if hit.record.layer is not Layer.SEMANTIC:
             continue
-        # A corrected fact rests on words that say something else.
+        # A corrected fact rests on a turn that says something else.
         known = [
             one
             for one in hit.record.evidence

@@ -1,4 +1,4 @@
-"""What a context is made of: items, each with its section and the reason why it is there."""
+"""The parts of a context: items, each with its section and the reason why it is included."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from lamina.model.record import Hit, Record
 
 
 class Section(StrEnum):
-    """The sections of a context, in their order."""
+    """The sections of a context, in order."""
 
     ALWAYS = "always"  # instructions and the profile, whatever is asked
-    KNOWN = "known"  # what holds now, and what was told to be remembered
+    KNOWN = "known"  # what holds now, and what was explicitly remembered
     SAID = "said"  # what somebody said
 
 
 class Item(msgspec.Struct, frozen=True):
-    """A memory in a context: why it is there, and what stands in one line with it.
+    """A memory in a context: why it is included, and what shares its line.
 
     `others` are facts that rest on the same `saying` as this one. `now` is what holds instead of
-    what was said. What is `bound` to a topic was not found by the prompt.
+    what was said. An item with a `bound` topic was not found by the prompt.
     """
 
     hit: Hit
@@ -40,7 +40,7 @@ class Item(msgspec.Struct, frozen=True):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ids of all memories that the line tells."""
+        """The ids of all memories in the line."""
         beside = (*self.others, *(() if self.saying is None else (self.saying,)))
         return (self.record.id, *(record.id for record in beside))
 
@@ -49,10 +49,10 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Context(msgspec.Struct, frozen=True):
-    """The text for the model, and the hits that are in it. It grants no permission.
+    """The text for the model, and the hits in it. It grants no permission and widens no scope.
 
-    It widens no scope either. `reasons` say of each hit why it is there. `notes` say what could
-    not be used to find the hits; `is_whole` is false when that was the store itself.
+    `reasons` say why each hit is included. `notes` say what could not be used to find the hits;
+    `is_whole` is false if that was the store itself.
     """
 
     text: str
@@ -77,11 +77,11 @@ class Context(msgspec.Struct, frozen=True):
 
 
 class Gathered(msgspec.Struct, frozen=True):
-    """What a context may be made of: all that was looked up for one prompt.
+    """The input for a context: everything that was looked up for one prompt.
 
     `standing` comes first whatever is asked, `bound` maps hits to the topic that they constrain,
     `outdated` maps what was said to what holds now, and `told` are the memories that the session
-    has been given before.
+    was given before.
     """
 
     goal: str

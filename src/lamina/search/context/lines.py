@@ -11,25 +11,25 @@ from lamina.search.context.plain import DOT, name, plain
 from lamina.search.context.sentences import LEAST, Sentences, shortened
 from lamina.text import words
 
-HANDLE = 6  # characters of an id that find it; ends differ soonest
+HANDLE = 6  # characters that identify an id; its end is the most distinctive part
 LEGEND = f"[id{DOT}day{DOT}who] … = cut"
-FACTS = 300  # characters of facts that stand with what they rest on
+FACTS = 300  # characters of facts in a line with the turn that they rest on
 NO_LONGER = " (no longer; now: "
-MORE = 1.0  # content by which a saying says more than its facts
-# Facts and instructions are nobody's words in particular.
+MORE = 1.0  # the least content that a turn adds to its facts
+# Layers of facts and instructions, which have no speaker.
 UNSPOKEN = (Layer.PROFILE, Layer.PROCEDURAL, Layer.SEMANTIC, Layer.WORLD)
 
 
 def handle(record: Record) -> str:
-    """Return the end of an id, by which the record is found."""
+    """Return the end of an id, by which the record can be found."""
     return record.id[-HANDLE:]
 
 
 def label(hit: Hit, shared_by: str | None = None) -> str:
-    """Write where a memory comes from."""
+    """Write a label with the origin of a memory."""
     record = hit.record
     parts = [handle(record)]
-    if record.layer is not Layer.PROFILE:  # it holds whenever it was said
+    if record.layer is not Layer.PROFILE:  # for which the date does not matter
         at = record.occurred_at
         parts.append(f"{at.day} {at:%B} {at.year}")
     if record.speaker is not None and record.layer not in UNSPOKEN:
@@ -44,7 +44,7 @@ def label(hit: Hit, shared_by: str | None = None) -> str:
 
 
 class Lines:
-    """The lines of one context; a text is read once, however often its line is written anew."""
+    """The lines of one context; each text is parsed once, however often its line is rewritten."""
 
     def __init__(self, aim: Aim, shared_by: str | None = None) -> None:
         self._aim = aim
@@ -60,7 +60,7 @@ class Lines:
 
 
 class Line:
-    """An item as it stands in the text, within the room that it is given."""
+    """An item as it appears in the text, within the room that it is given."""
 
     def __init__(self, item: Item, sentences: Sentences, shared_by: str | None = None) -> None:
         self.item = item
@@ -77,7 +77,7 @@ class Line:
         return self.said != self._within(1 << 30)
 
     def fill(self, room: int) -> bool:
-        """Say as much as so many characters hold; tell whether that is anything."""
+        """Write as much as fits into `room` characters; tell whether that is anything."""
         self.said = self._within(room)
         return bool(self.said)
 
@@ -101,7 +101,7 @@ class Line:
 
     @cached_property
     def _says_more(self) -> bool:
-        """Whether a saying holds words that its facts do not."""
+        """Tell whether a turn contains more than its facts."""
         saying = self.item.saying
         return saying is not None and Aim(saying.content[:FACTS]).beyond(self._facts) >= MORE
 
@@ -110,7 +110,7 @@ class Line:
         return f"{self._facts} — “" if self._facts and self._says_more else ""
 
     def _behind(self, room: int) -> str:
-        """Say what holds now, in half of the room at most: the rest is for what was said."""
+        """Write what holds now, in at most half of the room: the rest is for what was said."""
         if self._facts and not self._before:
             return ""
         quoted, now = "”" if self._before else "", self.item.now

@@ -1,7 +1,7 @@
-"""Let facts into a context so that no saying leaves it (C3): a night makes no context worse. Pure.
+"""Add facts to a context without removing turns (C3), so that sleep makes no context worse. Pure.
 
-Facts lengthen the lines of the sayings that they rest on, and some stand alone. The room for that
-comes from the texts of the lines, never from the last of them (docs/decisions/0049).
+Facts lengthen the lines of the turns that they rest on, and some have their own lines. The room for
+that comes from shortening all lines, never from dropping the last (docs/decisions/0049).
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from lamina.model.record import Layer, Record, Trust
 from lamina.search.context.item import Gathered
 from lamina.search.context.lines import Line
 
-ORIGIN = "sleep"  # in the metadata of what sleep made
-# The share of its usual room that a line has, less and less until all sayings fit.
+ORIGIN = "sleep"  # in the metadata of records made by sleep
+# The share of its usual room that each line gets, decreasing until all turns fit.
 SHARES = (1.0, 0.95, 0.9, 0.85, 0.8, 0.7)
 
-Write = Callable[[Gathered, float], list[Line]]  # by the share of its room that a line has
+Write = Callable[[Gathered, float], list[Line]]  # given the share of its room that a line gets
 
 
 def told(gathered: Gathered, write: Write) -> list[Line]:
-    """Write lines of what was gathered, among them the sayings that there were without facts.
+    """Write the lines of a context, including every turn that would be there without facts.
 
-    A fact whose saying was not found stands there only if that takes no other line's room. What
-    binds is not left out.
+    A fact whose turn was not found is included only if it takes no room from other lines. What
+    binds is never left out.
     """
     said = _without(gathered, is_of_sleep)
     if len(said.found) == len(gathered.found) and len(said.bound) == len(gathered.bound):
@@ -45,14 +45,14 @@ def told(gathered: Gathered, write: Write) -> list[Line]:
 
 
 def is_of_sleep(record: Record) -> bool:
-    """Tell whether sleep made a fact, and nobody has decided on it since."""
+    """Tell whether sleep made a fact and nobody has reviewed it since."""
     is_fact = record.layer is Layer.SEMANTIC and bool(record.evidence)
     is_made = is_fact and record.metadata.get("origin") == ORIGIN
     return is_made and record.trust is not Trust.OPERATOR
 
 
 def _without(gathered: Gathered, is_left_out: Callable[[Record], bool]) -> Gathered:
-    """Leave out some of what was found and of what binds."""
+    """Leave out some of the hits, found and binding."""
     return structs.replace(
         gathered,
         found=tuple(hit for hit in gathered.found if not is_left_out(hit.record)),
@@ -61,7 +61,7 @@ def _without(gathered: Gathered, is_left_out: Callable[[Record], bool]) -> Gathe
 
 
 def _told_by(made: Sequence[Line]) -> set[str]:
-    """Collect the memories that lines tell: their own, and what their facts rest on."""
+    """Collect the memories in lines: their own, and those that their facts rest on."""
     told = {id_ for line in made for id_ in line.item.ids}
     for line in made:
         told.update(*(one.evidence for one in (line.item.record, *line.item.others)))

@@ -1,6 +1,6 @@
-"""What never belongs into a context (C5, C8): small talk, mere questions, bookkeeping. Pure.
+"""Detect what never belongs in a context (C5, C8): small talk, mere questions, bookkeeping. Pure.
 
-How much a text tells is measured by its words (`search/content.py`), not looked up in a list.
+The content of a text is computed from its words (`search/content.py`), not looked up in a list.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from lamina.model.record import Record
 from lamina.search import content, echoes, segments
 from lamina.text import cues, words
 
-# Words around which small talk lies: what is near to one of these in meaning is like it.
+# Typical words of small talk: words similar in meaning count as small talk, too.
 CHAT = tuple(
     "hello thanks bye morning welcome okay yes great sorry please continue haha wow hmm".split()
 )
 NEAR = 0.4
 IDLE, IDLE_QUESTION = 0.6, 0.35  # the content of small talk, and of a question that asks nothing
-SHORT = 400  # characters; more is no small talk
+SHORT = 400  # characters; longer texts are no small talk
 LONGEST = 4000  # characters of a prompt that is compared with another
 LITTLE = 1.0  # the content of "good to know" and "noted"
 FAINT = 1.5  # the content of "I'll plan around that": several words, of which none ...
 NAMES = 0.75  # ... names anything, as "tea", "moved to Porto" and "tabs" do
-ASKING = 3.0  # the content of a question that tells nothing beside what it asks
+ASKING = 3.0  # the content of a question that states nothing besides
 # "Is Ana in Porto?" and "tell me whether she is" are answered by a memory with the same words.
 HELPERS = frozenset(
     "am are can could did do does had has have is may might must should was were will would".split()
@@ -39,7 +39,7 @@ KEPT = "hook"  # the source of prompts that a hook kept
 
 
 def is_small_talk(prompt: str) -> bool:
-    """Tell whether a prompt is a greeting, thanks or a nod, so that nothing is to be looked up."""
+    """Tell whether a prompt is a greeting, thanks or an acknowledgement that needs no search."""
     if len(prompt) > SHORT or cues.DIGIT.search(prompt):
         return False
     terms = words.terms(prompt)
@@ -53,7 +53,7 @@ def is_small_talk(prompt: str) -> bool:
 
 
 def tells_nothing(record: Record) -> bool:
-    """Tell whether what somebody said is a nod, or asks and says no more."""
+    """Tell whether a turn is a mere acknowledgement, or a question that states nothing."""
     text = record.content
     if len(text) > SHORT:
         return False
@@ -70,7 +70,7 @@ def tells_nothing(record: Record) -> bool:
 
 
 def _weighed(terms: Sequence[str]) -> float:
-    """Weigh words up to the first with which they tell enough for anything."""
+    """Add up the content of words until it exceeds all thresholds."""
     told = 0.0
     for term in terms:
         told += content.weight(term)
@@ -80,13 +80,13 @@ def _weighed(terms: Sequence[str]) -> float:
 
 
 def is_bookkeeping(record: Record) -> bool:
-    """Tell whether a record only sums up or counts turns that are memories themselves."""
+    """Tell whether a record only summarises or counts turns that are memories themselves."""
     is_of_turns = bool(record.evidence) and "participants" in record.metadata
     return is_of_turns and (record.kind == "data" or record.metadata.get("origin") == "sleep")
 
 
 def adds_nothing(record: Record, asked: Sequence[str]) -> bool:
-    """Tell whether a memory only repeats these words; or, as a kept prompt, holds no more."""
+    """Tell whether a memory only repeats these words; or, for a kept prompt, adds none."""
     if len(record.content) > LONGEST:
         return False
     said = words.asked(record.content)
@@ -103,7 +103,7 @@ def adds_nothing(record: Record, asked: Sequence[str]) -> bool:
 
 
 def _likeness_to_chat(terms: Sequence[str]) -> list[float]:
-    """Tell how near each word is to small talk; only the same words are, without vectors."""
+    """Return each word's similarity to small talk; without vectors, only identical words count."""
     try:
         return [float(one) for one in (shared().embed(terms) @ _chat().T).max(axis=1)]
     except EmbedderFailed:

@@ -1,7 +1,7 @@
-"""Fit items into a budget (C4): room that falls with the rank, best sentences. Pure.
+"""Fit items into a budget (C4): less room for lower ranks, best sentences first. Pure.
 
-Many short lines hold the evidence more often, few long ones hold more of the answer. The first
-lines have most room, and all have enough for a sentence.
+Many short lines contain the evidence more often, a few long ones contain more of the answer. The
+first lines have the most room, and all have enough for a sentence.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from lamina.search.context.lines import Line, Lines
 
 FIRST, FALL, LEAST = 400, 0.6, 85  # characters of the first line's text, and of the following
 BOUND = 160  # of what binds in a topic, which takes no place from what was found
-ENOUGH = 55  # what is less holds no line
+ENOUGH = 55  # less room is not enough for a line
 
 
 def packed(items: Iterable[Item], budget: int, lines: Lines, share: float = 1.0) -> list[Line]:
-    """Write the items that fit, in their order; what is left lengthens those that were cut.
+    """Write the items that fit, in order; the remaining room lengthens those that were cut.
 
-    At first each has only a share of the usual room.
+    At first each one gets only a share of the usual room.
     """
     made: list[Line] = []
     left, place = budget, 0
@@ -38,12 +38,12 @@ def packed(items: Iterable[Item], budget: int, lines: Lines, share: float = 1.0)
 
 
 def _room(place: int) -> int:
-    """Return how many characters the text of a line has."""
+    """Return how many characters the text of a line may have."""
     return max(LEAST, int(FIRST * FALL**place))
 
 
 def _lengthen(made: Sequence[Line], left: int) -> None:
-    """Give the room that is left to the lines that are cut, the first ones first."""
+    """Give the remaining room to lines that are cut, in order."""
     for line in made:
         if left <= 0:
             return

@@ -1,7 +1,7 @@
-"""Choose the facts that sleep made (C3): with what they rest on if that was found, or alone. Pure.
+"""Choose facts made by sleep (C3): with the turn they rest on if that was found, or alone. Pure.
 
-Turns are searched as if sleep had made nothing of them, so that a night never changes which of them
-are found. Facts are searched for themselves, and stand with their turns.
+Turns are searched as if sleep had not processed them, so that a night never changes which of them
+are found. Facts are searched separately, and shown with their turns.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Iterable, Sequence
 from lamina.model.record import Hit, Record
 from lamina.search.context.aim import Aim
 
-ALONE = 2  # facts whose sayings were not found: "lives in Porto" answers, "we moved" does not
+ALONE = 2  # facts whose turns were not found: "lives in Porto" is an answer, "we moved" is not
 
 
 def facts(
     goal: str, found: Sequence[Hit], sayings: frozenset[str], pairs: Iterable[tuple[str, Record]]
 ) -> list[Hit]:
-    """Choose from the facts that a search found, and from pairs of a saying and a fact of it.
+    """Choose from the facts that a search found, and from pairs of a turn and a fact from it.
 
-    Pairs have the newest facts first. Of a saying without a fact that was found, the fact stands
-    with it that shares most with what is asked.
+    Pairs are given with the newest facts first. If no fact of a turn was found, choose the one that
+    shares most with the prompt.
     """
     beside = [hit for hit in found if not sayings.isdisjoint(hit.record.evidence)]
     alone = [hit for hit in found if sayings.isdisjoint(hit.record.evidence)][:ALONE]

@@ -1,4 +1,4 @@
-"""Cut a long text to its best sentences (C4): those that answer, in their order. Pure."""
+"""Cut a long text to its best sentences (C4): those that answer, in order. Pure."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from lamina.search.context.plain import plain
 from lamina.text import cues
 
 CUT = "…"
-MOST = 12_000  # characters that are looked at: what is behind them is cut
+MOST = 12_000  # characters that are examined; the rest is cut
 ALIKE, SIGN, FIRST, ASKS = 1.5, 0.3, 0.15, -0.2
 HEADING = 60  # characters of a line that announces the next one
-LEAST = 24  # characters of a piece of a sentence that are worth showing
+LEAST = 24  # characters; shorter parts of a sentence are not worth showing
 
 
 class Piece(NamedTuple):
-    """A sentence and its place among the others."""
+    """A sentence and its index."""
 
     place: int
     text: str
 
 
 class Sentences:
-    """A text for one line: whole where there is room, else its best sentences."""
+    """A text for one line: whole if there is room, else its best sentences."""
 
     def __init__(self, content: str, aim: Aim) -> None:
         self._content = content[:MOST]
@@ -34,7 +34,7 @@ class Sentences:
         self._aim = aim
 
     def within(self, room: int) -> str:
-        """Return the text within so many characters, with a mark wherever it is cut."""
+        """Return the text within `room` characters, with a mark wherever it is cut."""
         if self._is_whole and len(self._whole) <= room:
             return self._whole
         if not self._ranked:
@@ -58,7 +58,7 @@ class Sentences:
 
     @cached_property
     def _ranked(self) -> list[Piece]:
-        """The sentences, the best first; one that is repeated has its first place alone."""
+        """The sentences, best first; a repeated one only at its first place."""
         if len(self._pieces) == 1:
             return self._pieces
         values = self._values()
@@ -66,7 +66,7 @@ class Sentences:
         return sorted(once, key=lambda piece: (-values[piece.place], piece.place))
 
     def _values(self) -> list[float]:
-        """Weigh sentences: shared words, meaning, the sign of an answer; questions count less."""
+        """Weigh sentences: shared words, meaning, the cue of an answer; questions count less."""
         aim = self._aim
         alike = aim.likeness([piece.text for piece in self._pieces])
         return [
@@ -79,7 +79,7 @@ class Sentences:
         ]
 
     def _part_of(self, sentence: str, room: int) -> str:
-        """Cut a sentence that is too long, so that the words stay that it shares with the aim."""
+        """Cut a sentence that is too long, but keep the words that it shares with the aim."""
         start = self._aim.densest(sentence, room - 2 * len(CUT))
         if not start:
             return shortened(sentence, room)
@@ -101,7 +101,7 @@ class Sentences:
 
 
 def _headed(lines: Iterable[str]) -> Iterator[str]:
-    """Put a heading before what it announces: "Chorus:" says nothing alone."""
+    """Join a heading with the line after it: "Chorus:" says nothing alone."""
     heading = ""
     for line in lines:
         together = f"{heading} {line}" if heading else line

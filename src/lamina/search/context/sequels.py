@@ -1,4 +1,4 @@
-"""Choose what somebody said later of what was found, when it says that something changed. Pure.
+"""Choose later turns about what was found that say that something changed. Pure.
 
 "Who supervises me?" finds "my supervisor is Prof. Moser", and not "Prof. Moser is on sabbatical, so
 Dr. Kainz is it from now on", which shares no word with the question. Both share a name.
@@ -15,11 +15,11 @@ from lamina.search import content
 from lamina.search.renewal import CHANGE
 from lamina.text import cues, words
 
-FIRST = 3  # hits whose sequels are looked for
+FIRST = 3  # hits whose sequels are searched
 WORDS = 6  # of such a hit, by which its sequels are found
-TELLING = 0.6  # a word of less content leads anywhere
-SHARED = 0.85  # the content of the words that a hit and its sequel have in common
-LONGEST = 2000  # characters of a saying that is compared
+TELLING = 0.6  # a word with less content is too unspecific
+SHARED = 0.85  # the content of the words that a hit and its sequel share
+LONGEST = 2000  # characters of a turn that are compared
 
 
 def sources(found: Iterable[Hit]) -> list[Record]:
@@ -30,7 +30,7 @@ def sources(found: Iterable[Hit]) -> list[Record]:
 
 
 def telling(source: Record, goal: str) -> list[str]:
-    """List the words of a saying that tell most, without those of the prompt."""
+    """List the most informative words of a turn, without those of the prompt."""
     asked = frozenset(words.terms(goal))
     terms = dict.fromkeys(words.terms(source.content[:LONGEST]))
     known = [one for one in terms if one not in asked and content.weight(one) >= TELLING]
@@ -38,7 +38,7 @@ def telling(source: Record, goal: str) -> list[str]:
 
 
 def sequel(source: Record, wanted: Sequence[str], later: Iterable[Hit]) -> Hit | None:
-    """Choose the hit that shares most with a saying, comes after it, and says that it changed."""
+    """Choose the later hit that shares most with a turn and says that something changed."""
     best, most = None, SHARED
     for hit in later:
         one = hit.record
@@ -53,7 +53,7 @@ def sequel(source: Record, wanted: Sequence[str], later: Iterable[Hit]) -> Hit |
 
 
 def placed(hits: Sequence[Hit], later: Mapping[str, Hit]) -> tuple[Hit, ...]:
-    """Put each sequel behind the hit that it follows, also one that was found itself."""
+    """Put each sequel after the hit that it follows, even if it was found itself."""
     moved = {hit.record.id for hit in later.values()}
     every: list[Hit] = []
     for hit in hits:

@@ -1,7 +1,7 @@
-"""Topics whose plans must respect what binds a person: an allergy, a diet, days, access. Pure.
+"""Topics in which plans must respect a person's constraints: allergy, diet, days, access. Pure.
 
-"Suggest a restaurant" shares no word with "allergic to peanuts". A prompt has a topic when one of
-its words is near in meaning to a word of the topic; what binds is found by its own words.
+"Suggest a restaurant" shares no word with "allergic to peanuts". A prompt has a topic if one of its
+words is similar in meaning to a word of the topic; constraints are found by their own words.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ DAYS = (
 )
 EVERYDAY = frozenset(DAYS.split())
 OVER = ("did", "visited")  # attributes of facts about what has happened
-GAP = "…"  # where the value stands in the attribute of what a thing does: "bakery sells …"
-LONGEST = 400  # characters of a turn; more is about something else, too
-# Each topic: words that stand for it, and the words of what binds there.
+GAP = "…"  # the place of the value in the attribute of what a thing does: "bakery sells …"
+LONGEST = 400  # characters; longer turns are about other things, too
+# For each topic: words that indicate it, and the words of its constraints.
 TOPICS: Mapping[str, tuple[str, str]] = {
     "food": (
         "restaurant food meal eat cook bake recipe lunch dinner breakfast snack dessert pizza fish"
@@ -64,25 +64,25 @@ def topics(prompt: str) -> list[str]:
 
 
 def binding(found: Sequence[str], *, in_talk: bool = False) -> str:
-    """Return the words by which memories are found that bind in these topics.
+    """Return the words by which constraints in these topics are found.
 
-    In talk, words of days are everyday words, which bind nobody.
+    Between people, words for days are everyday words and no constraints.
     """
     listed = dict.fromkeys(word for topic in found for word in TOPICS[topic][1].split())
     return " ".join(word for word in listed if not in_talk or word not in EVERYDAY)
 
 
 def bound_in(record: Record, found: Sequence[str]) -> str:
-    """Name the topics in which a memory binds, by its own words."""
+    """Name the topics that a memory constrains, by its own words."""
     told = set(words.terms(record.content))
     own = [one for one in found if not told.isdisjoint(words.terms(TOPICS[one][1]))]
     return ", ".join(own or found)
 
 
 def is_stated(record: Record, wanted: str) -> bool:
-    """Tell whether somebody says of themselves what binds, in some of the wanted words.
+    """Tell whether people state a constraint of their own, in some of the wanted words.
 
-    A memory that is no turn was told to be remembered, whoever it is about.
+    A memory that is not a turn was explicitly remembered, whoever it is about.
     """
     text = record.content
     if len(text) > LONGEST or set(words.terms(wanted)).isdisjoint(words.terms(text)):
@@ -95,10 +95,10 @@ def is_stated(record: Record, wanted: str) -> bool:
 
 
 def binds(record: Record) -> bool:
-    """Tell whether a memory that was found by these words can bind anybody.
+    """Tell whether a memory that was found by these words can be a constraint.
 
-    What somebody did on some days does not, since these are over: "went camping two weekends ago".
-    Neither does what a thing does: "the bakery on the corner sells vegan bread".
+    What somebody did in the past is none: "went camping two weekends ago". Neither is what a thing
+    does: "the bakery on the corner sells vegan bread".
     """
     attribute = str(record.metadata.get("attribute", ""))
     if GAP in attribute:
@@ -109,7 +109,7 @@ def binds(record: Record) -> bool:
 
 
 def _nearness(terms: Sequence[str]) -> dict[str, float]:
-    """Tell how near the nearest word is to each topic; without word vectors it must be the same."""
+    """Return each topic's similarity to the nearest word; identity without word vectors."""
     try:
         said = shared().embed(terms)
         return {topic: float((said @ _vectors(topic).T).max()) for topic in TOPICS}

@@ -1,1 +1,1 @@
-"""Find secrets in texts, in memories and in configs (P6): vendors' tokens, passwords, seeds."""
+"""Find secrets in texts, memories and configs (P6): tokens of services, passwords, seed phrases."""

@@ -1,4 +1,4 @@
-"""Find and redact secrets in texts, memories and configs; find variables named instead. Pure."""
+"""Find and redact secrets in texts, memories and configs; find references to variables. Pure."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ MAX_VALUES = 100_000
 KINDS = frozenset((*patterns.KINDS, *phrases.KINDS, seeds.SEED))
 MARK = "[redacted: "
 MARKED = lazy(rf"\[redacted: (?i:{'|'.join(map(re.escape, sorted(KINDS)))})\]")
-ROUNDS = 4  # what a secret hid is looked for again, as long as that cannot pile up
+ROUNDS = 4  # of searching for secrets that others had hidden
 
 
 class FoundField(NamedTuple):
-    """A field of a config that holds a secret; the path has no part of it."""
+    """A field of a config that contains a secret; the path reveals no part of it."""
 
     path: str
     kind: str
 
 
 class Leaf(NamedTuple):
-    """A plain value of a config, its path, and the name that tells its use. Keys are values too."""
+    """A plain value of a config, its path, and the name that tells its purpose. Keys count too."""
 
     path: str
     name: str
@@ -45,17 +45,17 @@ class Leaf(NamedTuple):
     is_key: bool = False
 
 
-PAIRED = frozenset(("value", "values", "default"))  # of a field that says its name beside them
-TITLES = ("name", "key", "profile_key", "field", "label", "title")  # where it says it
+PAIRED = frozenset(("value", "values", "default"))  # of a field whose name is given beside it
+TITLES = ("name", "key", "profile_key", "field", "label", "title")  # where that name is given
 OPTION = lazy(r"--?([A-Za-z][\w-]{0,63})=(.*)", re.S)
 PLAIN_KEY = lazy(r"[^\W\d][\w-]{0,63}")
 
 
 def in_text(text: str) -> list[Secret]:
-    """Find the secrets of a text in their order, without overlap, in linear time.
+    """Find the secrets of a text in order, without overlap, in linear time.
 
-    It is read in its plain form, so that no disguise hides one. Once they are redacted, none is
-    found in what is left: what a secret had hidden is looked for again.
+    Search its plain form, so that no disguise hides one. Search again for secrets that others
+    had hidden, so that none is found after redaction.
     """
     plain = folding.folded(text)
     secrets = _in_plain(plain.text)
@@ -77,7 +77,7 @@ def _in_plain(text: str) -> list[Secret]:
 
 
 def redacted(text: str) -> str:
-    """Put a mark in place of each secret of a text. What has been redacted stays as it is."""
+    """Replace each secret of a text with a mark. Leave marks of earlier redactions unchanged."""
     return _replaced(text, ((secret, _mark(secret.kind)) for secret in in_text(text)))
 
 
@@ -95,14 +95,14 @@ def _replaced(text: str, replacements: Iterable[tuple[Secret, str]]) -> str:
 
 
 def _look(text: str) -> Iterator[Secret]:
-    """Find secrets by one look, the known shapes first. Most memories need no closer look."""
+    """Find secrets in one pass, known shapes first. Skip slow checks that a text cannot need."""
     lowered = text.lower()
     words = patterns.long_words(text)
     yield from patterns.shaped(text, words)
     if "://" in text:
         yield from patterns.in_urls(text)
     if phrases.may_tell(text, lowered):
-        if len(lowered) != len(text):  # of letters that are longer in lower case
+        if len(lowered) != len(text):  # some letters are longer in lower case
             lowered = "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
         yield from phrases.said(text, lowered)
     yield from patterns.random(text, words)
@@ -110,7 +110,7 @@ def _look(text: str) -> Iterator[Secret]:
 
 
 def _merged(secrets: Iterable[Secret]) -> list[Secret]:
-    """Sort secrets and merge those that overlap. Of two at one place, the first names both."""
+    """Sort secrets and merge those that overlap. The first one gives the kind."""
     merged: list[Secret] = []
     for secret in sorted(secrets, key=lambda secret: secret.start):
         if merged and secret.start < merged[-1].end:
@@ -120,26 +120,26 @@ def _merged(secrets: Iterable[Secret]) -> list[Secret]:
     return merged
 
 
-# Memories: what is a secret in one field of them is one in all. A change gets a value and its name;
-# a key has none.
+# Memories: a secret in one field is a secret in all of them. A change is called with the name of a
+# value and the value; keys have no name.
 
-# Names, of which many look random and are no secrets.
+# Fields with names, many of which look random but are not secrets.
 LABELS = frozenset(("tags", "speaker", "session", "participants"))
-# Characters of a secret that is looked for elsewhere; shorter ones are in too many words.
+# Characters of a secret that is searched for in other fields; shorter ones are in too many words.
 SHORTEST_SPREAD = 4
-SURELY_OWN = 12  # so many stand nowhere by chance, not even within a word
+SURELY_OWN = 12  # a secret of this length occurs nowhere by chance, not even within a word
 MOST_SPREAD = 100
-# Between texts that are looked at in one go: each begins and ends a line and reaches no other.
+# Separates texts that are searched together: each is on lines of its own, and no match spans two.
 APART = f"\n{GONE}\n"
 Change = Callable[[str | None, Any], Any]
 
 
 def in_fields(*memories: Mapping[str, Any]) -> dict[str, str]:
-    """Find the secrets in the fields of memories, by text and by name, and the kind of each."""
+    """Find the secrets in the fields of memories by text and by name, with the kind of each."""
     secrets: dict[str, str] = {}
 
     def add(secret: str, kind: str) -> None:
-        # What is known to be one does not only look like it.
+        # A known kind takes precedence over a random look.
         if secrets.get(secret, patterns.RANDOM) == patterns.RANDOM:
             secrets[secret] = kind
 
@@ -161,7 +161,7 @@ def in_fields(*memories: Mapping[str, Any]) -> dict[str, str]:
 
 
 def without(fields: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, Any]:
-    """Put a mark in place of each secret, in whichever of the fields it stands."""
+    """Replace each secret with a mark in all of the fields."""
     long_enough = (secret for secret in secrets if len(secret) >= SHORTEST_SPREAD)
     spread = sorted(long_enough, key=len, reverse=True)[:MOST_SPREAD]
     known: dict[str, str] = {}
@@ -181,7 +181,7 @@ def without(fields: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, 
 
 
 def _each_field(fields: Mapping[str, Any], change: Change) -> dict[str, Any]:
-    """Change every text of some fields. Metadata has names; labels are changed as keys are."""
+    """Change every text of the fields. Metadata has names; labels are treated as keys."""
     changed: dict[str, Any] = {}
     for field, value in fields.items():
         name = None if field in LABELS else ""
@@ -204,7 +204,7 @@ def texts(values: Iterable[Any]) -> list[str]:
         value = waiting.pop()
         if isinstance(value, str):
             found.append(value)
-        elif value is None or isinstance(value, (int, float)):  # asking for any Mapping is slow
+        elif value is None or isinstance(value, (int, float)):  # checking for Mapping is slow
             continue
         elif isinstance(value, (list, tuple, set, frozenset)):
             waiting += value
@@ -214,7 +214,7 @@ def texts(values: Iterable[Any]) -> list[str]:
 
 
 def _in_value(text: str, name: str | None) -> list[Secret]:
-    """Find the secrets of a named text. Names, ids and hashes may look random and be none."""
+    """Find the secrets of a named text. Names, ids and hashes may look random and be harmless."""
     secrets = in_text(text)
     if secrets and (name is None or patterns.names_ordinary(name)):
         return [secret for secret in secrets if secret.kind != patterns.RANDOM]
@@ -222,7 +222,7 @@ def _in_value(text: str, name: str | None) -> list[Secret]:
 
 
 def _without_known(text: str, known: Mapping[str, str], name: str | None) -> str:
-    """Redact known secrets in a text, in any case, for tags have none; and its own."""
+    """Redact a text's own secrets and known ones, ignoring case because tags are lower-cased."""
     lowered = text.lower()
     here = [secret for secret in known if secret.lower() in lowered]
     if here:
@@ -238,7 +238,7 @@ def _without_known(text: str, known: Mapping[str, str], name: str | None) -> str
 
 
 def _standing_alone(secret: str) -> str:
-    """Match a secret where it is no part of a word, nor a number of a date, version or address."""
+    """Return a pattern for a secret that is not within a word, a date, a version or an address."""
     if len(secret) >= SURELY_OWN:
         return re.escape(secret)
     if secret.isdigit():
@@ -249,16 +249,16 @@ def _standing_alone(secret: str) -> str:
 
 
 def _changed(value: Any, name: str, change: Change, depth: int = 0) -> Any:
-    """Change each plain value and each key of some values."""
+    """Change each plain value and each key of a nested value."""
     if isinstance(value, str):
         return change(name, value)
-    if depth > MAX_DEPTH:  # deeper than any rule lets them in
+    if depth > MAX_DEPTH:  # deeper than the rules allow
         return value
     if isinstance(value, Mapping):
         changed: dict[Any, Any] = {}
         for key, item in value.items():
             new = change(None, key) if isinstance(key, str) and len(key) >= SURELY_OWN else key
-            while new in changed:  # two keys that were secrets
+            while new in changed:  # both keys were secrets
                 new += "_"
             changed[new] = _changed(item, _name_of(key, name, value), change, depth + 1)
         return changed
@@ -271,7 +271,7 @@ def _changed(value: Any, name: str, change: Change, depth: int = 0) -> Any:
 
 
 def _kind_by_name(name: str, value: Any) -> str | None:
-    """Find the kind of secret that metadata's value is by its name; a known token keeps its own."""
+    """Find the kind of secret that a name in metadata implies; a known token keeps its own kind."""
     kind = _kind_of_pair(name, value)
     if kind is None or not isinstance(value, str):
         return kind
@@ -280,7 +280,7 @@ def _kind_by_name(name: str, value: Any) -> str | None:
 
 
 def _kind_of_pair(name: str, value: Any) -> str | None:
-    """Judge a name and its value as a text that says both."""
+    """Judge a name and its value as one text with both."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return None
     if not phrases.may_name(name.lower()):
@@ -312,18 +312,18 @@ def _kind_of_pair(name: str, value: Any) -> str | None:
 
 
 def in_mapping(mapping: Mapping[str, Any]) -> list[FoundField]:
-    """Find the fields of a config that hold secrets, by their name or the look of their value."""
+    """Find the fields of a config that contain secrets, judged by name or by value."""
     kinds = ((leaf.path, _kind_of_leaf(leaf)) for leaf in leaves(mapping))
     return [FoundField(path, kind) for path, kind in kinds if kind is not None]
 
 
 def references(mapping: Mapping[str, Any]) -> list[str]:
-    """List the environment variables that a config names, sorted."""
+    """List the environment variables that a config refers to, sorted."""
     return sorted({name for leaf in leaves(mapping) for name in referred(leaf)})
 
 
 def referred(leaf: Leaf) -> list[str]:
-    """List the environment variables that one value names."""
+    """List the environment variables that one value refers to."""
     if not isinstance(leaf.value, str):
         return []
     if phrases.names_variable(leaf.name) and VARIABLE.fullmatch(leaf.value):
@@ -337,7 +337,7 @@ def names_secret(name: str) -> bool:
 
 
 def leaves(mapping: Mapping[str, Any]) -> Iterator[Leaf]:
-    """Yield every plain value of a config in their order, those of a mapping after its keys."""
+    """Yield every plain value of a config in order; the values of a mapping follow its keys."""
     waiting: list[tuple[str, str, Any, int]] = [("", "", mapping, 0)]
     for _ in range(MAX_VALUES):
         if not waiting:
@@ -364,7 +364,7 @@ def leaves(mapping: Mapping[str, Any]) -> Iterator[Leaf]:
 
 
 def _step(path: str, key: object) -> str:
-    """Extend the path of a field. A key that holds a secret itself is not repeated."""
+    """Extend the path of a field. Do not repeat a key that contains a secret itself."""
     shown = "***" if in_text(str(key)) else str(key)
     if not PLAIN_KEY.fullmatch(shown):
         return f"{path}[{shown[:64]!r}]"
@@ -372,7 +372,7 @@ def _step(path: str, key: object) -> str:
 
 
 def _name_of(key: object, outer: str, within: Mapping[Any, Any]) -> str:
-    """Find the name that says what the value at a key is: its own, or that of the field around."""
+    """Find the name that describes the value at a key: its own, or that of the outer field."""
     name = str(key)
     if name in PAIRED:
         title = next((within[title] for title in TITLES if title in within), None)
@@ -386,13 +386,13 @@ def _name_of(key: object, outer: str, within: Mapping[Any, Any]) -> str:
 
 
 def _lists_passwords(name: str) -> bool:
-    """Tell if a name stands above the passwords of those who are named below it."""
+    """Tell if a name is that of a mapping from users to their passwords."""
     words, kind, *_ = phrases.named(name)
     return kind == "password" and words[-1].endswith("s") and words[-1] != "pass"
 
 
 def _flagged(values: Sequence[Any], place: int) -> str:
-    """Find the option before a value in a list of arguments, as in `--api-key`, `xyz`."""
+    """Find the option before a value in a list of arguments: `--api-key`, `xyz`."""
     option, value = values[place - 1] if place else None, values[place]
     if not isinstance(option, str) or not option.startswith("-") or "=" in option:
         return ""
@@ -415,7 +415,7 @@ def _kind_of_leaf(leaf: Leaf) -> str | None:
 
 
 def _kind_of(name: Name, value: str | float) -> str | None:
-    """Find the kind of a named value that may be a secret although it looks like any word."""
+    """Find the kind of a named value that may be a secret although it looks like a plain word."""
     if name.kind is None:
         return "key" if isinstance(value, str) and phrases.is_weakly_named(name, value) else None
     if phrases.is_count(name.words, str(value)):

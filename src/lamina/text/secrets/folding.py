@@ -1,6 +1,6 @@
-"""Undo disguises before looking for secrets: invisible characters, widths, spelled-out words. Pure.
+"""Undo disguises of secrets: invisible characters, character widths, spelled-out words. Pure.
 
-Each character of the plain form knows which characters of the text it stands for.
+Each character of the plain form records which characters of the text it replaces.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import NamedTuple
 
 from lamina.text.secrets.patterns import lazy
 
-# By these Unicode says that a character is another one in another shape.
+# Unicode's tags for a character that is a variant of another one.
 VARIANTS = ("<wide>", "<font>", "<narrow>")
-# Secrets are made of these, letters and digits; quotes and commas stay as they are.
+# Secrets consist of these, letters and digits; quotes and commas are not changed.
 SIGNS = frozenset("-_.~+/=@$%:")
 SPOKEN = {"dash": "-", "hyphen": "-", "minus": "-", "underscore": "_"}
 SPELLED_WORD = "|".join(SPOKEN)
-# "s k - l i v e", "s k dash l i v e": so many characters that stand alone are one word.
+# "s k - l i v e", "s k dash l i v e": characters between spaces that form one word.
 SPELLED = lazy(rf"(?<!\S)(?:(?:{SPELLED_WORD}|\S)[ ])++(?:\S(?!\S))?+", re.IGNORECASE)
 FEWEST_SPELLED = 12
-# So many pieces hold two characters that stand alone next to each other, or a sign that is said.
+# All spelled-out words contain two adjacent single characters, or a sign written as a word.
 TWO_ALONE = re.compile(r" \S \S ")
 PIECE = lazy(r"\S+")
-# "sk dash live": a sign that is said between two words.
+# "sk dash live": a sign that is written as a word between two words.
 SAID = lazy(rf"(?<=\w) (?:{SPELLED_WORD}) (?=\w)", re.IGNORECASE)
 
 
@@ -32,11 +32,11 @@ class Folded(NamedTuple):
     """A text in its plain form."""
 
     text: str
-    # The start and end of what each character stands for; None: it stands for itself.
+    # The start and end of the text that each character replaces; None if the text is unchanged.
     places: list[tuple[int, int]] | None = None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Find the part of the text that a part of the plain form stands for."""
+        """Map a span of the plain form to the text."""
         if self.places is None or start >= end:
             return start, end
         return self.places[start][0], self.places[end - 1][1]
@@ -49,7 +49,7 @@ class _Edit(NamedTuple):
 
 
 def folded(text: str) -> Folded:
-    """Return the plain form of a text; most texts are plain."""
+    """Return the plain form of a text. Most texts are plain already."""
     plain = Folded(text) if text.isascii() else _changed(Folded(text), _disguised(text))
     lowered = plain.text.lower()
     is_said = any(map(lowered.__contains__, SPOKEN))
@@ -76,7 +76,7 @@ def _changed(before: Folded, changes: Iterator[_Edit]) -> Folded:
 
 
 def _disguised(text: str) -> Iterator[_Edit]:
-    """Undo invisible characters, and those of another width or font."""
+    """Remove invisible characters, and replace those of another width or font."""
     for place, character in enumerate(text):
         plain = character if character.isascii() else _plain_character(character)
         if plain != character:
@@ -95,10 +95,10 @@ def _plain_character(character: str) -> str:
 
 
 def _spelled(text: str) -> Iterator[_Edit]:
-    """Join characters that stand one by one into a word."""
+    """Join characters between spaces into a word."""
     for run in SPELLED.finditer(text):
         pieces = [*PIECE.finditer(text, *run.span())]
-        while pieces and len(pieces[-1].group()) > 1:  # a sign that is said ends no secret
+        while pieces and len(pieces[-1].group()) > 1:  # no secret ends with a spelled-out sign
             pieces.pop()
         if len(pieces) < FEWEST_SPELLED:
             continue
@@ -108,6 +108,6 @@ def _spelled(text: str) -> Iterator[_Edit]:
 
 
 def _said(text: str) -> Iterator[_Edit]:
-    """Write signs that are said between two words."""
+    """Replace signs that are written as words between two words."""
     for sign in SAID.finditer(text):
         yield _Edit(*sign.span(), SPOKEN[sign.group().strip().lower()])

@@ -9,12 +9,12 @@ from operator import ne
 from typing import Any, NamedTuple, cast
 
 RANDOM, IN_URL = "random string", "password in a URL"
-GONE = "\x1f"  # stands for what was redacted: it ends a word, and no pattern reaches over it
+GONE = "\x1f"  # replaces what was redacted: it ends a word, and no pattern matches across it
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 class Secret(NamedTuple):
-    """A secret in a text, from `start` up to `end`."""
+    """A secret in a text, from `start` to `end`."""
 
     kind: str
     start: int
@@ -22,13 +22,13 @@ class Secret(NamedTuple):
 
 
 class Lazy:
-    """A pattern that is compiled when first used: most texts need few, and all take long."""
+    """A pattern that is compiled on first use: most texts need few, and compiling all is slow."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self._given = pattern, flags
 
     def __getattr__(self, name: str) -> Any:
-        """Compile the pattern and copy its methods, which are then as quick to reach as its own."""
+        """Compile the pattern and copy its methods, so that later calls are as fast as its own."""
         compiled = re.compile(*self._given)
         for method in "search match fullmatch finditer findall sub split pattern flags".split():
             setattr(self, method, getattr(compiled, method))
@@ -36,38 +36,38 @@ class Lazy:
 
 
 def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Do the same as `re.compile`, later."""
+    """Do the same as `re.compile`, but on first use."""
     return cast(re.Pattern[str], Lazy(pattern, flags))
 
 
 class Shape(NamedTuple):
-    """The look of one sort of secret. Texts without the hint need no closer look."""
+    """The shape of one sort of secret. Texts without the hint need not be searched."""
 
     kind: str
     hint: str
     pattern: re.Pattern[str]
 
 
-# A pattern either ends with its longest repeat or cannot meet a character twice, so that looking
-# takes linear time: repeats in the middle are possessive or short, and what may begin anywhere
-# begins with a literal.
+# Every pattern either ends with its longest repeat or cannot visit a character twice, so that
+# searching takes linear time: repeats in the middle are possessive or short, and a pattern that may
+# match anywhere begins with a literal.
 ID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-NUMBERED = r"(?=[A-Za-z_-]{0,200}+[0-9])"  # somewhere in what follows is a digit, as in no word
+NUMBERED = r"(?=[A-Za-z_-]{0,200}+[0-9])"  # a digit follows somewhere, which words do not have
 
-# What files with private keys begin with, in base64: RSA, EC, OpenSSH and without a word.
+# The beginnings of private key files in base64: RSA, EC, OpenSSH and unnamed.
 PEM_IN_BASE64 = (
     "LS0tLS1CRUdJTiBSU0EgUFJJVkFURS LS0tLS1CRUdJTiBFQyBQUklWQVRF LS0tLS1CRUdJTiBPUEVOU1NI"
     " LS0tLS1CRUdJTiBQUklWQVRF"
 )
 
-# What private keys of Ed25519 and of curves begin with, and which bytes are in those of RSA alone;
-# their lines, one or more.
+# The beginnings of private keys of Ed25519 and of elliptic curves, the bytes that are only in those
+# of RSA, and their lines, one or more.
 PKCS8 = ("MC4CAQAwBQYDK2VwBCIEI", "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg")
 PKCS8_RSA = "IBADANBgkqhkiG9w0BAQEFAASC"
 KEY_LINES = r"[A-Za-z0-9+/=]{16,}+(?:(?:\s|\\[nr]){1,8}[A-Za-z0-9+/=]{16,}+)*+"
 
-# Words that begin a token of a known service, and how it goes on. Ends are open: of a longer token
-# nothing is left behind.
+# Prefixes of tokens of known services, and how they continue. The ends are open, so that no rest of
+# a longer token remains.
 PREFIXES = (
     ("AWS key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
     ("AWS token", "IQoJb3JpZ2lu FwoGZXIvYXdz ABSK", r"[A-Za-z0-9+/=_-]{60,}"),
@@ -201,19 +201,19 @@ PREFIXES = (
     ),
     ("JSON web token", "eyJ", r"[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]*+"),
 )
-# Where a word begins, also behind an escaped line end and the like; so many characters before here.
+# Where a word begins, also after an escaped line end and the like, at most this far back.
 _EDGE = (
     r"(?:(?<![A-Za-z0-9_-]{0})|(?<=\\[nrt]{0})|(?<=%[0-9A-F][0-9A-F]{0})"
     r"|(?<=\\u00[0-9a-f][0-9a-f]{0})|(?<=\x1b\[[0-9]m{0})|(?<=\x1b\[[0-9][0-9]m{0}))"
 )
-# By the two characters that a token begins with, so that most words need not be compared with any.
+# Indexed by the first two characters of a token, so that most words need not be compared with any.
 PREFIXED: dict[str, list[Shape]] = {}
 for _kind, _prefixes, _rest in PREFIXES:
     for _prefix in _prefixes.split():
         PREFIXED.setdefault(_prefix[:2], []).append(
             Shape(_kind, _prefix, lazy(_EDGE.format("") + re.escape(_prefix) + _rest))
         )
-# Where a word starts that may be one of these.
+# Where a word starts that may be one of these tokens.
 _FIRST: dict[str, str] = {}
 for _start in sorted(PREFIXED):
     _FIRST[_start[0]] = _FIRST.get(_start[0], "") + re.escape(_start[1])
@@ -223,8 +223,8 @@ SHORTEST_TOKEN = 16  # characters without a space: every known shape has as many
 LONG = re.compile(rf"[^ \x1f]{{{SHORTEST_TOKEN}}}")
 LONG_WORD = lazy(rf"[^ \t\r\n\x1f]{{{SHORTEST_TOKEN},}}+")
 
-# Those that begin anyhow, but have a telling piece within. Of a file with a key the head and the
-# end, or lines without an end.
+# Secrets that may begin with anything, but contain a telling part. Of a file with a key, the header
+# and the end, or lines without an end.
 KEY_BLOCK = (
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:(?>.*?-----)END [A-Z0-9 ]{0,60}-----|(?:(?:\s|\\[nr]){0,8}[A-Za-z0-9+/=]{16,}+)++)"
@@ -282,8 +282,8 @@ NO_PASSWORDS = frozenset(
     "password passwd pass pwd passwort secret token your_password yourpassword".split()
 )
 
-# What may be random, behind what only looks like it: addresses, pictures, checksums, hashed
-# passwords, lines of a block.
+# Runs that may be random, after alternatives that only look random: addresses, pictures, checksums,
+# hashed passwords, lines of a block.
 LINE = r"[A-Za-z0-9+/]{60,}+[ \t]{0,4}(?:\\n|\r?\n)[ \t]{0,16}"
 BLOCK = lazy(rf"(?:{LINE}){{2,}}+[A-Za-z0-9+/=]*+|{LINE}[A-Za-z0-9+/=]{{24,}}+")
 RUNS = lazy(
@@ -293,7 +293,7 @@ RUNS = lazy(
     r"|(?<![A-Za-z0-9+/_=.@#~-])([A-Za-z0-9+/_-]{20,128}+(?![A-Za-z0-9+/_-])={0,2})"
     r"(?![(=~@]|\.[A-Za-z])|[A-Za-z0-9+/_-]++"
 )
-# Words in front of what is no secret although it looks random.
+# Words before values that look random but are not secret.
 NAMES_ORDINARY = (
     *"id id-2 hash sha sha1 sha-1 sha256 sha-256 sha384 sha512 sha-512 md5 digest".split(),
     *"integrity checksum fingerprint etag nonce publickey public_key public-key sitekey".split(),
@@ -301,8 +301,8 @@ NAMES_ORDINARY = (
     *("image", "public key", "site key"),
 )
 CONTEXT = 32
-# Ids that say what they are the id of, files and pictures as text, public keys, addresses of coins
-# and contents.
+# Ids that name their kind, files and pictures as text, public keys, and addresses of coins and
+# content.
 ORDINARY = lazy(
     r"(?!(?:sk|rk|api|key|token|secret|live|test|priv|auth|pat)[_-])"
     r"[a-z]{2,12}[_-][A-Za-z0-9+/]{8,30}={0,2}"
@@ -317,21 +317,21 @@ LOGIN = lazy(r"[^:\s]{1,128}:.{3,}")
 UUID = lazy(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 HEX_OR_ULID = lazy(r"[0-9a-fA-F]+|[0-9a-hjkmnp-tv-z]{26}")
 CLASSES = str.maketrans(LETTERS + LETTERS.upper() + "0123456789", "a" * 26 + "A" * 26 + "0" * 10)
-# Characters a piece, on average: words in a name have more, random text has two.
+# Characters per piece, on average: words in a name have more, random text has two.
 LONGEST_PIECE = 3.0
-MOST_SIGNS = 4  # more are in paths and in names
-FEWEST_CHANGES = 0.3  # of the class from one character to the next
+MOST_SIGNS = 4  # paths and names have more
+FEWEST_CHANGES = 0.3  # of the character class, per character
 
 
 def long_words(text: str) -> list[tuple[int, int]]:
-    """Find the words that may be a token. Most memories have none."""
+    """Find the words that are long enough for a token. Most memories have none."""
     if LONG.search(text) is None:
         return []
     return [word.span() for word in LONG_WORD.finditer(text)]
 
 
 def shaped(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Secret]:
-    """Find what looks like the secrets of a known service."""
+    """Find secrets with the shape that a known service gives them."""
     for start, end in words:
         yield from _prefixed(text, start, end)
     for kind, hint, pattern in SHAPES if words else ():
@@ -341,7 +341,7 @@ def shaped(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Secret]:
 
 
 def _prefixed(text: str, start: int, end: int) -> Iterator[Secret]:
-    """Find what begins like a token within a word."""
+    """Find the tokens with a known prefix within a word."""
     free = start  # where the last token ended
     for beginning in STARTS.finditer(text, start, end):
         at = beginning.start()
@@ -362,7 +362,7 @@ def in_urls(text: str) -> Iterator[Secret]:
 
 
 def random(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Secret]:
-    """Find what looks as if dice had been thrown, and like nothing that usually does."""
+    """Find strings that look random, except those that look like ids, hashes or encoded data."""
     free = 0  # where the last block ended
     for first, last in words:
         if first < free:
@@ -379,13 +379,13 @@ def random(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Secret]:
 
 
 def names_ordinary(before: str) -> bool:
-    """Tell if what stands before a word says that it is an id, a hash, or public."""
+    """Tell if the text before a word says that it is an id, a hash, or public."""
     name = before.rstrip(" \t:=(\"'").removesuffix(" is").removesuffix(" W/").rstrip(":")
     return name.lower().endswith(NAMES_ORDINARY)
 
 
 def _is_random(value: str) -> bool:
-    """Tell if a value of both cases and digits makes no words, id, picture or text in base64."""
+    """Tell if a value mixes cases and digits and is no words, id, picture or text in base64."""
     size, classes = len(value), value.translate(CLASSES)
     small, large, digits = map(classes.count, "aA0")
     signs = size - small - large - digits
@@ -394,25 +394,25 @@ def _is_random(value: str) -> bool:
         return False
     if signs > max(MOST_SIGNS, size / 10) or ORDINARY.fullmatch(value):
         return False
-    # As humps and numbers part a name.
+    # Count pieces as capitals and numbers split a name.
     pieces = changes + 1 - signs - classes.count("Aa") + classes.count("AAa")
     return size - signs <= LONGEST_PIECE * pieces and not _is_encoded_text(value)
 
 
 def _is_encoded_text(value: str) -> bool:
-    """Tell if a value is the base64 of something that can be read."""
+    """Tell if a value is base64 of readable text."""
     bare = value.rstrip("=")
     return _decoded(bare[: len(bare) // 4 * 4]) is not None
 
 
 def encodes_login(value: str) -> bool:
-    """Tell if a value is the base64 of a name and a password."""
+    """Tell if a value is base64 of a name and a password."""
     text = _decoded(value) if ENCODED.fullmatch(value) else None
     return text is not None and LOGIN.fullmatch(text) is not None
 
 
 def _decoded(value: str) -> str | None:
-    """Decode base64, if the result can be read."""
+    """Decode base64, if the result is readable text."""
     try:
         content = binascii.a2b_base64(value.replace("-", "+").replace("_", "/"))
     except binascii.Error:
@@ -424,7 +424,7 @@ def _decoded(value: str) -> str | None:
 
 
 def looks_random(value: str) -> bool:
-    """Tell if a named value looks as if a machine had thrown dice, and is no hash or id."""
+    """Tell if a named value looks randomly generated, and is no hash or id."""
     if len(value) < 20 or not WORD.fullmatch(value):
         return False
     if UUID.fullmatch(value) or HEX_OR_ULID.fullmatch(value):

@@ -1,4 +1,4 @@
-"""Find what a text calls a secret: a telling name, what links it to a value, the value. Pure."""
+"""Find secrets that a text names as such: a telling name, a link to a value, the value. Pure."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from lamina.text.secrets.patterns import (
 
 
 class Name(NamedTuple):
-    """The meaning of a field's name for its value."""
+    """What a field's name says about its value."""
 
     words: Sequence[str]
-    kind: str | None = None  # of the secret that it is
-    is_weak: bool = False  # it may be one, when it looks like it
-    is_variable: bool = False  # it is the name of an environment variable
+    kind: str | None = None  # the kind of secret that the value is
+    is_weak: bool = False  # the value is a secret only if it looks like one
+    is_variable: bool = False  # the value is the name of an environment variable
 
 
-# Names in other languages than English, and in other scripts, as people write them in sentences.
+# Names in languages other than English, as people write them in sentences.
 SPOKEN_PASSWORDS = (
     "passwort passord kennwort contraseña contrasena clave senha mdp wachtwoord hasło haslo hasła"
     " lösenord heslo şifre şifrem şifresi parola parolası salasana adgangskode jelszó jelszava"
@@ -39,7 +39,7 @@ SPOKEN_KEYS = (
     " токен clé_api"
 ).split()
 
-# Names that say: here is a secret. They are compared as the joined words of a name, from its end.
+# Names of secrets. They are compared with the joined words of a name, from its end.
 CODES = tuple(
     f"{owner}code"
     for owner in (
@@ -71,7 +71,7 @@ TELLING_WORDS = frozenset(word for endings in ENDINGS.values() for word in endin
     "key",
 }
 KINDS = {*ENDINGS}
-# Words behind which a name still means what it meant before.
+# Words that do not change the meaning of a name when they follow it.
 HOLDERS = frozenset(
     "value values default const literal plain plaintext raw string str text old new current".split()
 )
@@ -84,12 +84,12 @@ WEAK = frozenset(
     "key code auth session sessionid sessid jsessionid phpsessid signature sig sid appid".split()
 )
 PUBLIC = frozenset("public pub publishable site".split())
-# The first of two words that are one name, as in "api key".
+# The first of two words that form one name, as in "api key".
 BEFORE = frozenset(
     ("de", "kata", *(code[:-4] for code in CODES), *(key[:-3] for key in ENDINGS["key"]))
 )
 
-# Values that say something about a secret instead of being one.
+# Values that describe a secret instead of being one.
 WORDS = frozenset(
     "a any bool bytes changed changeme char correct default empty enabled disabled expired expires"
     " false forgotten given hidden include incorrect int invalid missing n never no none not null"
@@ -113,7 +113,7 @@ ALGORITHM = lazy(
     r"(?i)(?:sha|md|base|utf|aes|bcrypt|argon|oauth|pbkdf|rfc|v)-?[0-9]|[0-9]+-?[a-z]{1,8}$"
 )
 DIGITS = lazy(r"[0-9]{4,32}|[0-9]{3,5}[ -][0-9]{3,5}")
-LONGEST_NUMBER = 10  # digits that may stand beside a name and yet be no password
+LONGEST_NUMBER = 10  # digits of a number beside a name that need not be a password
 NUMBER = lazy(r"[0-9.,]{1,7}")
 AMOUNT = lazy(
     r"(?i)[0-9.,]{1,9}-?"
@@ -127,14 +127,14 @@ SIGNATURE = lazy(r"(?=[^0-9]*+[0-9])[A-Za-z0-9%+/=_-]{32,}")
 LONG_HEX = lazy(r"[0-9a-fA-F]{26,}")
 SHORTEST = 3
 COMPARED = frozenset(("==", "===", "!=", "!=="))
-MADE_BY_MACHINES = frozenset(("token", "key", "cookie"))  # such a secret is no plain word
-LONGEST_JUDGED = 64  # characters of a value; how it goes on does not matter
+MADE_BY_MACHINES = frozenset(("token", "key", "cookie"))  # such a secret is never a plain word
+LONGEST_JUDGED = 64  # characters of a value; the rest does not matter
 
 HUMP = lazy(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 NO_WORD = lazy(r"[\W_]+")
 
-# Everything below looks at the lower-cased text. A name is an identifier with a telling part, or a
-# spoken word.
+# Everything below uses the lower-cased text. A name is an identifier with a telling part, or a word
+# of a sentence.
 TELLING = (
     "pass pw secret token key cred auth cookie bearer jwt psk phrase code sid sess sig sandi"
 ).split()
@@ -145,7 +145,7 @@ SPOKEN = {
 }
 IDENTIFIER = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
 REST_OF_NAME = r"(?:[.-]*+[a-z0-9_]{1,64}+){0,8}+"
-# By their first letter, so that each is looked at once.
+# Indexed by first letter, so that each position is checked once.
 _NAMES: dict[str, list[str]] = {}
 for _name in sorted(SPOKEN, key=len, reverse=True):
     _NAMES.setdefault(_name[0], []).append(re.escape(_name[1:]))
@@ -188,11 +188,11 @@ MORE = lazy(
 )
 QUOTED_REST = lazy(rf"[^{QUOTES}\n\x1f]*+")
 REST = lazy(rf"[^\s{QUOTES}&;,<\\\x1f]*+")
-# What a weak name needs behind it.
+# What must follow a weak name.
 RANDOM = lazy(r"[\\\"'`]{0,4}(?=[A-Za-z+/_=%-]{0,40}+[0-9])[A-Za-z0-9+/_=%-]{20}")
 # Where a value without quotes ends although no space follows: the next field, an escaped line end,
-# a tag, a word of a script without spaces. A set of characters comes first: regex engines look for
-# that faster than for one of several patterns.
+# a tag, a word of a script without spaces. A character class comes first: regex engines search for
+# that faster than for alternatives.
 CUT = lazy(
     rf"[&;,<\\{UNSPACED}](?:(?<=[&;,])(?=[A-Za-z_][\w. -]{{0,40}}[=:])"
     r"|(?<=&)(?:quot|amp|lt|#)|(?<=<)/"
@@ -212,7 +212,7 @@ LOGIN = lazy(
     rf"(?<!\w)(?:{'|'.join(LOGINS)})s?{BETWEEN}(?: (?:is|are|sind|[:→–-]|[=-]>)|:) "
     r"[^\s/:|,]{1,64}(?::| ?/ ?| \| )(?P<secret>[^\s\"'`/][^\s\"'`]{5,63}+)"
 )
-# Options of programs that take a password.
+# Programs' options for a password.
 OPTIONS = tuple(
     (program, lazy(pattern))
     for program, pattern in (
@@ -234,7 +234,7 @@ OPTIONS = tuple(
     )
 )
 
-# A text without any of these parts names no secret, and one without any of these signs gives no
+# A text without any of these parts names no secret, and one without any of these signs contains no
 # value.
 _PARTS = {*TELLING, *LOGINS, *(program for program, _ in OPTIONS), *filter(str.isascii, SPOKEN)}
 PARTS = tuple(
@@ -245,21 +245,21 @@ SIGNS = re.compile('[0-9:=<"“„«「`：]')
 
 
 def may_tell(text: str, lowered: str) -> bool:
-    """Tell if a text is worth a closer look."""
+    """Tell if a text may name a secret and give its value."""
     if SIGNS.search(text) is None and " -" not in text:
         return "phrase" in lowered
     return may_name(lowered)
 
 
 def may_name(lowered: str) -> bool:
-    """Tell if something in lower case has a part of a telling name."""
+    """Tell if a lower-cased text contains part of a telling name."""
     if any(map(lowered.__contains__, PARTS)):
         return True
     return not lowered.isascii() and any(map(lowered.__contains__, FOREIGN_PARTS))
 
 
 def said(text: str, lowered: str) -> Iterator[Secret]:
-    """Find secrets in fields, options and words; `lowered` is the same text in lower case."""
+    """Find secrets in fields, options and sentences; `lowered` is the same text in lower case."""
     yield from _named_values(text, lowered)
     yield from _passwords_in_sentences(text, lowered)
     for program, pattern in OPTIONS:
@@ -270,7 +270,7 @@ def said(text: str, lowered: str) -> Iterator[Secret]:
 
 
 def _passwords_in_sentences(text: str, lowered: str) -> Iterator[Secret]:
-    """Find the secrets of `xyz is my password` and `login: ana / xyz`."""
+    """Find the secrets in `xyz is my password` and `login: ana / xyz`."""
     for match in TURNED.finditer(lowered):
         before = text[max(0, match.start() - LONGEST_JUDGED) : match.start()]
         word = before[-1:].strip() and before.split()[-1]
@@ -314,7 +314,7 @@ def _named_values(text: str, lowered: str) -> Iterator[Secret]:
 def _name_at(
     text: str, lowered: str, floor: int, match: re.Match[str], names: dict[str, Name]
 ) -> Name:
-    """Read the name at a place, together with the word before it where both are one name."""
+    """Read the name at a position, including the word before it if both form one name."""
     start, end = match.span()
     previous = lowered[start - 1 : start]
     if match[0] in SPOKEN and not (previous.isascii() and previous.isalnum()):
@@ -336,7 +336,7 @@ def _name_at(
 def _secret_value(
     text: str, name: Name, link: re.Match[str], value: re.Match[str]
 ) -> Secret | None:
-    """Take the value of a telling name for a secret, if it looks like one."""
+    """Return the value of a telling name if it looks like a secret."""
     group = "quoted" if value["quoted"] is not None else "bare"
     start, end = value.span(group)
     given = text[start:end].rstrip("\\") if group == "quoted" else trimmed(text[start:end])
@@ -358,7 +358,7 @@ def _secret_value(
 
 
 def _end(text: str, end: int, judged: int, group: str) -> int:
-    """Find the end of a value of which only the beginning was looked at."""
+    """Find the end of a value of which only the beginning was judged."""
     if judged < LONGEST_JUDGED:
         return end
     rest = (QUOTED_REST if group == "quoted" else REST).match(text, end)
@@ -366,7 +366,7 @@ def _end(text: str, end: int, judged: int, group: str) -> int:
 
 
 def _is_quoted(name: Name, link: re.Match[str], value: str) -> bool:
-    """Tell if a value in quotes is a secret, and not a sentence about it."""
+    """Tell if a quoted value is a secret, and not a sentence about one."""
     if value[0] in " \t,;:)]}+":  # the quote closed something else
         return False
     sign, words = link["sign"] or "", value.lower().split()
@@ -378,7 +378,7 @@ def _is_quoted(name: Name, link: re.Match[str], value: str) -> bool:
 
 
 def _is_bare(name: Name, link: re.Match[str], value: str, ends: bool) -> bool:
-    """Tell if a value without quotes is a secret, and not a word of a sentence or of a program."""
+    """Tell if an unquoted value is a secret, and not a word of a sentence or of code."""
     sign = link["sign"]
     if is_code(value) or sign in COMPARED:
         return False
@@ -399,31 +399,31 @@ def _is_bare(name: Name, link: re.Match[str], value: str, ends: bool) -> bool:
 
 
 def is_weakly_named(name: Name, value: str) -> bool:
-    """Tell if the value of a vague name is a secret: random, or a login as programs keep it."""
+    """Tell if the value of a weak name is a secret: random, or a login as programs store it."""
     return name.is_weak and (looks_random(value) or (_is_login(name) and encodes_login(value)))
 
 
 def _is_login(name: Name) -> bool:
-    """Tell if a field is what `docker login` and others call a name and a password in base64."""
+    """Tell if a field is one in which `docker login` and others store a login in base64."""
     return name.words[-1:] == ["auth"]
 
 
 def _is_signed(name: str, value: str) -> bool:
-    """Tell if a value is the signature of an address, or the session in a cookie."""
+    """Tell if a value is the signature of a URL, or the session in a cookie."""
     if name.startswith("sig"):
         return SIGNATURE.fullmatch(value) is not None
     return "sess" in name and LONG_HEX.fullmatch(value) is not None
 
 
 def is_meant(name: Name, value: str) -> bool:
-    """Tell if a value is meant as a secret, not as an example, a version, or a piece of code."""
+    """Tell if a value is meant as a secret, not as an example, a version, or code."""
     if _is_own(name.words, value) or is_count(name.words, value) or not is_literal(name, value):
         return False
     return name.kind in ("password", "pin") or NUMBER.fullmatch(value) is None
 
 
 def named(name: str) -> Name:
-    """Read a name; the result has no words if it says nothing."""
+    """Interpret a name; the result has no words if it has no meaning for a secret."""
     words = words_of(name)
     if not words:
         return Name(())
@@ -467,7 +467,7 @@ def is_count(words: Sequence[str], value: str) -> bool:
 
 
 def _is_own(words: Sequence[str], value: str) -> bool:
-    """Tell if a value only repeats its name, or the name is a pass, of a mountain or of a test."""
+    """Tell if a value only repeats its name, or the name is about a mountain or test pass."""
     if "".join(words).endswith(NO_WORD.sub("", value).casefold().rstrip("0123456789") or "-"):
         return True
     if value.isidentifier() and value.isalpha() and words_of(value)[-1] in TELLING_WORDS:
@@ -479,7 +479,7 @@ def _is_own(words: Sequence[str], value: str) -> bool:
 
 
 def is_literal(name: Name, value: str) -> bool:
-    """Tell if a value stands for itself: no variable, no mask, no word about it."""
+    """Tell if a value is literal: no variable, no mask, no word that describes it."""
     if name.is_variable and VARIABLE.fullmatch(value):
         return False
     bare = TEMPLATE.sub(" ", REFERENCE.sub(" ", value))
@@ -492,7 +492,7 @@ def is_literal(name: Name, value: str) -> bool:
 
 
 def trimmed(value: str) -> str:
-    """Cut what belongs to the sentence or the line around a value."""
+    """Strip the punctuation of the surrounding sentence or line from a value."""
     cut = CUT.search(value, 1)
     return (value[: cut.start()] if cut else value).rstrip(ENDS)
 
@@ -505,14 +505,14 @@ def is_password(value: str) -> bool:
 
 
 def is_code(value: str) -> bool:
-    """Tell if a value is a piece of a program, an address or a path."""
+    """Tell if a value is code, an address or a path."""
     if CODE.fullmatch(value):
         return True
     return DOTTED.fullmatch(value) is not None and not is_key(value)
 
 
 def is_strong(value: str) -> bool:
-    """Tell if a value has a digit, or capitals where no word has them."""
+    """Tell if a value has a digit, or capitals where words have none."""
     if STRONG.fullmatch(value):
         return True
     has_odd_capitals = not value[1:].islower() and not value.isupper()

@@ -1,6 +1,6 @@
-"""Tell of many texts at once which may hold a secret; `detection` looks closer at these. Pure.
+"""Check many texts at once for possible secrets; `detection` then examines these. Pure.
 
-What is not marked here holds nothing that `detection.in_text` would find, and names no secret.
+A text that is not marked contains nothing that `detection.in_text` would find, and names no secret.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from lamina.text.secrets import detection, folding, patterns, phrases, seeds
 
 @functools.cache
 def _names() -> Parts:
-    """The parts of names of secrets."""
+    """Return the parts of names of secrets."""
     return Parts(phrases.PARTS)
 
 
 @functools.cache
 def _values() -> Parts:
-    """What stands before a value, or is one: without it a name gives nothing away."""
+    """Return signs that link a name to a value, or are part of one: without them none is given."""
     return Parts((*"0123456789", *screening.SIGNS, " -"))
 
 
 @functools.cache
 def _alone() -> Parts:
-    """What needs a closer look whatever stands beside it."""
+    """Return parts that always need to be examined."""
     return Parts(("phrase", "words", "://", *folding.SPOKEN))
 
 
@@ -38,7 +38,7 @@ def _seeds() -> Parts:
 
 
 def holding(screen: Screen) -> Marks:
-    """Mark the texts that may hold a secret."""
+    """Mark the texts that may contain a secret."""
     marks = screen.holding(_names()) & screen.holding(_values())
     marks |= screen.holding(_alone())
     marks |= screen.with_long_words(patterns.SHORTEST_TOKEN)
@@ -48,9 +48,9 @@ def holding(screen: Screen) -> Marks:
 
 
 def among(labels: Collection[str], names: Collection[str]) -> set[str]:
-    """Collect the labels that hold a secret, and of names and values those that may name one too.
+    """Collect the labels that may contain a secret, and the names that may also announce one.
 
-    They are short and few, so that a closer look at those that are marked costs little.
+    They are short and few, so that examining those that are marked costs little.
     """
     written = [*labels, *names]
     screen = Screen(written)
