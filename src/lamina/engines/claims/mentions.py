@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import structs
 
 from lamina.engines.claims import Claim, attributes, open_words, tagged, values
-from lamina.engines.claims.denials import Affirmed
+from lamina.engines.claims.denials import HAD, Affirmed
 from lamina.engines.claims.open_phrases import means_person
-from lamina.engines.claims.open_words import NAME, PLAIN, Word
+from lamina.engines.claims.open_words import MY, NAME, PLAIN, SELF
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.tagger import Tags
@@ -74,7 +74,7 @@ def _mentions(
         for known in filter(_may_end, found):
             read = tags()
             around = open_words.within(read.words, clause.start, clause.end)
-            span = _named(said.plain, known, read.words, around)
+            span = _named(known, read, around)
             if span and _is_about(read, span, known.subject, said.speaker):
                 estimates = estimates or [read.over()]
                 start, end = read.words[span[0]].start, read.words[span[1] - 1].end
@@ -97,7 +97,7 @@ def _is_about(tags: Tags, span: tuple[int, int], subject: str, speaker: str) -> 
     about = int(tags.about(span[0]).argmax())
     word = tags.words[about - 1]
     is_thing = word.kind == PLAIN and not means_person(word.text)
-    if not about or is_thing:
+    if not about or is_thing or word.kind in (SELF, MY):
         return subject == speaker
     return word.text in subject.lower().split()
 
@@ -119,21 +119,27 @@ def _may_end(known: Claim) -> bool:
     return known.attribute not in LASTING and not known.attribute.startswith(attributes.INSTRUCTION)
 
 
-def _named(
-    plain: str, known: Claim, words: Sequence[Word], around: tuple[int, int]
-) -> tuple[int, int] | None:
+def _named(known: Claim, tags: Tags, around: tuple[int, int]) -> tuple[int, int] | None:
     """Find the words of a clause that name a known value: all of them, or a name among them.
 
-    A name is written as one, and in texts without capitals all of its words are there.
+    A name is written as one, or all names of the value are there; a word that the network does not
+    know is as good as a name.
     """
-    places = range(*around)
-    names = values.stems(" ".join(word for word in known.value.split() if _is_name(word)))
-    named = [n for n in places if words[n].kind == NAME and values.stem(words[n].text) in names]
+    words, places = tags.words, range(*around)
+    listed = known.value.split()
+    names = values.stems(" ".join(filter(_is_name, listed)))
+    rare = values.stems(" ".join(word for word in listed if not tags.network.knows(word)))
+    named = [
+        n
+        for n in places
+        for stem in [values.stem(words[n].text)]
+        if (words[n].kind == NAME and stem in names) or (words[n].kind == PLAIN and stem in rare)
+    ]
     if not named:
-        wanted = names if names and plain.islower() else values.stems(known.value)
-        named = [n for n in places if values.stem(words[n].text) in wanted]
-        if {values.stem(words[n].text) for n in named} != wanted:
-            return None
+        found = {values.stem(words[n].text): n for n in places if words[n].kind in (NAME, PLAIN)}
+        wanted = names if names and names <= found.keys() else values.stems(known.value)
+        every = {values.stem(words[n].text): n for n in places} if wanted != names else found
+        named = sorted(every[stem] for stem in wanted) if wanted <= every.keys() else []
     return (named[0], named[-1] + 1) if named else None
 
 
@@ -156,6 +162,8 @@ def _is_told(said: Said, one: Mention, claims: Sequence[Claim]) -> bool:
         if claim.subject != known.subject:
             continue
         is_same, is_end = claim.attribute == known.attribute, claim.until is not None
+        if claim.negated and claim.attribute in HAD and known.attribute.startswith(attributes.HAS):
+            continue  # what is sold is no longer "my car" either
         if is_same and not attributes.of(claim.attribute).many:
             return True
         if mention & values.stems(f"{claim.value} {claim.replaces or ''}") and (

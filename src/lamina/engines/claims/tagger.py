@@ -39,6 +39,7 @@ ENDING = 3  # characters
 MOST_WORDS = 1_200  # of a turn that are tagged: more is no speech, and takes long
 ENDS = frozenset(".!?\n")  # marks that end a sentence
 WITHIN = frozenset("./_-+#@:%")  # what paths, versions and shares have between their characters
+NEAR_WORDS = ".,;:!?'\"()"  # what a word is stripped of
 MARKS = 17  # numbers that say what a word looks like and where it stands
 # The limit of threads is the whole process's: two that set it at once would leave it behind.
 _ALONE = threading.Lock()
@@ -88,6 +89,10 @@ class Network:
     def _rows(self) -> dict[str, int]:
         listed = self.numbers["words"].tobytes().decode().split("\n")
         return {word: row for row, word in enumerate(listed)}
+
+    def knows(self, word: str) -> bool:
+        """Tell if a word is one of those that the network has met."""
+        return word.lower().strip(NEAR_WORDS) in self._rows
 
     @cached_property
     def _wide(self) -> dict[str, Floats]:
