@@ -19,6 +19,7 @@ ALL = (
     "relationship_status", "nickname", "has",
 )  # fmt: skip
 AIMS = ("plan", "goal", "decision")
+INSTEAD_OF = "instead_of"
 OWNED = ("owns", "pet", "thing")  # what can be sold, given away or lost
 # Attributes whose earlier value can hold again.
 BACK = (*MANY, "partner", "name", "favourite", "relationship_status")
@@ -169,7 +170,7 @@ ENDINGS = (
         "favourite", "", 0.85),
     _ends("never_was", "never not n't",
         rf"\b(?:it was|it's|it is|was|oops|sorry|no),? (?:never|not) {IT}", ALL, "", 0.75),
-    _ends("instead_of", "instead_of rather_than", rf"\b(?:instead of|rather than) {IT}", ALL, "",
+    _ends(INSTEAD_OF, "instead_of rather_than", rf"\b(?:instead of|rather than) {IT}", ALL, "",
         0.7),
     _ends("grown_on", "grown grew", rf"{FIRST}(?:'s| has| have)? (?:grown|grew) on me\b",
         "dislikes", "dislikes", 0.75),

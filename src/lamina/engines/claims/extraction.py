@@ -359,7 +359,8 @@ def _not_stated(
     own = [one for one in claims if clause.start <= one.start < clause.end and not one.negated]
     stated = {(one.subject, one.attribute, one.value) for one in own}
     for one in updated:
-        if not one.negated or (one.subject, one.attribute, one.value) not in stated:
+        is_beside = one.rule == changes.INSTEAD_OF  # what is done, and instead of what
+        if not (is_beside and (one.subject, one.attribute, one.value) in stated):
             yield one
 
 
