@@ -28,7 +28,9 @@ SWITCHED = (
     "habit", "lives_in",
 )  # fmt: skip
 SPOKEN_OF = ("partner", "plan", "job", "employer")
-NAMED = ("pet", "partner", "child", "sibling", "friend", "relative", "parent")
+SEEING = "relationship_status"
+SOMEONE = frozenset({"seeing someone", "dating someone"})  # a name said next is the partner's
+NAMED = ("pet", "partner", "child", "sibling", "friend", "relative", "parent", SEEING)
 THE = r"(?:(?:the|my|our|that|this|his|her|their|old|all|both|being|an?)\s+)*"
 # "Sold insurance for ten years" is not a swap.
 NO_TIME = r"(?!(?:[\w-]+ ){0,2}(?:years?|months?|weeks?|days?|hours?|ages)\b)"

@@ -32,6 +32,7 @@ TIMES = frozenset(
     "day days week weeks month months year years hour hours minute minutes today tonight morning"
     " evening night time".split()
 )
+FRESH = ("new ", "current ", "latest ")  # what one has whose thing is one of these
 BY = "by "  # before the name of a rule
 TALK = "talk "  # before a feature: its weight where people talk to each other, besides
 WORDY = 6  # spaces in a long value
@@ -96,6 +97,8 @@ def of_candidate(one: Candidate, value: str) -> list[str]:
     ]
     if clause.asks:
         own.append("asks")
+    if one.attribute.removeprefix(attributes.HAS).startswith(FRESH):
+        own.append("fresh")
     return own
 
 

@@ -137,6 +137,7 @@ def resolved(
             continue
         is_change = claim.rule == CHANGE or bool(NOW.search(_sentence(said, clauses, claim)))
         claim = _placed(_versioned(claim, affirmed), affirmed, is_change)
+        claim = _now_called(claim, affirmed) if is_change else claim
         if not _has_own_purpose(claim, claims, affirmed, is_change):
             claim = _newer(claim, affirmed, is_change)
         claim = _rescheduled(claim, affirmed)
@@ -377,6 +378,22 @@ def _placed(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
     first, _, rest = noun.partition(" ")
     is_fresh = bool(rest) and values.stem(first) in FRESH
     return structs.replace(claim, attribute=attributes.HAS + rest) if is_fresh else claim
+
+
+def _now_called(claim: Claim, affirmed: Affirmed) -> Claim:
+    """Replace a known value by what it is now: "vuk01 is now bg-backup-1"."""
+    if not claim.attribute.startswith(attributes.HAS) or claim.replaces:
+        return claim
+    named = claim.attribute.removeprefix(attributes.HAS)
+    same = [
+        one
+        for one in affirmed.sharing(claim.subject, named)
+        if one.attribute.startswith(attributes.HAS) and one.value.lower() == named
+    ]
+    if len(same) != 1:
+        return claim
+    (known,) = same
+    return structs.replace(claim, attribute=known.attribute, replaces=known.value)
 
 
 def _shape(value: str) -> str:

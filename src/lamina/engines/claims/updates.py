@@ -178,7 +178,10 @@ def _naming(said: Said, clause: Clause, memory: Memory) -> Iterator[Claim]:
     found = said.search(changes.NAMING, clause)
     before = memory.last(said.speaker, changes.NAMED) if found else None
     if found and before and said.turn.at - before.at <= LATELY and not before.value[:1].isupper():
-        attribute = "pet" if _end_of_animal(said.plain) <= clause.start else before.attribute
+        if before.attribute == changes.SEEING and before.value not in changes.SOMEONE:
+            return
+        about = "partner" if before.attribute == changes.SEEING else before.attribute
+        attribute = "pet" if _end_of_animal(said.plain) <= clause.start else about
         for span in values.cut("name", said.plain, clause.start + found.end(), clause.end):
             where = said.words(clause, found, span)
             yield said.claim(said.speaker, attribute, span, where, 0.8, "naming")

@@ -114,3 +114,10 @@ def test_what_a_clause_says_is_not_ended_by_it() -> None:
     found = claims("I bake Afghans every Anzac Day instead of Anzac biscuits.")
     assert found
     assert not any(one.negated for one in found)
+
+
+def test_whom_somebody_is_seeing_is_named_next() -> None:
+    """S2: "his name is Joaquín" names the partner of who is seeing someone, and of nobody else."""
+    (*_, named) = claims("I'm seeing someone! his name is Joaquín.")
+    assert (named.attribute, named.value) == ("partner", "Joaquín")
+    assert not any(one.attribute == "partner" for one in claims("I'm single. His name is Bob."))

@@ -14,6 +14,8 @@ from lamina.engines.claims.opening import CHANGE
 from lamina.engines.claims.said import Said
 from tests.cases import every
 
+from .holding import claims
+
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 BEFORE = NOW - timedelta(days=90)
 Told = tuple[str, str]  # an attribute and a value
@@ -511,3 +513,19 @@ def test_a_number_behind_a_name_is_an_age() -> None:
     """S2: "Leo (6)" is the age that "Leo turned 7" replaces."""
     text = "Our kids are Leo (6) and Mia (9)."
     assert told(text, [claim("does:be", "6", text, subject="Leo")], []) == ["Leo: age = 6"]
+
+
+@every(
+    ("told", "found"),
+    [
+        (("hostname is vuk01", "vuk01 is now bg-backup-1."), ("has:hostname", "vuk01")),
+        (("our project is Falcon", "Falcon is now our biggest project"), None),
+    ],
+)
+def test_a_value_is_replaced_by_what_it_is_now(
+    told: tuple[str, str], found: tuple[str, str] | None
+) -> None:
+    """S2: a known value is named, and what it is now is the new value of its slot."""
+    (*_, after) = claims(*told)
+    replaced = (after.attribute, after.replaces) if after.replaces else None
+    assert replaced == found
