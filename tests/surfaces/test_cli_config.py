@@ -24,7 +24,7 @@ def test_a_setting_is_set_and_unset(call: Call, tmp_path: Path) -> None:
     ]
     shown = {one["name"]: one for one in call("config", "--json").json}
     assert (shown["sleep.sure"]["value"], shown["sleep.sure"]["origin"]) == (70, str(path))
-    assert call("config", "unset", "sleep.sure").out == "sleep.sure = 65  (from default)\n"
+    assert call("config", "unset", "sleep.sure").out == "sleep.sure = 60  (from default)\n"
     assert "sleep" not in path.read_text()
 
 

@@ -258,7 +258,7 @@ SETTINGS = (
     ),
     Setting(
         "sleep.sure",
-        65,
+        60,
         "the confidence that a claim needs to become a fact, in per cent",
         bounds=PER_CENT,
     ),

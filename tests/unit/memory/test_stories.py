@@ -27,16 +27,20 @@ STORIES: list[dict[str, Any]] = golden("stories.jsonl")
 # looked at before it was counted: 32 of 60 of these ended well at first, then 20 of thirty more,
 # then 17 of twenty. In the last 25, nothing changes: what is told later holds beside the rest.
 MORE: list[dict[str, Any]] = golden("stories-2.jsonl")
+# By a third hand: messages as people type them, with requests around what they tell. At first
+# reading 8 of 40 ended well. The first half was read afterwards, the second half only counted.
+TYPED: list[dict[str, Any]] = golden("stories-3.jsonl")
+TYPED_WELL = 10
 # Stories that do not end as they should, and why not.
 KNOWN = {
-    "shift changes": "what others do with somebody is not read: 'they put me on the late shift'",
+    "messy, new gf": "which word of a note in lower case is a name is not known",
     "pregnancy, then born": "that a birth ends a pregnancy is nowhere said",
     "plan carried out": "'the kiln' lacks a word of the plan to buy 'a used kiln'",
     "teacher changes school": "what somebody does, and is doing now, are two slots",
     "hiring frozen": "that to hire nobody is not to hire two people is nowhere said",
     "number corrected": "'it' is not known from the turn before",
     "welder changes yard": "that who has started elsewhere welds there no longer is nowhere said",
-    "gym day moved": "'My piano lesson is on Tuesday at five' is judged too unsure",
+    "gym day moved": "a note of a day is not replaced by the fact of another day",
 }
 PAST = ("did", "visited")  # what was done stays true, whatever changed by it
 
@@ -188,6 +192,12 @@ def test_stories_of_another_hand_end_as_they_should() -> None:
     """
     failed = failing(MORE)
     assert failed.keys() == KNOWN.keys(), "\n".join(map(str, failed.items()))
+
+
+def test_stories_in_typed_messages_end_no_worse() -> None:
+    """S2: most still miss something, often a new value that is told in passing."""
+    failed = failing(TYPED)
+    assert len(TYPED) - len(failed) >= TYPED_WELL, "\n".join(map(str, failed.items()))
 
 
 def test_there_are_enough_stories() -> None:

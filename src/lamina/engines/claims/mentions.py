@@ -30,6 +30,7 @@ RULE = "over"
 LASTING = frozenset("did visited birthday age origin nationality name allergy".split())
 NAMES = re.compile(r"\b[^\W\d_a-zß-öø-ÿ]\w+")
 LEAST = 0.5
+EVEN = 0.7  # how sure the end of a value is that is as likely over as not
 SHORT = 2  # letters of a word that names nothing
 
 
@@ -57,7 +58,30 @@ def over(
         if is_surer and not _is_told(said, one, claims):
             ended[id(one.known)] = one
     ends = [_end(said, one) for one in ended.values()]
+    ends += _echoes(said, [*claims, *ends], affirmed)
     return [*(one for one in claims if not _repeats(one, ends)), *ends]
+
+
+def _echoes(said: Said, claims: Sequence[Claim], affirmed: Affirmed) -> list[Claim]:
+    """End the notes that say what has ended, and more: "smoke a pipe on the porch"."""
+    ended: dict[int, Claim] = {}
+    for claim in claims:
+        for known in affirmed.sharing(claim.subject, _stale(claim, affirmed)):
+            if known.attribute == tagged.NOTE and known.value != claim.value:
+                about = known.subject, known.attribute, known.value
+                made = said.claim(*about, (claim.start, claim.end), claim.confidence, RULE)
+                ended[id(known)] = structs.replace(made, until=said.turn.at)
+    return list(ended.values())
+
+
+def _stale(claim: Claim, affirmed: Affirmed) -> str:
+    """Return the value that a claim ends; empty if it ends none."""
+    if claim.negated or claim.until:
+        return claim.value
+    if claim.replaces or attributes.of(claim.attribute).many:
+        return claim.replaces or ""
+    before = affirmed.last(claim.subject, claim.attribute)
+    return before.value if before and before.value != claim.value else ""
 
 
 def _mentions(
@@ -104,7 +128,9 @@ def _is_about(tags: Tags, span: tuple[int, int], subject: str, speaker: str) -> 
 
 def _end(said: Said, one: Mention) -> Claim:
     about = one.known.subject, one.known.attribute, one.known.value
-    ended = said.claim(*about, (one.start, one.end), round(one.likely, 2), RULE)
+    # Of values that are as likely over as not, seven of ten are: labels have many more that hold.
+    sure = EVEN + (1 - EVEN) * (one.likely - LEAST) / (1 - LEAST)
+    ended = said.claim(*about, (one.start, one.end), sure, RULE)
     return structs.replace(ended, until=said.turn.at)
 
 

@@ -77,7 +77,9 @@ class Opening:
             for one, claim in self._candidates(found, hearsay)
         ]
         for claim in _surest(more):
-            if claim.rule == CHANGE or not any(_says_same(claim, other) for other in claims):
+            # A change tells more than a rule does, unless it leads to the same: "moved to Rome".
+            is_more = claim.rule == CHANGE and all(claim.value != one.value for one in claims)
+            if is_more or not any(_says_same(claim, other) for other in claims):
                 claims.append(claim)
         return claims + self.noted(claims, hearsay)
 

@@ -382,7 +382,8 @@ def _placed(claim: Claim, affirmed: Affirmed, is_change: bool) -> Claim:
 
 def _now_called(claim: Claim, affirmed: Affirmed) -> Claim:
     """Replace a known value by what it is now: "vuk01 is now bg-backup-1"."""
-    if not claim.attribute.startswith(attributes.HAS) or claim.replaces:
+    is_name = any(letter.isdigit() or letter.isupper() for letter in claim.value)
+    if not claim.attribute.startswith(attributes.HAS) or claim.replaces or not is_name:
         return claim
     named = claim.attribute.removeprefix(attributes.HAS)
     same = [

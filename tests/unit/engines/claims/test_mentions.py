@@ -127,7 +127,7 @@ def test_no_note_repeats_what_has_ended() -> None:
     note = claim("Ann", "other", "came off sertraline", text, rule=tagged.RULE)
     (only,) = told(text, [MEDICINE], (note,), 0.9)
     assert only.rule == mentions.RULE
-    assert only.confidence == 0.9
+    assert only.confidence == 0.94
 
 
 def test_the_network_tells_what_is_over() -> None:

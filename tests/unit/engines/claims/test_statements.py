@@ -26,7 +26,7 @@ ALL = (
 )  # fmt: skip
 # No claims: questions, suppositions, hedges, jokes, praise, talk about the talk, moods, wisdom,
 # what others say.
-SURE = 0.65  # unless the settings say otherwise
+SURE = 0.6  # unless the settings say otherwise
 SILENT = golden("engines/no_statements.txt")
 
 
