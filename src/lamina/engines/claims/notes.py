@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from lamina.engines.claims import Claim, attributes, open_verbs, open_words, statements, values
+from lamina.engines.claims import Claim, open_verbs, open_words, statements, values
 from lamina.engines.claims.open_phrases import DOES
 from lamina.engines.claims.open_words import (
     ARTICLE,
@@ -66,7 +66,6 @@ PERSONAL = frozenset(
     " habit nationality partner child parent sibling relative friend colleague pet birthday".split()
 )
 DRIVEN = "owns"  # the rule of what somebody owns or drives; things have things, too
-BEING = f"{attributes.DOES}be"
 
 
 class Voice(NamedTuple):
@@ -173,5 +172,4 @@ def _own_verb(verb: str, behind: str) -> str:
 def _is_personal(claim: Claim) -> bool:
     """Tell if a claim can be true of a person alone."""
     kind = claim.attribute.partition(":")[0]
-    is_deed = claim.attribute.startswith(attributes.DOES) and not claim.attribute.startswith(BEING)
-    return is_deed or kind in PERSONAL or claim.rule in (DRIVEN, *statements.PERSONAL)
+    return kind in PERSONAL or claim.rule in (DRIVEN, *statements.PERSONAL)
