@@ -17,7 +17,7 @@ from msgspec import structs
 from lamina.engines.claims import Claim, attributes, open_words, tagged, values
 from lamina.engines.claims.denials import HAD, Affirmed
 from lamina.engines.claims.open_phrases import means_person
-from lamina.engines.claims.open_words import MY, NAME, PLAIN, SELF
+from lamina.engines.claims.open_words import MY, NAME, PLAIN, SELF, Word
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.tagger import Tags
@@ -30,6 +30,7 @@ RULE = "over"
 LASTING = frozenset("did visited birthday age origin nationality name allergy".split())
 NAMES = re.compile(r"\b[^\W\d_a-zß-öø-ÿ]\w+")
 LEAST = 0.5
+OWN = 0.3  # how likely a value must be the speaker's, for its end to be theirs
 EVEN = 0.7  # how sure the end of a value is that is as likely over as not
 SHORT = 2  # letters of a word that names nothing
 
@@ -117,13 +118,22 @@ def likely(tags: Tags, span: tuple[int, int]) -> float:
 
 
 def _is_about(tags: Tags, span: tuple[int, int], subject: str, speaker: str) -> bool:
-    """Tell if the network takes what some words name for somebody's."""
-    about = int(tags.about(span[0]).argmax())
-    word = tags.words[about - 1]
+    """Tell if the network may take what some words name for somebody's.
+
+    "Dr. Lind took me off aspirin" speaks of the speaker, "my brother quit Siemens" does not.
+    """
+    likely = tags.about(span[0])
+    if subject == speaker:
+        own = [0, *(n for n, word in enumerate(tags.words, 1) if _is_own(word))]
+        return float(likely[own].sum()) >= OWN
+    word = tags.words[max(0, int(likely.argmax()) - 1)]
+    return bool(likely.argmax()) and word.text in subject.lower().split()
+
+
+def _is_own(word: Word) -> bool:
+    """Tell if a word stands for the speaker, or for a thing, which is taken for the speaker's."""
     is_thing = word.kind == PLAIN and not means_person(word.text)
-    if not about or is_thing or word.kind in (SELF, MY):
-        return subject == speaker
-    return word.text in subject.lower().split()
+    return is_thing or word.kind in (SELF, MY)
 
 
 def _end(said: Said, one: Mention) -> Claim:
