@@ -86,6 +86,7 @@ SEVERAL = frozenset(
     " supplier team project account competitor investor flatmate roommate grandson granddaughter"
     " babysitter bandmate drummer".split()
 )
+VOWELS = frozenset("aeiouy")
 PLACEHOLDER = re.compile(r"\{[sv]\}")
 BRITISH = {"color": "colour", "flavor": "flavour"}
 # Tastes become proposals for the profile.
@@ -116,6 +117,8 @@ def of(name: str) -> Attribute:
         return _one(name, f"{reads} {{v}}", f"{reads} not {{v}}", "has")
     if kind == DOES:
         first = thing.partition(" ")[0]
+        if first.endswith("ing") and not VOWELS.isdisjoint(first[:-3]):
+            first, thing = "be", f"be {thing}"  # "doing", unlike "bring"
         verb = thing.replace(GAP, "{v}") if GAP in thing else f"{thing} {{v}}"
         denied = f"is not{verb[2:]}" if first == "be" else f"cannot{verb[3:]}"
         if first not in ("be", "can"):

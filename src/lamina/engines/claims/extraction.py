@@ -50,6 +50,7 @@ MOST_CLAIMS = 200  # of one turn: more is a list, and no speech
 # The names under which unread text is counted.
 LONG_TURNS, STRETCHES, TALKATIVE = "long turns", "stretches", "talkative turns"
 PHRASES, ENDINGS = Cues(statements.PHRASES), Cues(changes.ENDINGS)
+EATING = frozenset({"diet", "allergy"})
 SHORTLY = timedelta(days=2)
 HEARD = 600  # characters of a machine's turn in which its question is looked for
 
@@ -283,8 +284,10 @@ class _Reader:
                         has_deed = has_deed or claim.attribute == "did"
                         self.people.mention(about, "", said.number)
         lowered = said.part(clause).lower()
+        is_other = parsed.subject is not None and parsed.subject.kind != "self"
         for one in phrases:
-            if not one.wide and one.cue.search(lowered):
+            is_theirs = is_other and one.attribute in EATING  # "my cat is on a renal diet"
+            if not one.wide and not is_theirs and one.cue.search(lowered):
                 yield from statements.phrased(said, clause, one)
 
     def _updated(

@@ -38,6 +38,7 @@ HEAD = re.compile(
     r"(?:full |own |legal |day |current )?(?P<noun>\w+)(?: (?:after|since|at|from|now)\b.*)?"
 )
 DEEDS = frozenset({"did", "plan", "goal"})
+BE = f"{attributes.DOES}be"
 RELATIVES = frozenset({"partner", "child", "parent", "sibling", "relative"})
 # Shapes of "my landlord Mr. Okafor", which may be part of a request.
 A_NAMED = "a_named"  # "a goldfish called Bubbles"
@@ -175,10 +176,16 @@ def _is_unsaid(one: Candidate) -> bool:
 
 def _is_junk(one: Candidate, value: str) -> bool:
     """Tell if a value has no content: a pronoun, a filler, a verb without an object."""
+    if one.attribute.startswith(BE) and _is_time(value):
+        return True  # "got divorced in June": nobody is in June
     if one.attribute not in DEEDS:
         return values.is_empty(value)
     verb, _, rest = value.lower().partition(" ")
     return values.is_vague(rest) and verb not in words.ALONE
+
+
+def _is_time(value: str) -> bool:
+    return all(word in open_verbs.LATER for word in value.lower().split())
 
 
 def _covers(claim: Claim, one: Candidate, speaker: str) -> bool:

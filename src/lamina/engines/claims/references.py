@@ -186,7 +186,10 @@ def _as_rules_do(said: Said, claim: Claim, others: Sequence[Claim]) -> Claim | N
         return structs.replace(claim, attribute=TASTES[claim.attribute])
     if claim.attribute == "birthday":
         day = next(iter(values.cut("date", claim.value, 0, len(claim.value))), None)
-        return structs.replace(claim, value=claim.value[slice(*day)]) if day else claim
+        if day:
+            return structs.replace(claim, value=claim.value[slice(*day)])
+        # "It's on the 9th, don't let me forget": only the first half says when it is.
+        return claim if not claim.value or _has_digit(claim.value) else None
     if claim.attribute in NAMED and values.is_name(claim.value):
         attribute, whole = NAMED[claim.attribute], (0, len(claim.value))
         named = next(iter(values.cut(values.KINDS[attribute], claim.value, *whole)), whole)

@@ -15,6 +15,8 @@ READ = {
     ("does:study", "law"): "Ana studies law",
     ("does:play", "chess"): "Ana plays chess",
     ("does:teach", "maths"): "Ana teaches maths",
+    ("does:doing", "pottery"): "Ana is doing pottery",
+    ("does:bring", "lunch"): "Ana brings lunch",
     ("instruction:language", "answer in German"): "Ana wants: answer in German",
 }
 

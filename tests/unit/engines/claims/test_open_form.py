@@ -250,3 +250,29 @@ def test_with_whom_somebody_moved_in_is_not_where() -> None:
         )
     ]
     assert homes == [["Zwolle"], [], []]
+
+
+def test_the_diet_of_a_pet_is_not_the_speakers() -> None:
+    """S1: a phrase about food counts for the speaker only if nobody else is the subject."""
+    assert not any(claim.attribute == "diet" for claim in claims("My cat is on a renal diet."))
+    assert [claim.value for claim in claims("I'm on a keto diet.")] == ["keto"]
+
+
+def test_nobody_is_in_a_month() -> None:
+    """S1: a time alone is no value of a state."""
+    found = claims("We got divorced in June.")
+    assert found
+    assert not any("June" in claim.value for claim in found)
+
+
+@every(
+    ("words", "values"),
+    [
+        ("My birthday is on the 9th, don't let me forget.", ["the 9th"]),
+        ("My birthday is on 9 May, by the way.", ["9 May"]),
+        ("My birthday was the best day ever.", []),
+    ],
+)
+def test_a_birthday_is_a_day(words: str, values: list[str]) -> None:
+    """S1: what else is said about a birthday is not its day."""
+    assert [claim.value for claim in claims(words) if claim.attribute == "birthday"] == values
