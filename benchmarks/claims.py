@@ -101,6 +101,12 @@ class Score(NamedTuple):
         return self.strict / self.found if self.found else 0.0
 
 
+def rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Read the labelled texts of a file, also those that are listed in pairs."""
+    for row in map(json.loads, path.read_text("utf-8").splitlines()):
+        yield from (row["first"], row["later"]) if "changes" in row else (row,)
+
+
 def sessions(names: Sequence[str], paths: Sequence[Path] = LABELS) -> Iterator[Session]:
     """The labelled sessions of some conversations."""
     labels: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)

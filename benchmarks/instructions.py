@@ -28,6 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import conversations, tagging
+from benchmarks.claims import rows
 from benchmarks.labelled import ELSEWHERE, FILES, fold
 from lamina.engines.claims import Claim, Turn, instructions, ordered, sentences, standing
 from lamina.engines.claims.attributes import INSTRUCTION
@@ -52,8 +53,8 @@ class Judged(NamedTuple):
     stands: bool
 
 
-def messages(path: Path = MESSAGES) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+def messages(path: Path = MESSAGES) -> list[Mapping[str, Any]]:
+    return list(rows(path))
 
 
 def alike(one: str, other: str) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.claims import HERE, stems
+from benchmarks.claims import HERE, rows, stems
 from lamina.engines.claims import open_words, sentences, tagger
 from lamina.engines.claims.open_words import Word
 
@@ -27,6 +27,7 @@ STANDING = HERE / "standing" / "messages.jsonl"  # has only instructions
 FILES = (
     *sorted((HERE / "claims").glob("messages-*")),
     *sorted((HERE / "claims").glob("talks-*")),
+    *sorted((HERE / "claims").glob("changes-*")),
     STANDING,
 )
 # Files whose labels have nearly everything that is stated; the others have only what lasts.
@@ -51,6 +52,7 @@ class Value(NamedTuple):
     end: int
     status: int
     about: int  # 0 for the speaker, otherwise the number of the word, counted from 1; or NOBODY
+    attribute: str = ""
 
 
 class Mention(NamedTuple):
@@ -76,8 +78,7 @@ def texts(path: Path) -> Iterator[Text]:
     if path in ENDINGS:
         yield from _endings(path)
         return
-    for line in path.read_text("utf-8").splitlines():
-        row = json.loads(line)
+    for row in rows(path):
         if row.get("writer") not in ELSEWHERE:
             yield text(row)._replace(is_exhaustive=path.stem in EXHAUSTIVE)
 
@@ -106,9 +107,9 @@ def _endings(path: Path) -> Iterator[Text]:
     told: dict[str, list[Mapping[str, Any]]] = {}
     for row in map(json.loads, path.read_text("utf-8").splitlines()):
         told.setdefault(row["text"], []).append(row)
-    for said, rows in told.items():
+    for said, listed in told.items():
         words = open_words.split(sentences.said(said))[: tagger.MOST_WORDS]
-        spans = ((located(said, row["value"], words, None), row["over"]) for row in rows)
+        spans = ((located(said, row["value"], words, None), row["over"]) for row in listed)
         mentions = tuple(Mention(*span, is_over) for span, is_over in spans if span)
         yield unlabelled(said, is_talk=False)._replace(mentions=mentions)
 
@@ -125,7 +126,8 @@ def _values(
         cue = said.find(fact["cue"]) if fact.get("cue") else -1
         if span := located(said, fact["value"], words, cue if cue >= 0 else None):
             about = 0 if fact["about"] == speaker else _about(said, fact["about"], words, span[0])
-            yield Value(*span, tagger.STATUSES.index(fact["status"]), about)
+            status = tagger.STATUSES.index(fact["status"])
+            yield Value(*span, status, about, fact["attribute"])
 
 
 def _about(said: str, name: str, words: Sequence[Word], place: int) -> int:
@@ -215,11 +217,8 @@ def _kept(places: Mapping[int, int], start: int, end: int) -> tuple[int, int]:
 
 
 def fold(path: Path) -> int:
-    """Return the fold of a file: the networks of other folds have been trained on it.
-
-    A new file moves others to other folds, so saved networks must be trained again.
-    """
-    return EVERY.index(path) % FOLDS
+    """Return the fold of a file: the networks of other folds have been trained on it."""
+    return int(path.stem.rpartition("-")[2] or 0) % FOLDS if path != STANDING else 0
 
 
 class Target(NamedTuple):

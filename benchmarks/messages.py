@@ -18,8 +18,7 @@ of them noted is to be found. It says how well each of them does by the labels o
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,14 +27,16 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.claims import HERE, stems
+from benchmarks.claims import HERE, rows, stems
 from lamina.engines.claims import Claim, Turn
 from lamina.engines.claims import judge as judging
 from lamina.engines.claims.attributes import INSTRUCTION
 from lamina.engines.claims.extraction import extract
 from lamina.text.words import tokens
 
-MESSAGES = tuple(sorted((HERE / "claims").glob("messages-*.jsonl")))
+MESSAGES = tuple(
+    path for name in ("messages", "changes") for path in sorted((HERE / "claims").glob(f"{name}-*"))
+)
 SAID_AT = datetime(2026, 5, 20, 12, tzinfo=UTC)
 SPEAKER = "user"
 LEVELS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
@@ -70,12 +71,12 @@ class Judged(NamedTuple):
 
 
 def messages(path: Path) -> list[Message]:
-    return [_message(json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+    return [_message(row) for row in rows(path)]
 
 
-def _message(row: dict[str, Any]) -> Message:
+def _message(row: Mapping[str, Any]) -> Message:
     facts = (Fact(**fact) for fact in row["facts"])
-    return Message(row["text"], row["group"], tuple(facts))
+    return Message(row["text"], row.get("group", ""), tuple(facts))
 
 
 def judge(message: Message, claims: Iterable[Claim]) -> list[Judged]:
