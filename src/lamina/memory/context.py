@@ -31,6 +31,7 @@ from lamina.search.context import (
 from lamina.search.context.aim import ends
 from lamina.search.context.builder import section_of
 from lamina.store.tables import lineage, records, sleep
+from lamina.store.tables.lineage import Replaced
 from lamina.store.tables.records import Filter
 from lamina.text import words
 
@@ -362,7 +363,7 @@ class Contexts:
             if len(listed) == 1:
                 yield Hit(listed[0], 1.0, {"named": 1.0})
 
-    def _outdated(self, hits: Iterable[Hit]) -> dict[str, str]:
+    def _outdated(self, hits: Iterable[Hit]) -> dict[str, Replaced]:
         """Map statements that are no longer true to what holds now."""
         said = [hit.record.id for hit in hits if hit.record.layer is not Layer.SEMANTIC]
         if not said or self._scope.shared_by is not None:

@@ -327,7 +327,28 @@ def test_what_is_no_longer_so_says_what_holds_now(op: Operator, mem: Memory) -> 
     old = next(place for place, line in enumerate(lines) if "I live in Oslo" in line)
     new = next(place for place, line in enumerate(lines) if "user lives in Bergen" in line)
     assert new < old
-    assert lines[old].endswith("(no longer; now: user lives in Bergen)")
+    assert lines[old].endswith("(no longer Oslo; now: user lives in Bergen)")
+
+
+def test_what_still_holds_is_not_said_to_be_over(op: Operator, mem: Memory) -> None:
+    """C3: of a saying with several facts, the line names each value that is no longer so."""
+    for session, text in (
+        ("s1", "I live in Oslo, and I work at Siemens."),
+        ("s2", "I moved to Bergen."),
+    ):
+        mem.remember_conversation([{"speaker": "user", "text": text}], session=session)
+        op.sleep()
+    (line,) = (
+        one for one in mem.context("Where do I work?").text.split("\n") if "at Siemens" in one
+    )
+    assert line.endswith("(no longer Oslo; now: user lives in Bergen)")
+    mem.remember_conversation([{"speaker": "user", "text": "I work at Bosch now."}], session="s3")
+    op.sleep()
+    (line,) = (
+        one for one in mem.context("Where do I work?").text.split("\n") if "at Siemens" in one
+    )
+    over = "(no longer Oslo, Siemens; now: user lives in Bergen; user works at Bosch)"
+    assert line.endswith(over)
 
 
 def test_a_night_pushes_no_saying_out(op: Operator, mem: Memory) -> None:

@@ -263,7 +263,7 @@ def _together(found: Sequence[tuple[int, Hit]], gathered: Gathered) -> list[Item
         known = [
             one
             for one in hit.record.evidence
-            if one in records and gathered.outdated.get(one) != hit.record.content
+            if one in records and hit.record.content not in _held_now(gathered, one)
         ]
         if said := min(known, key=[*records].index, default=None):
             resting.setdefault(said, []).append(hit)
@@ -277,12 +277,17 @@ def _together(found: Sequence[tuple[int, Hit]], gathered: Gathered) -> list[Item
             continue
         why = f"rank {rank}, score {hit.score:.2f}"
         if said is None:
-            now = gathered.outdated.get(one.id)
-            items.append(Item(hit, section_of(one), why, now=now))
+            over = gathered.outdated.get(one.id)
+            items.append(Item(hit, section_of(one), why, replaced=over))
             continue
         first, *others = resting[said]
         done |= {said, *(each.record.id for each in resting[said])}
         beside = tuple(each.record for each in others)
-        now = gathered.outdated.get(said)
-        items.append(Item(first, Section.KNOWN, why, beside, records[said], now))
+        over = gathered.outdated.get(said)
+        items.append(Item(first, Section.KNOWN, why, beside, records[said], over))
     return items
+
+
+def _held_now(gathered: Gathered, said: str) -> tuple[str, ...]:
+    """List what holds in the place of what was said."""
+    return gathered.outdated[said].now if said in gathered.outdated else ()

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from lamina.model.record import Hit, Record
+from lamina.store.tables.lineage import Replaced
 
 
 class Section(StrEnum):
@@ -22,8 +23,8 @@ class Section(StrEnum):
 class Item(msgspec.Struct, frozen=True):
     """A memory in a context: why it is included, and what shares its line.
 
-    `others` are facts that rest on the same `saying` as this one. `now` is what holds instead of
-    what was said. An item with a `bound` topic was not found by the prompt.
+    `others` are facts that rest on the same `saying` as this one. `replaced` is what is no longer
+    so of what was said. An item with a `bound` topic was not found by the prompt.
     """
 
     hit: Hit
@@ -31,7 +32,7 @@ class Item(msgspec.Struct, frozen=True):
     why: str
     others: tuple[Record, ...] = ()
     saying: Record | None = None
-    now: str | None = None
+    replaced: Replaced | None = None
     bound: bool = False
 
     @property
@@ -88,7 +89,7 @@ class Gathered(msgspec.Struct, frozen=True):
     standing: tuple[Hit, ...] = ()
     bound: tuple[tuple[Hit, str], ...] = ()
     found: tuple[Hit, ...] = ()
-    outdated: Mapping[str, str] = {}
+    outdated: Mapping[str, Replaced] = {}
     told: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     shared_by: str | None = None

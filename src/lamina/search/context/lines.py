@@ -14,7 +14,8 @@ from lamina.text import words
 HANDLE = 6  # characters that identify an id; its end is the most distinctive part
 LEGEND = f"[id{DOT}day{DOT}who] … = cut"
 FACTS = 300  # characters of facts in a line with the turn that they rest on
-NO_LONGER = " (no longer; now: "
+NO_LONGER, NOW = " (no longer", "; now: "
+VALUES = 60  # characters of what is no longer so
 MORE = 1.0  # the least content that a turn adds to its facts
 # Layers of facts and instructions, which have no speaker.
 UNSPOKEN = (Layer.PROFILE, Layer.PROCEDURAL, Layer.SEMANTIC, Layer.WORLD)
@@ -113,8 +114,11 @@ class Line:
         """Write what holds now, in at most half of the room: the rest is for what was said."""
         if self._facts and not self._before:
             return ""
-        quoted, now = "”" if self._before else "", self.item.now
-        if now is None:
+        quoted, over = "”" if self._before else "", self.item.replaced
+        if over is None:
             return quoted
-        most = max(LEAST, room // 2 - len(NO_LONGER))
-        return f"{quoted}{NO_LONGER}{shortened(plain(now), min(FACTS, most))})"
+        # A turn may say other things that still hold.
+        values = f" {shortened(plain(', '.join(over.values)), VALUES)}" if over.values else ""
+        most = max(LEAST, room // 2 - len(NO_LONGER + values + NOW))
+        now = shortened(plain("; ".join(over.now)), min(FACTS, most))
+        return f"{quoted}{NO_LONGER}{values}{NOW}{now})"

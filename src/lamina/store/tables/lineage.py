@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -26,6 +27,13 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
     user: str | None = None
     source: str | None = None
     evidence: tuple[str, ...] = ()
+
+
+class Replaced(NamedTuple):
+    """What a record says that is no longer so: the values, and what holds in their place."""
+
+    values: tuple[str, ...]
+    now: tuple[str, ...]
 
 
 def revocable(store: RecordSource, source: str, user: str | None) -> tuple[list[Record], int]:
@@ -108,16 +116,29 @@ def facts_on(
     return [(row[0], row[1:]) for row in rows(connection, query, (*targets, user, user))]
 
 
-def replaced(connection: Connection, targets: Sequence[str], user: str | None) -> dict[str, str]:
-    """Map records to the text of what replaced a fact that rests on them."""
+def replaced(
+    connection: Connection, targets: Sequence[str], user: str | None
+) -> dict[str, Replaced]:
+    """Map records to what replaced the facts that rest on them, in order."""
     query = (
-        "SELECT l.target, now.content FROM links l JOIN records old ON old.seq = l.record"
+        "SELECT l.target, old.metadata, now.content FROM links l"
+        " JOIN records old ON old.seq = l.record"
         " JOIN records now ON now.id = old.superseded_by WHERE l.relation = 'evidence'"
         f" AND l.target IN ({records.marks(targets)}) AND old.layer = 'semantic'"
         " AND old.state = 'superseded' AND now.state = 'active' AND now.content <> old.content"
         " AND (? IS NULL OR now.user IS NULL OR now.user = ?) ORDER BY now.seq"
     )
-    return dict(rows(connection, query, (*targets, user, user)))
+    found: dict[str, Replaced] = {}
+    for target, metadata, now in rows(connection, query, (*targets, user, user)):
+        value = hashing.decode(metadata).get("value")
+        before = found.get(target, Replaced((), ()))
+        values = before.values if value is None else _once(before.values, str(value))
+        found[target] = Replaced(values, _once(before.now, now))
+    return found
+
+
+def _once(listed: tuple[str, ...], one: str) -> tuple[str, ...]:
+    return listed if one in listed else (*listed, one)
 
 
 def _from_source(connection: Connection, archived: Sequence[Origin], source: str) -> set[str]:
