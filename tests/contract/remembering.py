@@ -269,6 +269,15 @@ class Remembering:
         assert made.id[-6:] in op.memory_context("the old boiler").text
         assert len(op.memory_context("the old boiler and late trains", max_chars=500).text) <= 500
 
+    def test_a_context_says_what_is_over(self, op: Operator) -> None:
+        """C3: a saying is marked by what holds at last in the place of what it says."""
+        for number, said in enumerate(
+            ("I live in Oslo, and I play chess.", "I moved to Bergen.", "I moved to Molde.")
+        ):
+            op.remember_conversation([{"speaker": "user", "text": said}], session=f"s{number}")
+            op.sleep()
+        assert "(no longer Oslo; now: user lives in Molde)" in op.context("who plays chess?").text
+
     def test_users_are_kept_apart(self, desk: Desk, op: Operator) -> None:
         """R12: a user's handle reads and finds its own and unscoped records."""
         ana, ben = desk.operator(user="ana"), desk.operator(user="ben")

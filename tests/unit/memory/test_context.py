@@ -351,6 +351,37 @@ def test_what_still_holds_is_not_said_to_be_over(op: Operator, mem: Memory) -> N
     assert line.endswith(over)
 
 
+@every(
+    ("told", "ends"),
+    [
+        # What replaced it has been replaced since.
+        (
+            ("I live in Oslo, and I play chess.", "I moved to Bergen.", "I moved to Molde."),
+            "(no longer Oslo; now: user lives in Molde)",
+        ),
+        (
+            ("I play chess, and I drive a Seat Ibiza.", "I sold the Seat Ibiza."),
+            "(no longer Seat Ibiza)",
+        ),
+        # It is so again.
+        (
+            ("I live in Oslo, and I play chess.", "I moved to Bergen.", "I moved back to Oslo."),
+            "chess.”",
+        ),
+    ],
+)
+def test_a_saying_is_marked_by_what_holds_at_last(
+    desk: Desk, told: Sequence[str], ends: str
+) -> None:
+    """C3: values may be replaced several times, end without another, or hold again."""
+    op = desk.operator()
+    for number, text in enumerate(told):
+        op.remember_conversation([{"speaker": "user", "text": text}], session=f"s{number}")
+        op.sleep()
+    (line,) = (one for one in op.context("play chess").text.split("\n") if "play chess" in one)
+    assert line.endswith(ends)
+
+
 def test_a_night_pushes_no_saying_out(op: Operator, mem: Memory) -> None:
     """C3: turns are found as if sleep had made nothing of them, and summaries are never told."""
     talk = (

@@ -119,6 +119,8 @@ class Line:
             return quoted
         # A turn may say other things that still hold.
         values = f" {shortened(plain(', '.join(over.values)), VALUES)}" if over.values else ""
+        if not over.now:
+            return f"{quoted}{NO_LONGER}{values})"
         most = max(LEAST, room // 2 - len(NO_LONGER + values + NOW))
         now = shortened(plain("; ".join(over.now)), min(FACTS, most))
         return f"{quoted}{NO_LONGER}{values}{NOW}{now})"

@@ -119,21 +119,28 @@ def facts_on(
 def replaced(
     connection: Connection, targets: Sequence[str], user: str | None
 ) -> dict[str, Replaced]:
-    """Map records to what replaced the facts that rest on them, in order."""
+    """Map records to what replaced the facts that rest on them, at last, in order."""
+    # Porto was replaced by Lisbon, and Lisbon by Braga.
     query = (
-        "SELECT l.target, old.metadata, now.content FROM links l"
-        " JOIN records old ON old.seq = l.record"
-        " JOIN records now ON now.id = old.superseded_by WHERE l.relation = 'evidence'"
+        "WITH RECURSIVE former (target, metadata, content, heir) AS ("
+        " SELECT l.target, old.metadata, old.content, old.superseded_by FROM links l"
+        " JOIN records old ON old.seq = l.record WHERE l.relation = 'evidence'"
         f" AND l.target IN ({records.marks(targets)}) AND old.layer = 'semantic'"
-        " AND old.state = 'superseded' AND now.state = 'active' AND now.content <> old.content"
-        " AND (? IS NULL OR now.user IS NULL OR now.user = ?) ORDER BY now.seq"
+        " AND old.state = 'superseded'"
+        " UNION SELECT former.target, former.metadata, former.content, later.superseded_by"
+        " FROM former JOIN records later ON later.id = former.heir AND later.state = 'superseded')"
+        " SELECT former.target, former.metadata, now.content, now.metadata FROM former"
+        " JOIN records now ON now.id = former.heir WHERE now.state = 'active'"
+        " AND now.content <> former.content AND (? IS NULL OR now.user IS NULL OR now.user = ?)"
+        " ORDER BY now.seq"
     )
     found: dict[str, Replaced] = {}
-    for target, metadata, now in rows(connection, query, (*targets, user, user)):
-        value = hashing.decode(metadata).get("value")
+    for target, former, now, metadata in rows(connection, query, (*targets, user, user)):
+        value = hashing.decode(former).get("value")
         before = found.get(target, Replaced((), ()))
         values = before.values if value is None else _once(before.values, str(value))
-        found[target] = Replaced(values, _once(before.now, now))
+        is_end = value is not None and hashing.decode(metadata).get("negated") is True
+        found[target] = Replaced(values, before.now if is_end else _once(before.now, now))
     return found
 
 
