@@ -52,7 +52,6 @@ class Value(NamedTuple):
     end: int
     status: int
     about: int  # 0 for the speaker, otherwise the number of the word, counted from 1; or NOBODY
-    attribute: str = ""
 
 
 class Mention(NamedTuple):
@@ -126,8 +125,7 @@ def _values(
         cue = said.find(fact["cue"]) if fact.get("cue") else -1
         if span := located(said, fact["value"], words, cue if cue >= 0 else None):
             about = 0 if fact["about"] == speaker else _about(said, fact["about"], words, span[0])
-            status = tagger.STATUSES.index(fact["status"])
-            yield Value(*span, status, about, fact["attribute"])
+            yield Value(*span, tagger.STATUSES.index(fact["status"]), about)
 
 
 def _about(said: str, name: str, words: Sequence[Word], place: int) -> int:

