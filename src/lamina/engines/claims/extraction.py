@@ -25,6 +25,7 @@ from lamina.engines.claims import (
     notes,
     people,
     predicates,
+    quantities,
     reasons,
     references,
     sentences,
@@ -211,6 +212,8 @@ class _Reader:
         settled = denials.settled(placed, self.affirmed)
         before = self.stated.get(said.speaker, ())
         settled = denials.retracted(said, settled, before, self.affirmed)
+        if not self.people.listener(said.speaker):
+            settled = quantities.updated(said, clauses, settled, self.affirmed, tags)
         settled = self._ended(said, clauses, settled, tags)
         for claim in settled:
             if ":" in claim.attribute:

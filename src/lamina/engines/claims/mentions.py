@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
 
-from lamina.engines.claims import Claim, attributes, open_words, tagged, values
+from lamina.engines.claims import Claim, attributes, open_verbs, open_words, tagged, values
 from lamina.engines.claims.denials import HAD, Affirmed
 from lamina.engines.claims.open_phrases import means_person
 from lamina.engines.claims.open_words import MY, NAME, PLAIN, SELF, Word
+from lamina.engines.claims.references import AIMS
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
-from lamina.engines.claims.tagger import Tags
+from lamina.engines.claims.tagger import ENDS, Tags
 
 if TYPE_CHECKING:
     from lamina.engines.claims.tagger import Floats
@@ -29,9 +31,15 @@ RULE = "over"
 # Cannot end, or is ended by what is said of it alone.
 LASTING = frozenset("did visited birthday age origin nationality name allergy".split())
 NAMES = re.compile(r"\b[^\W\d_a-zß-öø-ÿ]\w+")
+# A word of it names something else: "Baker Street", "New York".
+LONG_NAME = re.compile(r"\b[^\W\d_a-zß-öø-ÿ]\w+(?: [^\W\d_a-zß-öø-ÿ]\w+)+")
 LEAST = 0.5
+LEAST_PART = 0.75  # if only a part of the value is mentioned
+PART = 0.2  # share of its letters that a part must have at least
+MOST_ALIKE = 3  # known values that have a word; a word that more of them have names none
 OWN = 0.3  # how likely a value must be the speaker's, for its end to be theirs
 EVEN = 0.7  # how sure the end of a value is that is as likely over as not
+ME, THIRD = frozenset({"me", "us"}), frozenset({"he", "she"})
 SHORT = 2  # letters of a word that names nothing
 
 
@@ -42,6 +50,12 @@ class Mention(NamedTuple):
     start: int
     end: int
     likely: float
+    is_part: bool  # only some words of the value are mentioned
+
+    @property
+    def is_over(self) -> bool:
+        """Tell if the clause says that the value is over; a part has to say so more clearly."""
+        return self.likely > (LEAST_PART if self.is_part else LEAST)
 
 
 def over(
@@ -55,7 +69,7 @@ def over(
     ended: dict[int, Mention] = {}
     for one in _mentions(said, clauses, affirmed, tags):
         best = ended.get(id(one.known))
-        is_surer = one.likely > (best.likely if best else LEAST)
+        is_surer = one.is_over and (best is None or one.likely > best.likely)
         if is_surer and not _is_told(said, one, claims):
             ended[id(one.known)] = one
     ends = [_end(said, one) for one in ended.values()]
@@ -99,11 +113,14 @@ def _mentions(
         for known in filter(_may_end, found):
             read = tags()
             around = open_words.within(read.words, clause.start, clause.end)
-            span = _named(known, read, around)
-            if span and _is_about(read, span, known.subject, said.speaker):
+            whole = _named(known, read, around)
+            is_aim = known.attribute in AIMS  # to buy a kiln does not end with another one
+            span = whole or (None if is_aim else _part(known, read, around, affirmed))
+            if span and is_about(read, span, known.subject, said.speaker):
                 estimates = estimates or [read.over()]
                 start, end = read.words[span[0]].start, read.words[span[1] - 1].end
-                yield Mention(known, start, end, float(estimates[0][slice(*span)].mean()))
+                likely = float(estimates[0][slice(*span)].mean())
+                yield Mention(known, start, end, likely, is_part=whole is None)
 
 
 def _persons(plain: str, affirmed: Affirmed) -> list[str]:
@@ -117,7 +134,7 @@ def likely(tags: Tags, span: tuple[int, int]) -> float:
     return float(tags.over()[slice(*span)].mean())
 
 
-def _is_about(tags: Tags, span: tuple[int, int], subject: str, speaker: str) -> bool:
+def is_about(tags: Tags, span: tuple[int, int], subject: str, speaker: str) -> bool:
     """Tell if the network may take what some words name for somebody's.
 
     "Dr. Lind took me off aspirin" speaks of the speaker, "my brother quit Siemens" does not.
@@ -125,14 +142,31 @@ def _is_about(tags: Tags, span: tuple[int, int], subject: str, speaker: str) -> 
     likely = tags.about(span[0])
     if subject == speaker:
         own = [0, *(n for n, word in enumerate(tags.words, 1) if _is_own(word))]
-        return float(likely[own].sum()) >= OWN
+        return float(likely[own].sum()) >= OWN and not _is_of_another(tags.words, span[0])
     word = tags.words[max(0, int(likely.argmax()) - 1)]
     return bool(likely.argmax()) and word.text in subject.lower().split()
 
 
+def _is_of_another(words: Sequence[Word], place: int) -> bool:
+    """Tell if a sentence names another person before a place, and nothing of the speaker's."""
+    is_another = False
+    while place and words[place - 1].text not in ENDS:
+        place -= 1
+        word, behind = words[place], words[place + 1]
+        is_mine = word.kind == MY and not _is_person(behind)
+        if is_mine or word.kind == SELF or word.text in ME:
+            return False
+        is_another = is_another or _is_person(word) or word.text in THIRD
+    return is_another
+
+
+def _is_person(word: Word) -> bool:
+    return word.kind == PLAIN and means_person(word.text)
+
+
 def _is_own(word: Word) -> bool:
     """Tell if a word stands for the speaker, or for a thing, which is taken for the speaker's."""
-    is_thing = word.kind == PLAIN and not means_person(word.text)
+    is_thing = word.kind == PLAIN and not _is_person(word)
     return is_thing or word.kind in (SELF, MY)
 
 
@@ -177,6 +211,32 @@ def _named(known: Claim, tags: Tags, around: tuple[int, int]) -> tuple[int, int]
         every = {values.stem(words[n].text): n for n in places} if wanted != names else found
         named = sorted(every[stem] for stem in wanted) if wanted <= every.keys() else []
     return (named[0], named[-1] + 1) if named else None
+
+
+def _part(
+    known: Claim, tags: Tags, around: tuple[int, int], affirmed: Affirmed
+) -> tuple[int, int] | None:
+    """Find the word of a clause that names a part of a known value: "sold the cabin".
+
+    The value is the cabin shared with somebody; a word that many known values have names none.
+    """
+    stems = values.stems(known.value)
+    least = PART * sum(map(len, stems))
+    stems -= values.stems(" ".join(LONG_NAME.findall(known.value)))
+    named = [
+        (len(stem), -n)
+        for n in range(*around)
+        for word in [tags.words[n]]
+        for stem in [values.stem(word.text)]
+        if word.kind in (NAME, PLAIN) and stem in stems and word.text not in open_verbs.LATER
+        if len(stem) >= least and _is_rare(stem, known.subject, affirmed)
+    ]
+    return (-max(named)[1], 1 - max(named)[1]) if named else None
+
+
+def _is_rare(stem: str, subject: str, affirmed: Affirmed) -> bool:
+    alike = affirmed.holding(subject, frozenset({stem}))
+    return len(list(islice(alike, MOST_ALIKE + 1))) <= MOST_ALIKE
 
 
 def _is_name(word: str) -> bool:
