@@ -50,7 +50,6 @@ EXCEPTION = re.compile(
 )
 # Every habit and every amount may have these words, so they name nothing.
 GENERAL = frozenset(map(values.stem, "day week month year hour minute time new now".split()))
-HAD = values.stems(attributes.HAS)
 LEAST = 3  # letters of a word that names what a quantity is of
 
 
@@ -212,13 +211,21 @@ def _is_settled(known: Claim, claims: Sequence[Claim]) -> bool:
 def _is_of_another(known: Claim, claims: Sequence[Claim], new: Quantity) -> bool:
     """Tell if a quantity is told of another thing: the port of the panel is not that of the API."""
     things = [
-        values.stems(one.attribute)
-        for one in (known, *(one for one in claims if one.start <= new.start < one.end))
-        if one.attribute.startswith(attributes.HAS)
+        values.stems(_noun(one.attribute))
+        for one in claims
+        if one.attribute.startswith(attributes.HAS) and one.start <= new.start < one.end
     ]
-    return known.attribute.startswith(attributes.HAS) and any(
-        not thing & things[0] - HAD for thing in things[1:]
-    )
+    if known.attribute.startswith(attributes.HAS):
+        own = values.stems(_noun(known.attribute))
+        return any(not thing & own for thing in things)
+    told = values.stems(known.value)
+    return any(not thing <= told for thing in things)
+
+
+def _noun(attribute: str) -> str:
+    """Return the noun of a possession, without a verb behind it: "call sign becomes …"."""
+    noun = attribute.removeprefix(attributes.HAS)
+    return noun.removesuffix("…").rstrip().rpartition(" ")[0] if noun.endswith("…") else noun
 
 
 def _is_note_of(claim: Claim, new: Quantity) -> bool:
