@@ -33,8 +33,8 @@ LASTING = frozenset("did visited birthday age origin nationality name allergy".s
 NAMES = re.compile(r"\b[^\W\d_a-zß-öø-ÿ]\w+")
 # A word of it names something else: "Baker Street", "New York".
 LONG_NAME = re.compile(r"\b[^\W\d_a-zß-öø-ÿ]\w+(?: [^\W\d_a-zß-öø-ÿ]\w+)+")
-LEAST = 0.5
-LEAST_PART = 0.75  # if only a part of the value is mentioned
+LEAST, CLEARLY = 0.4, 0.7
+KIN = frozenset({"child", "sibling", "parent", "relative", "partner"})
 PART = 0.2  # share of its letters that a part must have at least
 MOST_ALIKE = 3  # known values that have a word; a word that more of them have names none
 OWN = 0.3  # how likely a value must be the speaker's, for its end to be theirs
@@ -54,8 +54,8 @@ class Mention(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        """Tell if the clause says that the value is over; a part has to say so more clearly."""
-        return self.likely > (LEAST_PART if self.is_part else LEAST)
+        """Tell if the clause says that the value is over: more clearly of a part, or of kin."""
+        return self.likely > (CLEARLY if self.is_part or self.known.attribute in KIN else LEAST)
 
 
 def over(

@@ -7,7 +7,7 @@ form of the two sentences, they name the same thing and give it another quantity
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from msgspec import structs
 
 from lamina.engines.claims import Claim, attributes, mentions, open_verbs, tagged, values, words
 from lamina.engines.claims.denials import Affirmed
-from lamina.engines.claims.references import AIMS
+from lamina.engines.claims.references import AIMS, NOW
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause, by_sentence
 from lamina.engines.claims.tagger import STATUSES, Tags
@@ -50,6 +50,7 @@ EXCEPTION = re.compile(
 )
 # Every habit and every amount may have these words, so they name nothing.
 GENERAL = frozenset(map(values.stem, "day week month year hour minute time new now".split()))
+COMMON = GENERAL | {CLOCK, DATE, DAY}  # kinds of quantities that many things have
 LEAST = 3  # letters of a word that names what a quantity is of
 
 
@@ -95,7 +96,8 @@ def _renewed(
         for one in listed:
             new = one._replace(start=start + one.start, end=start + one.end)
             around = f"{part[: one.start]} {part[one.end :]}"
-            meant = _rival(said.speaker, new, around, affirmed)
+            is_change = bool(NOW.search(part))
+            meant = _rival(said.speaker, new, around, affirmed, is_change)
             if not meant or _is_repeated(said.plain, meant[1]):
                 continue
             rest = [other for other in listed if other is not one]
@@ -104,13 +106,18 @@ def _renewed(
 
 
 def _rival(
-    speaker: str, new: Quantity, around: str, affirmed: Affirmed
+    speaker: str, new: Quantity, around: str, affirmed: Affirmed, is_change: bool
 ) -> tuple[Claim, Quantity] | None:
-    """Find what is known with another quantity of the kind, by the words that it shares."""
+    """Find what is known with another quantity of the kind, by the words that it shares.
+
+    "We have to make do with 8,000 kr instead" means the only amount in kr that is known.
+    """
     said = values.stems(around) - GENERAL
-    listed = (*affirmed.sharing_any(speaker, around), *affirmed.things(speaker, said))
+    is_any = is_change and new.kinds.isdisjoint(COMMON)
+    listed: Iterable[Claim] = affirmed.of(speaker) if is_any else ()
+    listed = (*affirmed.sharing_any(speaker, around), *affirmed.things(speaker, said), *listed)
     best: list[tuple[Claim, Quantity]] = []
-    most = 1
+    most = 0 if is_any else 1
     for known in {id(one): one for one in listed}.values():
         old = _comparable(known, new)
         shared = len(_names(known, old) & said) if old else 0
