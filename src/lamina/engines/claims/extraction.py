@@ -300,6 +300,8 @@ class _Reader:
         about = self._who(parsed.subject, said) if parsed.subject else said.speaker
         if parsed.subject and parsed.subject.kind == "named" and not self.people.knows(about):
             about = said.speaker  # "Japan's off"
+        if parsed.subject and people.is_of_another(said.plain, parsed.subject.start):
+            about = ""  # "Ida's sister gave up nursing"
         yield from updates.updated(said, clause, about, self.memory, endings)
 
     def _is_hearsay(

@@ -17,12 +17,12 @@ from msgspec import structs
 
 from lamina.engines.claims import Claim, attributes, open_verbs, open_words, tagged, values
 from lamina.engines.claims.denials import HAD, Affirmed
-from lamina.engines.claims.open_phrases import means_person
+from lamina.engines.claims.open_phrases import is_of_another, is_person
 from lamina.engines.claims.open_words import MY, NAME, PLAIN, SELF, Word
 from lamina.engines.claims.references import AIMS
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
-from lamina.engines.claims.tagger import ENDS, Tags
+from lamina.engines.claims.tagger import Tags
 
 if TYPE_CHECKING:
     from lamina.engines.claims.tagger import Floats
@@ -39,7 +39,6 @@ PART = 0.2  # share of its letters that a part must have at least
 MOST_ALIKE = 3  # known values that have a word; a word that more of them have names none
 OWN = 0.3  # how likely a value must be the speaker's, for its end to be theirs
 EVEN = 0.7  # how sure the end of a value is that is as likely over as not
-ME, THIRD = frozenset({"me", "us"}), frozenset({"he", "she"})
 SHORT = 2  # letters of a word that names nothing
 
 
@@ -142,31 +141,14 @@ def is_about(tags: Tags, span: tuple[int, int], subject: str, speaker: str) -> b
     likely = tags.about(span[0])
     if subject == speaker:
         own = [0, *(n for n, word in enumerate(tags.words, 1) if _is_own(word))]
-        return float(likely[own].sum()) >= OWN and not _is_of_another(tags.words, span[0])
+        return float(likely[own].sum()) >= OWN and not is_of_another(tags.words, span[0])
     word = tags.words[max(0, int(likely.argmax()) - 1)]
     return bool(likely.argmax()) and word.text in subject.lower().split()
 
 
-def _is_of_another(words: Sequence[Word], place: int) -> bool:
-    """Tell if a sentence names another person before a place, and nothing of the speaker's."""
-    is_another = False
-    while place and words[place - 1].text not in ENDS:
-        place -= 1
-        word, behind = words[place], words[place + 1]
-        is_mine = word.kind == MY and not _is_person(behind)
-        if is_mine or word.kind == SELF or word.text in ME:
-            return False
-        is_another = is_another or _is_person(word) or word.text in THIRD
-    return is_another
-
-
-def _is_person(word: Word) -> bool:
-    return word.kind == PLAIN and means_person(word.text)
-
-
 def _is_own(word: Word) -> bool:
     """Tell if a word stands for the speaker, or for a thing, which is taken for the speaker's."""
-    is_thing = word.kind == PLAIN and not _is_person(word)
+    is_thing = word.kind == PLAIN and not is_person(word)
     return is_thing or word.kind in (SELF, MY)
 
 

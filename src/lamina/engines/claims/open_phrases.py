@@ -33,6 +33,7 @@ from lamina.engines.claims.open_words import (
 )
 from lamina.engines.claims.sentences import TITLES as ABBREVIATED
 from lamina.engines.claims.sentences import Clause
+from lamina.engines.claims.tagger import ENDS
 from lamina.engines.claims.values import NO_NAME, Span
 
 MOST_WORDS = 9  # of a value
@@ -71,6 +72,7 @@ PAST = (
 LONGER = frozenset({"more", "longer"})
 NOBODY = frozenset({"nobody", "none", "neither"})
 CALLED = frozenset({"called", "named"})
+ME, THIRD = frozenset({"me", "us"}), frozenset({"he", "she"})
 
 
 def third(verb: str) -> str:
@@ -88,6 +90,24 @@ def means_person(noun: str) -> bool:
     is_list = last.endswith(("klist", "tlist", "ylist"))
     is_trained = len(last) > len("wrist") and last.endswith(("ist", "ician", "woman"))
     return is_known or (is_trained and not is_list)
+
+
+def is_person(word: Word) -> bool:
+    """Tell if a word is a noun that means a person or a pet."""
+    return word.kind == PLAIN and means_person(word.text)
+
+
+def is_of_another(words: Sequence[Word], place: int) -> bool:
+    """Tell if a sentence names another person before a place, and nothing of the speaker's."""
+    is_another = False
+    while place and words[place - 1].text not in ENDS:
+        place -= 1
+        word, behind = words[place], words[place + 1 : place + 2]
+        is_mine = word.kind == MY and not any(map(is_person, behind))
+        if is_mine or word.kind == SELF or word.text in ME:
+            return False
+        is_another = is_another or is_person(word) or word.text in THIRD
+    return is_another
 
 
 class Candidate(NamedTuple):

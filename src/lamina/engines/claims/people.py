@@ -92,6 +92,7 @@ FRIENDSHIP = hinted(
 )
 NEAR_DENIAL = 20  # characters
 DENYING = bounded(r"(?:\bnot|n't|\bnever|\bno longer)\s\Z", re.I)
+OWNER = re.compile(r"[\w-]+['’]s? (?P<kin>[\w-]+)")
 CAPITALISED = re.compile(r"\b[A-ZÀ-Þ][\w-]+")
 NEAR = 8  # characters between a name and "who"
 TRACKED = 8  # latest mentions to which a pronoun may refer
@@ -191,6 +192,12 @@ def household(plain: str) -> Iterator[Relation]:
         yield Relation(words.RELATION.get(kin, "child"), kin, "", found["kin"], *found.span())
     for found in FRIENDS.finditer(plain):
         yield Relation("friend", "friend", "", found["shown"], *found.span())
+
+
+def is_of_another(plain: str, start: int) -> bool:
+    """Tell if somebody of the person who is named at a place is meant: "Ida's sister"."""
+    found = OWNER.match(plain, start)
+    return found is not None and found["kin"].lower() in KINDRED
 
 
 def just_named(plain: str) -> str:

@@ -136,6 +136,13 @@ def test_what_a_turn_says_of_a_value_wins() -> None:
     assert ended("I lived in Ostrava before Brno.", [("Ann", "lives_in", "Brno")], (lived,)) == []
 
 
+def test_what_somebody_of_a_person_gives_up_is_not_that_persons() -> None:
+    """S2: "Ida's sister" is not Ida."""
+    said = "My partner Ida is a nurse."
+    over = claimed(said, "Ida's sister Frieda gave up nursing to bake sourdough.")
+    assert not any(one.subject == "Ida" and one.negated for one in over)
+
+
 def test_no_note_repeats_what_has_ended() -> None:
     """S1, S2: "came off sertraline" is the end of a fact, and no fact besides."""
     text = "I came off sertraline last week."
