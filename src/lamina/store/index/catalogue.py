@@ -15,7 +15,7 @@ from datetime import date
 from enum import Enum
 from hashlib import blake2b
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from lamina.store.tables.blocks import BLOCK, SEAL, opened, sealed
 from lamina.store.tables.records import EVER, MADE_BY_SLEEP, OF_OTHERS, SHARED, Filter, marks
 from lamina.text import cues, dates, words
 from lamina.text.screening import Screen
+
+if TYPE_CHECKING:
+    from lamina.store.index.visible import Visible
 
 # With more new records than this, reading the blocks again is faster.
 MANY = 20_000
@@ -108,6 +111,10 @@ class Turns(ABC):
     def __init__(self) -> None:
         self._derived: dict[tuple[str, object], NDArray[Any]] = {}
 
+    def visible(self, _: Filter, find: Callable[[], Visible]) -> Visible:
+        """Find what a filter lets through."""
+        return find()
+
     @abstractmethod
     def __getitem__(self, name: str) -> NDArray[Any]: ...
 
@@ -159,7 +166,10 @@ class Catalogue(Turns):
         self.after = np.zeros(BLOCK, np.int32)
         self._columns = {name: np.zeros(BLOCK, kind) for name, kind in COLUMNS.items()}
         self._last: dict[int, int] = {}  # the last record of each session
-        self._passed: dict[Filter, Mask] = {}  # the results of filters, until something changes
+        # The results of filters, and what follows from them, until something changes.
+        self._passed: dict[Filter, Mask] = {}
+        self._visible: dict[Filter, Visible] = {}
+        self._filtered = 0  # the memory that they take
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name][: self.size]
@@ -167,10 +177,9 @@ class Catalogue(Turns):
     @property
     def footprint(self) -> int:
         """The memory it takes, in bytes."""
-        masks = sum(map(len, self._passed.values()))
-        derived = sum(rows.nbytes for rows in self._derived.values())
+        derived = sum([rows.nbytes for rows in self._derived.values()])
         columns = (WIDTH + self.before.itemsize + self.after.itemsize) * len(self.before)
-        return columns + masks + derived
+        return columns + self._filtered + derived
 
     @property
     def has_stale(self) -> bool:
@@ -215,9 +224,13 @@ class Catalogue(Turns):
         """Forget everything."""
         self.__init__()  # type: ignore[misc]
 
-    def _learn(self, connection: Connection, seq: int, digest: bytes) -> Since:
-        self._passed.clear()
+    def _forget_derived(self) -> None:
+        """Forget what was derived from the columns, since they change."""
+        self._forget_filters()
         self._derived.clear()
+
+    def _learn(self, connection: Connection, seq: int, digest: bytes) -> Since:
+        self._forget_derived()
         known = connection.execute("SELECT hash FROM events WHERE seq = ?", (self.event,)).get
         last = connection.execute("SELECT max(seq) FROM records").get or 0
         # The history is another one after a backup was restored, for example.
@@ -265,9 +278,26 @@ class Catalogue(Turns):
         passed = self._passed.get(wanted)
         if passed is None:
             if len(self._passed) >= max(KEPT, ROOM // self.size):
-                self._passed.clear()
+                self._forget_filters()
             passed = self._passed[wanted] = self._pass(wanted, connection)
+            self._filtered += len(passed)
         return passed
+
+    def visible(self, wanted: Filter, find: Callable[[], Visible]) -> Visible:
+        """Find what a filter lets through; it is kept as long as the result of the filter."""
+        if wanted.guest is not None:
+            return find()
+        visible = self._visible.get(wanted)
+        if visible is None:
+            visible = find()
+            self._visible[wanted] = visible
+            self._filtered += visible.footprint
+        return visible
+
+    def _forget_filters(self) -> None:
+        self._passed.clear()
+        self._visible.clear()
+        self._filtered = 0
 
     def _pass(self, wanted: Filter, connection: Connection) -> Mask:
         """Apply a filter: to the columns, and then to the few rows that an index finds."""
@@ -324,7 +354,7 @@ class Catalogue(Turns):
         past = events.fields_before(connection, moment)
         then: Catalogue = copy.copy(self)
         then._columns = {name: self[name].copy() for name in COLUMNS}
-        then._passed, then._derived = {}, {}
+        then._passed, then._visible, then._derived, then._filtered = {}, {}, {}, 0
         by_number: dict[int, dict[str, Any]] = {}
         for record_id, fields in past.items():
             row = connection.execute(f"{SELECT} WHERE id = ?", (record_id,)).get

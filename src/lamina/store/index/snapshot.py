@@ -21,6 +21,7 @@ from lamina.store.index.catalogue import Mask, Rows
 from lamina.store.index.loaded import LoadedIndex
 from lamina.store.index.scope import Scope, scopes_of
 from lamina.store.index.scoped import ScopedIndex
+from lamina.store.index.visible import Visible
 from lamina.store.index.whole import WholeIndex
 from lamina.store.tables import fulltext, outbox, records, vectors
 from lamina.store.tables.interfaces import RecordSource
@@ -168,6 +169,15 @@ class Snapshot:
     def allowed(self, wanted: Filter) -> Mask:
         """Mark the rows that a filter lets through."""
         return self.catalogue.allowed(wanted, self._connection)
+
+    def visible(self, wanted: Filter) -> Visible:
+        """Get the rows that a filter lets through, with what follows from them."""
+
+        def seen() -> Visible:
+            allowed = self.allowed(wanted)
+            return Visible(self.catalogue, allowed, self.counted(allowed))
+
+        return self.catalogue.visible(wanted, seen)
 
     def made_by_sleep(self) -> Mask:
         """Mark the rows that sleep has made from other memories."""
