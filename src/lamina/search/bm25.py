@@ -7,8 +7,8 @@ conversations (docs/decisions/0007).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
 
 import msgspec
 import numpy as np
@@ -135,7 +135,7 @@ def around(
         if matches.numbers[word] > reach:
             matches.score[rows] += values[word]
             continue
-        touched, worth, _ = reached.of(reached.word == spread.index(word))
+        touched, worth = next(reached)
         np.maximum.at(best, touched, worth)
         # A row that was reached several times gets the same sum every time.
         matches.score[touched] += best[touched]
@@ -178,41 +178,31 @@ def _values(request: Request, matches: Matches, word: str, rows: Rows) -> Dense:
     return values
 
 
-class Reached(NamedTuple):
-    """The weights of words in the rows that contain them, and in the turns around these."""
+def _spread(
+    request: Request, holders: Sequence[Rows], values: Sequence[Dense]
+) -> Iterator[tuple[Rows, Dense]]:
+    """Pass the weights of words on to neighbouring turns; yield rows and weights for each word.
 
-    rows: Rows
-    worth: Dense
-    word: NDArray[np.intp]  # the index of the word
-
-    def of(self, some: Mask) -> Reached:
-        """Keep some of the rows."""
-        return Reached(self.rows[some], self.worth[some], self.word[some])
-
-
-def _spread(request: Request, holders: Sequence[Rows], values: Sequence[Dense]) -> Reached:
-    """Pass the weights of all words on to the neighbours of the rows that contain them."""
+    Row 0 stands for all turns that are not there, and gets nothing.
+    """
     if not holders:
-        return Reached(NOWHERE, np.zeros(0, np.float32), NOWHERE)
+        return
     catalogue = request.look.catalogue
     passes = catalogue.once("passing", None, lambda: _passing_after(catalogue))
-    word = np.repeat(np.arange(len(holders)), [len(rows) for rows in holders])
-    start = Reached(np.concatenate(holders), np.concatenate(values), word)
+    start = np.concatenate(holders), np.concatenate(values)
     found = [start]
     for pointers, is_after in ((catalogue.after, True), (catalogue.before, False)):
-        reached, worth, word = start
+        reached, worth = start
         for near, asked in zip(NEAR, ASKED, strict=True):
-            giver, reached = reached, pointers[reached].astype(np.int64)
-            turns = np.flatnonzero(reached)
-            if not len(turns):
-                break
-            giver, reached = giver[turns], reached[turns]
-            worth, word = worth[turns], word[turns]
-            worth = worth * passes[giver if is_after else reached]
+            giver, reached = reached, pointers.take(reached).astype(np.int64)
+            worth = worth * passes.take(giver if is_after else reached)
             share = np.where(_is_answer(request, reached), asked, near) if is_after else near
-            found.append(Reached(reached, (share * worth).astype(np.float32), word))
-    every = Reached(*map(np.concatenate, zip(*found, strict=True)))
-    return every if request.sees_all else every.of(request.allowed[every.rows])
+            found.append((reached, (share * worth).astype(np.float32)))
+    rows, weights = map(np.array, zip(*found, strict=True))
+    if not request.sees_all:
+        weights *= request.allowed.take(rows)
+    for first, end in pairwise(accumulate(map(len, holders), initial=0)):
+        yield rows[:, first:end].ravel(), weights[:, first:end].ravel()
 
 
 def passing(giver: NDArray[np.uint64], taker: NDArray[np.uint64]) -> Dense:
@@ -222,15 +212,16 @@ def passing(giver: NDArray[np.uint64], taker: NDArray[np.uint64]) -> Dense:
 
 
 def _passing_after(turns: Turns) -> Dense:
-    """Return the share that passes between each turn and the next."""
+    """Return the share that passes between each turn and the next; 0 if there is none."""
     speakers = turns["speaker"]
-    return passing(speakers, speakers[turns.after[: len(speakers)]])
+    after = turns.after[: len(speakers)]
+    return passing(speakers, speakers[after]) * (after > 0)
 
 
 def _is_answer(request: Request, rows: Rows) -> Mask:
     """Mark the turns after a visible question."""
     turns = request.look.catalogue
-    is_answer = turns.once("answers", None, lambda: _answers(turns))[rows]
+    is_answer = turns.once("answers", None, lambda: _answers(turns)).take(rows)
     return is_answer if request.sees_all else is_answer & request.allowed[turns.before[rows]]
 
 
