@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise
 
 import msgspec
@@ -34,6 +35,7 @@ ASKED = (0.90, 0.60, 0.35)
 # The share that passes to the next turn of the same speaker: in a log of prompts alone, unlike in a
 # conversation, turns do not explain each other.
 SAME_SPEAKER = 0.3
+REMEMBERED = 4096  # pairs of numbers
 
 
 class Matches(msgspec.Struct, frozen=True):
@@ -79,6 +81,7 @@ class Matches(msgspec.Struct, frozen=True):
         return telling or self.holders
 
 
+@lru_cache(REMEMBERED)
 def _rarity(number: int, total: int) -> float:
     """Return the weight of a word that `number` of `total` records contain."""
     return float(np.log1p((total - number + 0.5) / (number + 0.5)))
@@ -95,8 +98,7 @@ def _uncommon(total: int) -> float:
 
 def held(holders: Rows, rows: Rows) -> Mask:
     """Mark the rows that are among the holders of a word; use that these are sorted."""
-    places = np.minimum(np.searchsorted(holders, rows), len(holders) - 1)
-    is_held: Mask = holders[places] == rows
+    is_held: Mask = holders.take(holders.searchsorted(rows), mode="clip") == rows
     return is_held
 
 
@@ -106,8 +108,9 @@ def match(request: Request, words: Sequence[str] | None = None) -> Matches:
     Records that the filter hides do not count, not even in the statistics.
     """
     matches = _unscored(request, request.words if words is None else words)
-    for word, rows in matches.holders.items():
-        matches.score[rows] += _values(request, matches, word, rows)
+    values = _values(request, matches, matches.holders)
+    for rows, worth in zip(matches.holders.values(), values, strict=True):
+        matches.score[rows] += worth
     return matches
 
 
@@ -121,7 +124,7 @@ def around(
     shares = shares or {}
     matches = _unscored(request, [*words, *shares])
     telling = matches.telling()
-    values = {word: _values(request, matches, word, rows) for word, rows in telling.items()}
+    values = dict(zip(telling, _values(request, matches, telling), strict=True))
     for word in shares.keys() & values.keys():
         values[word] *= np.float32(shares[word])
     # Without neighbours there is nothing to pass on.
@@ -170,12 +173,16 @@ def counted(request: Request, words: Sequence[str]) -> Matches:
     return Matches(score, request.total, {}, request.own_total, {}, numbers)
 
 
-def _values(request: Request, matches: Matches, word: str, rows: Rows) -> Dense:
-    """Compute the weight of a word in each record that contains it: less in a long one."""
-    lengths = request.look.catalogue["length"][rows]
+def _values(request: Request, matches: Matches, holders: Mapping[str, Rows]) -> list[Dense]:
+    """Compute the weight of each word in each record that contains it: less in a long one."""
+    if not holders:
+        return []
+    numbers = [len(rows) for rows in holders.values()]
+    rarity = np.repeat([matches.rarity(word) * (SATURATION + 1) for word in holders], numbers)
+    lengths = request.look.catalogue["length"].take(np.concatenate([*holders.values()]))
     norm = SATURATION * (1 - LENGTH + LENGTH * lengths / request.usual_length)
-    values: Dense = (matches.rarity(word) * (SATURATION + 1) / (1 + norm)).astype(np.float32)
-    return values
+    values = (rarity / (1 + norm)).astype(np.float32)
+    return [values[first:end] for first, end in pairwise(accumulate(numbers, initial=0))]
 
 
 def _spread(
