@@ -195,14 +195,14 @@ def _spread(
     if not holders:
         return
     catalogue = request.look.catalogue
-    passes = catalogue.once("passing", None, lambda: _passing_after(catalogue))
+    passing = passes(catalogue)
     start = np.concatenate(holders), np.concatenate(values)
     found = [start]
     for pointers, is_after in ((catalogue.after, True), (catalogue.before, False)):
         reached, worth = start
         for near, asked in zip(NEAR, ASKED, strict=True):
             giver, reached = reached, pointers.take(reached).astype(np.int64)
-            worth = worth * passes.take(giver if is_after else reached)
+            worth = worth * passing.take(giver if is_after else reached)
             share = np.where(_is_answer(request, reached), asked, near) if is_after else near
             found.append((reached, (share * worth).astype(np.float32)))
     rows, weights = map(np.array, zip(*found, strict=True))
@@ -212,17 +212,17 @@ def _spread(
         yield rows[:, first:end].ravel(), weights[:, first:end].ravel()
 
 
-def passing(giver: NDArray[np.uint64], taker: NDArray[np.uint64]) -> Dense:
-    """Return the share that passes between neighbouring turns, depending on their speakers."""
-    share: Dense = np.where(giver == taker, np.float32(SAME_SPEAKER), np.float32(1))
-    return share
-
-
-def _passing_after(turns: Turns) -> Dense:
+def passes(turns: Turns) -> Dense:
     """Return the share that passes between each turn and the next; 0 if there is none."""
+    return turns.once("passes", None, lambda: _passes(turns))
+
+
+def _passes(turns: Turns) -> Dense:
     speakers = turns["speaker"]
     after = turns.after[: len(speakers)]
-    return passing(speakers, speakers[after]) * (after > 0)
+    share: Dense = np.where(speakers == speakers[after], SAME_SPEAKER, 1).astype(np.float32)
+    share[after == 0] = 0
+    return share
 
 
 def _is_answer(request: Request, rows: Rows) -> Mask:
