@@ -138,7 +138,8 @@ def _ranked(
     related = found.is_related() if confidence >= 0 else np.zeros(len(rows), np.bool_)
     if not related.any() and question.least:
         related = _nearest(found, _total(parts, rows), question.least)
-    rows, parts = rows[related], {name: part[related] for name, part in parts.items()}
+    shown = np.flatnonzero(related)
+    rows, parts = rows[shown], {name: part.take(shown) for name, part in parts.items()}
     score = _total(parts, rows)
     renewed = parts["renewed"] = renewal.lifts(request, question, words, rows, score)
     step = found.weights.apart
