@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from lamina.search.request import Request
 from lamina.store.index.catalogue import Mask, Rows, Turns
+from lamina.store.index.kept import Arrays
 from lamina.text import cues
 
 Dense = NDArray[np.float32]
@@ -124,25 +125,10 @@ def around(
     shares = shares or {}
     matches = _unscored(request, [*words, *shares])
     telling = matches.telling()
-    values = dict(zip(telling, _values(request, matches, telling), strict=True))
-    for word in shares.keys() & values.keys():
-        values[word] *= np.float32(shares[word])
-    # Without neighbours there is nothing to pass on.
-    reach = SPREAD if request.look.catalogue.has_neighbours else 0
-    spread = [word for word in telling if matches.numbers[word] <= reach]
-    reached = _spread(
-        request, [telling[word] for word in spread], [values[word] for word in spread]
-    )
-    best = np.zeros_like(matches.score)
-    for word, rows in telling.items():
-        if matches.numbers[word] > reach:
-            matches.score[rows] += values[word]
-            continue
-        touched, worth = next(reached)
-        np.maximum.at(best, touched, worth)
-        # A row that was reached several times gets the same sum every time.
-        matches.score[touched] += best[touched]
-        best[touched] = 0
+    reached = _reached(request, matches, telling, shares)
+    for word in telling:
+        rows, worth = reached[word]
+        matches.score[rows] += worth
     return matches
 
 
@@ -185,10 +171,50 @@ def _values(request: Request, matches: Matches, holders: Mapping[str, Rows]) -> 
     return [values[first:end] for first, end in pairwise(accumulate(numbers, initial=0))]
 
 
+def _reached(
+    request: Request, matches: Matches, holders: Mapping[str, Rows], shares: Mapping[str, float]
+) -> dict[str, Arrays]:
+    """Find the rows to which each word gives weight, and how much.
+
+    Questions repeat words: what is found is kept until a record changes.
+    """
+    derived, number = request.look.catalogue.derived, request.visible.number
+    keys = {word: ("reached", (number, word, shares.get(word))) for word in holders}
+    reached = {word: kept for word, key in keys.items() if (kept := derived.get(key))}
+    new = {word: rows for word, rows in holders.items() if word not in reached}
+    for word, found in _spread(request, matches, new, shares):
+        reached[word] = found
+        derived.keep(keys[word], *found)
+    return reached
+
+
 def _spread(
+    request: Request, matches: Matches, holders: Mapping[str, Rows], shares: Mapping[str, float]
+) -> Iterator[tuple[str, Arrays]]:
+    """Pass the weights of words on to neighbouring turns, unless a word is too common.
+
+    Yield the rows that each word reaches, some several times, and the largest weight of each.
+    """
+    values = dict(zip(holders, _values(request, matches, holders), strict=True))
+    for word in shares.keys() & values.keys():
+        values[word] *= np.float32(shares[word])
+    # Without neighbours there is nothing to pass on.
+    reach = SPREAD if request.look.catalogue.has_neighbours else 0
+    near = {word: rows for word, rows in holders.items() if matches.numbers[word] <= reach}
+    best = np.zeros_like(matches.score)
+    passed = _passed(request, [*near.values()], [values[word] for word in near])
+    for word, (rows, worth) in zip(near, passed, strict=True):
+        np.maximum.at(best, rows, worth)
+        yield word, (rows, best[rows])
+        best[rows] = 0
+    for word in holders.keys() - near.keys():
+        yield word, (holders[word], values[word])
+
+
+def _passed(
     request: Request, holders: Sequence[Rows], values: Sequence[Dense]
 ) -> Iterator[tuple[Rows, Dense]]:
-    """Pass the weights of words on to neighbouring turns; yield rows and weights for each word.
+    """Yield for each word the rows that contain it and their neighbours, with its weights there.
 
     Row 0 stands for all turns that are not there, and gets nothing.
     """

@@ -208,7 +208,8 @@ class Candidates:
     def length(self) -> Column:
         """The logarithm of the number of words of each row."""
         lengths = self.question.request.look.catalogue["length"][self.rows]
-        return np.log1p(lengths, dtype=np.float64)
+        logarithm: Column = np.log1p(lengths, dtype=np.float64)
+        return logarithm
 
     @cached_property
     def matched(self) -> Column:
@@ -317,9 +318,10 @@ class Likeness:
             (self.own,) = view.exact(rows)
             self.near: Column = np.zeros(len(rows))
             return
-        before, after = catalogue.before.take(rows), catalogue.after.take(rows)
-        before *= request.allowed.take(before)
-        after *= request.allowed.take(after)
+        before, after = (
+            near.astype(np.int64) * request.allowed.take(near)
+            for near in (catalogue.before.take(rows), catalogue.after.take(rows))
+        )
         passes = bm25.passes(catalogue)
         self.own, above, below = view.exact(rows, before, after)
         self.near = np.maximum(above * passes.take(before), below * passes.take(rows))

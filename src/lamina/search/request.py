@@ -16,6 +16,7 @@ from lamina.store.index.catalogue import Mask, Rows
 from lamina.store.index.snapshot import Snapshot
 from lamina.store.index.visible import Visible
 from lamina.store.tables.records import Filter
+from lamina.store.tables.vectors import ALL
 from lamina.text.words import terms
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MICROS_PER_HOUR = 3_600_000_000.0
 MICROS_PER_DAY = 24 * MICROS_PER_HOUR
+FEW = 4  # picking rows is worth it if at most one record in this many is visible
 Column = NDArray[np.float64]
 
 
@@ -101,10 +103,13 @@ class Request:
         """Mark the rows that are external."""
         return self.visible.is_outside(rows)
 
-    @property
+    @cached_property
     def picked(self) -> slice | Rows:
-        """The part of a column to compute with."""
-        return self.visible.picked
+        """The part of a column to compute with.
+
+        The visible records if they are few; otherwise all, which is faster than picking.
+        """
+        return self.rows if FEW * len(self.rows) < len(self.allowed) else ALL
 
     def picked_up_to(self, row: int) -> int:
         """Count the picked rows up to and including a row."""

@@ -25,6 +25,7 @@ from lamina.model.clock import EPOCH, from_micros, to_micros
 from lamina.model.record import Layer, State, Trust
 from lamina.store.engine.sql import Connection, numbers, rows
 from lamina.store.index.distinct import distinct
+from lamina.store.index.kept import Kept
 from lamina.store.tables import events, meta
 from lamina.store.tables.blocks import BLOCK, SEAL, opened, sealed
 from lamina.store.tables.records import EVER, MADE_BY_SLEEP, OF_OTHERS, SHARED, Filter, marks
@@ -40,7 +41,6 @@ MANY = 20_000
 PART = 100
 # Results of filters to keep: this many, and more if all of them together take little room.
 KEPT, ROOM = 8, 1 << 20
-DERIVED = 32  # and other arrays derived from the columns
 COLUMNS = {
     "state": "u1", "layer": "u1", "kind": "u4", "user": "u8", "session": "u8", "speaker": "u8",
     "run": "u8", "occurred": "i8", "created": "i8", "valid_from": "i8", "valid_to": "i8",
@@ -109,7 +109,7 @@ class Turns(ABC):
     after: NDArray[np.int32]
 
     def __init__(self) -> None:
-        self._derived: dict[tuple[str, object], NDArray[Any]] = {}
+        self.derived = Kept()
 
     def visible(self, _: Filter, find: Callable[[], Visible]) -> Visible:
         """Find what a filter lets through."""
@@ -143,13 +143,11 @@ class Turns(ABC):
 
     def once(self, what: str, which: object, find: Callable[[], NDArray[Any]]) -> NDArray[Any]:
         """Compute something that depends only on the columns, and keep it for later."""
-        found = self._derived.pop((what, which), None)
+        found = self.derived.get((what, which))
         if found is None:
-            found = find()
-            if len(self._derived) >= DERIVED:
-                del self._derived[next(iter(self._derived))]
-        self._derived[what, which] = found
-        return found
+            found = (find(),)
+            self.derived.keep((what, which), *found)
+        return found[0]
 
 
 class Catalogue(Turns):
@@ -177,9 +175,8 @@ class Catalogue(Turns):
     @property
     def footprint(self) -> int:
         """The memory it takes, in bytes."""
-        derived = sum([rows.nbytes for rows in self._derived.values()])
         columns = (WIDTH + self.before.itemsize + self.after.itemsize) * len(self.before)
-        return columns + self._filtered + derived
+        return columns + self._filtered + self.derived.size
 
     @property
     def has_stale(self) -> bool:
@@ -227,7 +224,7 @@ class Catalogue(Turns):
     def _forget_derived(self) -> None:
         """Forget what was derived from the columns, since they change."""
         self._forget_filters()
-        self._derived.clear()
+        self.derived.clear()
 
     def _learn(self, connection: Connection, seq: int, digest: bytes) -> Since:
         self._forget_derived()
@@ -354,7 +351,7 @@ class Catalogue(Turns):
         past = events.fields_before(connection, moment)
         then: Catalogue = copy.copy(self)
         then._columns = {name: self[name].copy() for name in COLUMNS}
-        then._passed, then._visible, then._derived, then._filtered = {}, {}, {}, 0
+        then._passed, then._visible, then._filtered, then.derived = {}, {}, 0, Kept()
         by_number: dict[int, dict[str, Any]] = {}
         for record_id, fields in past.items():
             row = connection.execute(f"{SELECT} WHERE id = ?", (record_id,)).get

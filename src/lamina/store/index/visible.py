@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 
 from lamina.model.record import Trust
 from lamina.store.index.catalogue import TRUSTS, Mask, Rows, Turns
-from lamina.store.tables.vectors import ALL
 
-FEW = 4  # picking rows is worth it if at most one record in this many is visible
 COLUMNS = 2  # of rows that are kept at most
+NUMBERS = count()
 
 
 class Visible:
@@ -21,6 +21,7 @@ class Visible:
     """
 
     def __init__(self, turns: Turns, allowed: Mask, counted: Mask) -> None:
+        self.number = next(NUMBERS)  # no other one has it
         self._turns = turns
         self.allowed = allowed
         self.counted = counted  # the records that count in word statistics
@@ -68,14 +69,6 @@ class Visible:
     def own_total(self) -> int:
         """The number of them that are not external."""
         return len(self.telling(self.own))
-
-    @cached_property
-    def picked(self) -> slice | Rows:
-        """The part of a column to compute with.
-
-        The visible records if they are few; otherwise all, which is faster than picking.
-        """
-        return self.rows if FEW * len(self.rows) < len(self.allowed) else ALL
 
     @cached_property
     def usual_length(self) -> float:
