@@ -134,7 +134,7 @@ def around(
 
 def _unscored(request: Request, words: Sequence[str]) -> Matches:
     """Look up the visible holders of each word; all scores are still 0."""
-    allowed = request.allowed
+    allowed, has_outside = request.allowed, request.has_outside
     holders: dict[str, Rows] = {}
     numbers: dict[str, int] = {}
     own: dict[str, int] = {}
@@ -144,7 +144,7 @@ def _unscored(request: Request, words: Sequence[str]) -> Matches:
         number, own_number = request.holders(word, visible)
         if number or len(visible):
             numbers[word] = number
-        if number and request.has_outside:
+        if number and has_outside:
             own[word] = own_number
         if len(visible):
             holders[word] = visible

@@ -137,10 +137,10 @@ def _ranked(
         return Hits((), request.notes, confidence)
     related = found.is_related() if confidence >= 0 else np.zeros(len(rows), np.bool_)
     if not related.any() and question.least:
-        related = _nearest(found, _total(parts, rows), question.least)
+        related = _nearest(found, _total(parts), question.least)
     shown = np.flatnonzero(related)
     rows, parts = rows[shown], {name: part.take(shown) for name, part in parts.items()}
-    score = _total(parts, rows)
+    score = _total(parts)
     renewed = parts["renewed"] = renewal.lifts(request, question, words, rows, score)
     step = found.weights.apart
     parts["apart"] = apart.lifts(request, question, rows, score + renewed, step, renewed > 0)
@@ -156,9 +156,10 @@ def _nearest(found: Candidates, score: Column, number: int) -> Mask:
     return is_near
 
 
-def _total(parts: dict[str, Column], rows: Rows) -> Column:
+def _total(parts: dict[str, Column]) -> Column:
     """Add up the parts in order: another order could round differently."""
-    return sum(parts.values(), np.zeros(len(rows)))
+    total: Column = np.add.reduce(np.array([*parts.values()]), axis=0)
+    return total
 
 
 class Candidates:
@@ -441,9 +442,9 @@ def _parts(found: Candidates) -> dict[str, Column]:
     parts["trust"] = trust.part(request, rows)
     for view in found.views:
         if view.matches is not None:
-            score = _total(parts, rows)
+            score = _total(parts)
             parts["late"] = weights.late * _late(request, view, view.matches, rows, score)
-    score = _total(parts, rows)
+    score = _total(parts)
     parts["echo"] = ECHO * echoes.of(request, question, found.held, rows, score, -ECHO)
     return parts
 

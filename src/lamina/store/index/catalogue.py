@@ -130,12 +130,14 @@ class Turns(ABC):
 
     def spoken_by(self, name: str) -> Rows:
         """List the rows of a speaker, by the word that a question would use."""
-        speaker = np.uint64(mark(name))
+        return self.once("speaker", name, lambda: self._spoken_by(np.uint64(mark(name))))
+
+    def _spoken_by(self, speaker: np.uint64) -> Rows:
         known = self.once("speakers", None, lambda: distinct(self["speaker"]))
         place = known.searchsorted(speaker)
         if place == len(known) or known[place] != speaker:  # as for most words of questions
             return NOBODY
-        return self.once("speaker", name, lambda: np.flatnonzero(self["speaker"] == speaker))
+        return np.flatnonzero(self["speaker"] == speaker)
 
     def showing(self, sign: int) -> Rows:
         """List the rows that show a sign."""
