@@ -175,7 +175,9 @@ class Snapshot:
 
         def seen() -> Visible:
             allowed = self.allowed(wanted)
-            return Visible(self.catalogue, allowed, self.counted(allowed))
+            # Statistics, if there are any, say what counts.
+            counted = self.counted(allowed) if self.statistics is None else allowed
+            return Visible(self.catalogue, allowed, counted)
 
         return self.catalogue.visible(wanted, seen)
 
