@@ -274,12 +274,11 @@ class Snapshot:
             has, found = codes.kept.find(wanted)
         exact = np.zeros((len(wanted), space.dimensions), np.float32)
         exact[has] = found
+        if fresh := self.fresh(space):
+            for position in np.flatnonzero(~has).tolist():
+                if (vector := fresh.get(int(wanted[position]))) is not None:
+                    exact[position], has[position] = vector, True
         self._read_exact(space, wanted, exact, has)
-        fresh = self._loaded.fresh[space.name]
-        if fresh:
-            for position, row in enumerate(wanted.tolist()):
-                if row in fresh:
-                    exact[position], has[position] = fresh[row], True
         return exact, has
 
     def _read_exact(
