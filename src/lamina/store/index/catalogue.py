@@ -24,7 +24,6 @@ from lamina.errors import Corrupt
 from lamina.model.clock import EPOCH, from_micros, to_micros
 from lamina.model.record import Layer, State, Trust
 from lamina.store.engine.sql import Connection, numbers, rows
-from lamina.store.index.distinct import distinct
 from lamina.store.index.kept import Kept
 from lamina.store.tables import events, meta
 from lamina.store.tables.blocks import BLOCK, SEAL, opened, sealed
@@ -64,7 +63,6 @@ LAYERS = {layer.value: number for number, layer in enumerate(Layer, 1)}
 # The most trusted has the lowest number.
 TRUSTS = {trust.value: number for number, trust in enumerate(Trust, 1)}
 FIRST_DAY = EPOCH.date()
-NOBODY: NDArray[np.int64] = np.zeros(0, np.int64)
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -130,14 +128,8 @@ class Turns(ABC):
 
     def spoken_by(self, name: str) -> Rows:
         """List the rows of a speaker, by the word that a question would use."""
-        return self.once("speaker", name, lambda: self._spoken_by(np.uint64(mark(name))))
-
-    def _spoken_by(self, speaker: np.uint64) -> Rows:
-        known = self.once("speakers", None, lambda: distinct(self["speaker"]))
-        place = known.searchsorted(speaker)
-        if place == len(known) or known[place] != speaker:  # as for most words of questions
-            return NOBODY
-        return np.flatnonzero(self["speaker"] == speaker)
+        speaker = np.uint64(mark(name))
+        return self.once("speaker", name, lambda: np.flatnonzero(self["speaker"] == speaker))
 
     def showing(self, sign: int) -> Rows:
         """List the rows that show a sign."""
