@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lamina.search.request import Request
 from lamina.store.index.catalogue import Mask, Rows, Turns
-from lamina.store.index.kept import Arrays
+from lamina.store.index.reached import Reach
 from lamina.text import cues
 
 Dense = NDArray[np.float32]
@@ -173,24 +173,24 @@ def _values(request: Request, matches: Matches, holders: Mapping[str, Rows]) -> 
 
 def _reached(
     request: Request, matches: Matches, holders: Mapping[str, Rows], shares: Mapping[str, float]
-) -> dict[str, Arrays]:
+) -> dict[str, Reach]:
     """Find the rows to which each word gives weight, and how much.
 
     Questions repeat words: what is found is kept until a record changes.
     """
-    derived, number = request.look.catalogue.derived, request.visible.number
-    keys = {word: ("reached", (number, word, shares.get(word))) for word in holders}
-    reached = {word: kept for word, key in keys.items() if (kept := derived.get(key))}
+    known, number = request.look.catalogue.reached, request.visible.number
+    keys = {word: (number, word, shares.get(word, 1.0)) for word in holders}
+    reached = {word: kept for word, key in keys.items() if (kept := known.get(key))}
     new = {word: rows for word, rows in holders.items() if word not in reached}
     for word, found in _spread(request, matches, new, shares):
         reached[word] = found
-        derived.keep(keys[word], *found)
+        known.keep(keys[word], found)
     return reached
 
 
 def _spread(
     request: Request, matches: Matches, holders: Mapping[str, Rows], shares: Mapping[str, float]
-) -> Iterator[tuple[str, Arrays]]:
+) -> Iterator[tuple[str, Reach]]:
     """Pass the weights of words on to neighbouring turns, unless a word is too common.
 
     Yield the rows that each word reaches, some several times, and the largest weight of each.
@@ -208,7 +208,7 @@ def _spread(
         yield word, (rows, best[rows])
         best[rows] = 0
     for word in holders.keys() - near.keys():
-        yield word, (holders[word], values[word])
+        yield word, (holders[word], values[word].copy())  # a view would keep those of all words
 
 
 def _passed(

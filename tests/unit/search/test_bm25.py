@@ -20,7 +20,7 @@ from lamina.model.record import Layer, State
 from lamina.search import bm25
 from lamina.search.bm25 import ASKED, LENGTH, NEAR, SAME_SPEAKER, SATURATION
 from lamina.search.request import Request
-from lamina.store.index.kept import Kept
+from lamina.store.index.reached import Reached
 from lamina.store.tables.records import Filter
 from tests.conftest import FULL, START, Desk, contents, move
 
@@ -140,7 +140,7 @@ def test_what_is_kept_of_a_word_is_what_would_be_computed_anew(mem: Memory) -> N
                 asked = request, request.words, {"piano": share}
                 said, catalogue = bm25.around(*asked).score, request.look.catalogue
                 with pytest.MonkeyPatch.context() as patch:
-                    patch.setattr(catalogue, "derived", Kept())
+                    patch.setattr(catalogue, "reached", Reached())
                     anew = bm25.around(*asked).score
             assert said.tolist() == anew.tolist()
 

@@ -24,7 +24,7 @@ from lamina.errors import Corrupt
 from lamina.model.clock import EPOCH, from_micros, to_micros
 from lamina.model.record import Layer, State, Trust
 from lamina.store.engine.sql import Connection, numbers, rows
-from lamina.store.index.kept import Kept
+from lamina.store.index.reached import Reached
 from lamina.store.tables import events, meta
 from lamina.store.tables.blocks import BLOCK, SEAL, opened, sealed
 from lamina.store.tables.records import EVER, MADE_BY_SLEEP, OF_OTHERS, SHARED, Filter, marks
@@ -40,6 +40,7 @@ MANY = 20_000
 PART = 100
 # Results of filters to keep: this many, and more if all of them together take little room.
 KEPT, ROOM = 8, 1 << 20
+DERIVED = 32  # and other arrays derived from the columns
 COLUMNS = {
     "state": "u1", "layer": "u1", "kind": "u4", "user": "u8", "session": "u8", "speaker": "u8",
     "run": "u8", "occurred": "i8", "created": "i8", "valid_from": "i8", "valid_to": "i8",
@@ -107,7 +108,8 @@ class Turns(ABC):
     after: NDArray[np.int32]
 
     def __init__(self) -> None:
-        self.derived = Kept()
+        self._derived: dict[tuple[str, object], NDArray[Any]] = {}
+        self.reached = Reached()
 
     def visible(self, _: Filter, find: Callable[[], Visible]) -> Visible:
         """Find what a filter lets through."""
@@ -137,11 +139,18 @@ class Turns(ABC):
 
     def once(self, what: str, which: object, find: Callable[[], NDArray[Any]]) -> NDArray[Any]:
         """Compute something that depends only on the columns, and keep it for later."""
-        found = self.derived.get((what, which))
+        found = self._derived.pop((what, which), None)
         if found is None:
-            found = (find(),)
-            self.derived.keep((what, which), *found)
-        return found[0]
+            found = find()
+            if len(self._derived) >= DERIVED:
+                del self._derived[next(iter(self._derived))]
+        self._derived[what, which] = found
+        return found
+
+    def forget_derived(self) -> None:
+        """Forget what was derived from the columns, since they change."""
+        self._derived.clear()
+        self.reached.clear()
 
 
 class Catalogue(Turns):
@@ -169,8 +178,9 @@ class Catalogue(Turns):
     @property
     def footprint(self) -> int:
         """The memory it takes, in bytes."""
+        derived = sum([rows.nbytes for rows in self._derived.values()]) + self.reached.size
         columns = (WIDTH + self.before.itemsize + self.after.itemsize) * len(self.before)
-        return columns + self._filtered + self.derived.size
+        return columns + self._filtered + derived
 
     @property
     def has_stale(self) -> bool:
@@ -215,13 +225,13 @@ class Catalogue(Turns):
         """Forget everything."""
         self.__init__()  # type: ignore[misc]
 
-    def _forget_derived(self) -> None:
+    def forget_derived(self) -> None:
         """Forget what was derived from the columns, since they change."""
+        super().forget_derived()
         self._forget_filters()
-        self.derived.clear()
 
     def _learn(self, connection: Connection, seq: int, digest: bytes) -> Since:
-        self._forget_derived()
+        self.forget_derived()
         known = connection.execute("SELECT hash FROM events WHERE seq = ?", (self.event,)).get
         last = connection.execute("SELECT max(seq) FROM records").get or 0
         # The history is another one after a backup was restored, for example.
@@ -345,7 +355,8 @@ class Catalogue(Turns):
         past = events.fields_before(connection, moment)
         then: Catalogue = copy.copy(self)
         then._columns = {name: self[name].copy() for name in COLUMNS}
-        then._passed, then._visible, then._filtered, then.derived = {}, {}, 0, Kept()
+        then._passed, then._visible, then._filtered = {}, {}, 0
+        then._derived, then.reached = {}, Reached()
         by_number: dict[int, dict[str, Any]] = {}
         for record_id, fields in past.items():
             row = connection.execute(f"{SELECT} WHERE id = ?", (record_id,)).get
