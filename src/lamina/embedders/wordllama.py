@@ -34,7 +34,7 @@ MAX_TOKENS = 8_192
 # to keep the cache small.
 WORD = re.compile("▁{1,16}[^▁]{0,64}|[^▁]{1,64}")
 WORDS_REMEMBERED = 65_536  # enough for all words of a large store; about 10 MB when full
-FEW = 512  # words that are split without the tokenizer
+FEW = 512  # words that are split without the tokenizer, and words of questions that are kept
 NEVER = 1 << 30
 
 
@@ -64,7 +64,7 @@ class WordLlama(VectorsOnly):
         """Return one vector for all words, each with its own weight."""
         import numpy as np
 
-        tokens = [self.tokens(word) for word in words]
+        tokens = [*map(self._spoken, words)]
         every = np.frombuffer(b"".join(tokens), np.uint16)
         shares = np.repeat(np.array(weights, np.float32), list(map(len, tokens)))
         row = np.add.reduce(self._matrix.take(every, axis=0) * shares[:, None], axis=0)
@@ -86,6 +86,11 @@ class WordLlama(VectorsOnly):
             for word in WORD.findall("▁" + text[:MAX_CHARACTERS].replace(" ", "▁")):
                 tokens.extend(self._word(word))
         return tokens[:MAX_TOKENS]
+
+    @cached_property
+    def _spoken(self) -> Callable[[str], array[int]]:
+        """List the tokens of a word of a question; questions repeat their words."""
+        return lru_cache(FEW)(self.tokens)
 
     @cached_property
     def _word(self) -> Callable[[str], array[int]]:

@@ -55,7 +55,7 @@ class Evidence:
         question: Question,
         held: Mapping[str, Mask],
         shared: Mask,
-        lengths: Column,
+        length: Column,
         cosine: Column,
     ) -> None:
         self._question = question
@@ -69,7 +69,7 @@ class Evidence:
             cosine
             + COVERED * self._held / max(question.content, LITTLE)
             + MASS * np.minimum(self._held, ENOUGH) / ENOUGH
-            - LONG * np.log1p(lengths)
+            - LONG * length
         )
 
     def add_time(self, time: Column) -> None:

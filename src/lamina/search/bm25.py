@@ -7,8 +7,9 @@ conversations (docs/decisions/0007).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate, pairwise
 
 import msgspec
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from lamina.search.request import Request
 from lamina.store.index.catalogue import Mask, Rows, Turns
+from lamina.store.index.reached import Reach
 from lamina.text import cues
 
 Dense = NDArray[np.float32]
@@ -34,6 +36,7 @@ ASKED = (0.90, 0.60, 0.35)
 # The share that passes to the next turn of the same speaker: in a log of prompts alone, unlike in a
 # conversation, turns do not explain each other.
 SAME_SPEAKER = 0.3
+REMEMBERED = 4096  # pairs of numbers
 
 
 class Matches(msgspec.Struct, frozen=True):
@@ -79,6 +82,7 @@ class Matches(msgspec.Struct, frozen=True):
         return telling or self.holders
 
 
+@lru_cache(REMEMBERED)
 def _rarity(number: int, total: int) -> float:
     """Return the weight of a word that `number` of `total` records contain."""
     return float(np.log1p((total - number + 0.5) / (number + 0.5)))
@@ -95,8 +99,7 @@ def _uncommon(total: int) -> float:
 
 def held(holders: Rows, rows: Rows) -> Mask:
     """Mark the rows that are among the holders of a word; use that these are sorted."""
-    places = np.minimum(np.searchsorted(holders, rows), len(holders) - 1)
-    is_held: Mask = holders[places] == rows
+    is_held: Mask = holders.take(holders.searchsorted(rows), mode="clip") == rows
     return is_held
 
 
@@ -106,8 +109,9 @@ def match(request: Request, words: Sequence[str] | None = None) -> Matches:
     Records that the filter hides do not count, not even in the statistics.
     """
     matches = _unscored(request, request.words if words is None else words)
-    for word, rows in matches.holders.items():
-        matches.score[rows] += _values(request, matches, word, rows)
+    values = _values(request, matches, matches.holders)
+    for rows, worth in zip(matches.holders.values(), values, strict=True):
+        matches.score[rows] += worth
     return matches
 
 
@@ -121,31 +125,16 @@ def around(
     shares = shares or {}
     matches = _unscored(request, [*words, *shares])
     telling = matches.telling()
-    values = {word: _values(request, matches, word, rows) for word, rows in telling.items()}
-    for word in shares.keys() & values.keys():
-        values[word] *= np.float32(shares[word])
-    # Without neighbours there is nothing to pass on.
-    reach = SPREAD if request.look.catalogue.has_neighbours else 0
-    spread = [word for word in telling if matches.numbers[word] <= reach]
-    reached = _spread(
-        request, [telling[word] for word in spread], [values[word] for word in spread]
-    )
-    best = np.zeros_like(matches.score)
-    for word, rows in telling.items():
-        if matches.numbers[word] > reach:
-            matches.score[rows] += values[word]
-            continue
-        touched, worth, _ = reached.of(reached.word == spread.index(word))
-        np.maximum.at(best, touched, worth)
-        # A row that was reached several times gets the same sum every time.
-        matches.score[touched] += best[touched]
-        best[touched] = 0
+    reached = _reached(request, matches, telling, shares)
+    for word in telling:
+        rows, worth = reached[word]
+        matches.score[rows] += worth
     return matches
 
 
 def _unscored(request: Request, words: Sequence[str]) -> Matches:
     """Look up the visible holders of each word; all scores are still 0."""
-    allowed = request.allowed
+    allowed, has_outside = request.allowed, request.has_outside
     holders: dict[str, Rows] = {}
     numbers: dict[str, int] = {}
     own: dict[str, int] = {}
@@ -155,7 +144,7 @@ def _unscored(request: Request, words: Sequence[str]) -> Matches:
         number, own_number = request.holders(word, visible)
         if number or len(visible):
             numbers[word] = number
-        if number and request.has_outside:
+        if number and has_outside:
             own[word] = own_number
         if len(visible):
             holders[word] = visible
@@ -170,67 +159,102 @@ def counted(request: Request, words: Sequence[str]) -> Matches:
     return Matches(score, request.total, {}, request.own_total, {}, numbers)
 
 
-def _values(request: Request, matches: Matches, word: str, rows: Rows) -> Dense:
-    """Compute the weight of a word in each record that contains it: less in a long one."""
-    lengths = request.look.catalogue["length"][rows]
-    norm = SATURATION * (1 - LENGTH + LENGTH * lengths / request.usual_length)
-    values: Dense = (matches.rarity(word) * (SATURATION + 1) / (1 + norm)).astype(np.float32)
-    return values
-
-
-class Reached(NamedTuple):
-    """The weights of words in the rows that contain them, and in the turns around these."""
-
-    rows: Rows
-    worth: Dense
-    word: NDArray[np.intp]  # the index of the word
-
-    def of(self, some: Mask) -> Reached:
-        """Keep some of the rows."""
-        return Reached(self.rows[some], self.worth[some], self.word[some])
-
-
-def _spread(request: Request, holders: Sequence[Rows], values: Sequence[Dense]) -> Reached:
-    """Pass the weights of all words on to the neighbours of the rows that contain them."""
+def _values(request: Request, matches: Matches, holders: Mapping[str, Rows]) -> list[Dense]:
+    """Compute the weight of each word in each record that contains it: less in a long one."""
     if not holders:
-        return Reached(NOWHERE, np.zeros(0, np.float32), NOWHERE)
+        return []
+    numbers = [len(rows) for rows in holders.values()]
+    rarity = np.repeat([matches.rarity(word) * (SATURATION + 1) for word in holders], numbers)
+    lengths = request.look.catalogue["length"].take(np.concatenate([*holders.values()]))
+    norm = SATURATION * (1 - LENGTH + LENGTH * lengths / request.usual_length)
+    values = (rarity / (1 + norm)).astype(np.float32)
+    return [values[first:end] for first, end in pairwise(accumulate(numbers, initial=0))]
+
+
+def _reached(
+    request: Request, matches: Matches, holders: Mapping[str, Rows], shares: Mapping[str, float]
+) -> dict[str, Reach]:
+    """Find the rows to which each word gives weight, and how much.
+
+    Questions repeat words: what is found is kept until a record changes.
+    """
+    known, number = request.look.catalogue.reached, request.visible.number
+    keys = {word: (number, word, shares.get(word, 1.0)) for word in holders}
+    reached = {word: kept for word, key in keys.items() if (kept := known.get(key))}
+    new = {word: rows for word, rows in holders.items() if word not in reached}
+    for word, found in _spread(request, matches, new, shares):
+        reached[word] = found
+        known.keep(keys[word], found)
+    return reached
+
+
+def _spread(
+    request: Request, matches: Matches, holders: Mapping[str, Rows], shares: Mapping[str, float]
+) -> Iterator[tuple[str, Reach]]:
+    """Pass the weights of words on to neighbouring turns, unless a word is too common.
+
+    Yield the rows that each word reaches, some several times, and the largest weight of each.
+    """
+    values = dict(zip(holders, _values(request, matches, holders), strict=True))
+    for word in shares.keys() & values.keys():
+        values[word] *= np.float32(shares[word])
+    # Without neighbours there is nothing to pass on.
+    reach = SPREAD if request.look.catalogue.has_neighbours else 0
+    near = {word: rows for word, rows in holders.items() if matches.numbers[word] <= reach}
+    best = np.zeros_like(matches.score)
+    passed = _passed(request, [*near.values()], [values[word] for word in near])
+    for word, (rows, worth) in zip(near, passed, strict=True):
+        np.maximum.at(best, rows, worth)
+        yield word, (rows, best[rows])
+        best[rows] = 0
+    for word in holders.keys() - near.keys():
+        yield word, (holders[word], values[word].copy())  # a view would keep those of all words
+
+
+def _passed(
+    request: Request, holders: Sequence[Rows], values: Sequence[Dense]
+) -> Iterator[tuple[Rows, Dense]]:
+    """Yield for each word the rows that contain it and their neighbours, with its weights there.
+
+    Row 0 stands for all turns that are not there, and gets nothing.
+    """
+    if not holders:
+        return
     catalogue = request.look.catalogue
-    passes = catalogue.once("passing", None, lambda: _passing_after(catalogue))
-    word = np.repeat(np.arange(len(holders)), [len(rows) for rows in holders])
-    start = Reached(np.concatenate(holders), np.concatenate(values), word)
+    passing = passes(catalogue)
+    start = np.concatenate(holders), np.concatenate(values)
     found = [start]
     for pointers, is_after in ((catalogue.after, True), (catalogue.before, False)):
-        reached, worth, word = start
+        reached, worth = start
         for near, asked in zip(NEAR, ASKED, strict=True):
-            giver, reached = reached, pointers[reached].astype(np.int64)
-            turns = np.flatnonzero(reached)
-            if not len(turns):
-                break
-            giver, reached = giver[turns], reached[turns]
-            worth, word = worth[turns], word[turns]
-            worth = worth * passes[giver if is_after else reached]
+            giver, reached = reached, pointers.take(reached).astype(np.int64)
+            worth = worth * passing.take(giver if is_after else reached)
             share = np.where(_is_answer(request, reached), asked, near) if is_after else near
-            found.append(Reached(reached, (share * worth).astype(np.float32), word))
-    every = Reached(*map(np.concatenate, zip(*found, strict=True)))
-    return every if request.sees_all else every.of(request.allowed[every.rows])
+            found.append((reached, (share * worth).astype(np.float32)))
+    rows, weights = map(np.array, zip(*found, strict=True))
+    if not request.sees_all:
+        weights *= request.allowed.take(rows)
+    for first, end in pairwise(accumulate(map(len, holders), initial=0)):
+        yield rows[:, first:end].ravel(), weights[:, first:end].ravel()
 
 
-def passing(giver: NDArray[np.uint64], taker: NDArray[np.uint64]) -> Dense:
-    """Return the share that passes between neighbouring turns, depending on their speakers."""
-    share: Dense = np.where(giver == taker, np.float32(SAME_SPEAKER), np.float32(1))
-    return share
+def passes(turns: Turns) -> Dense:
+    """Return the share that passes between each turn and the next; 0 if there is none."""
+    return turns.once("passes", None, lambda: _passes(turns))
 
 
-def _passing_after(turns: Turns) -> Dense:
-    """Return the share that passes between each turn and the next."""
+def _passes(turns: Turns) -> Dense:
     speakers = turns["speaker"]
-    return passing(speakers, speakers[turns.after[: len(speakers)]])
+    after = turns.after[: len(speakers)]
+    share: Dense = np.where(speakers == speakers[after], SAME_SPEAKER, 1).astype(np.float32)
+    share[after == 0] = 0
+    return share
 
 
 def _is_answer(request: Request, rows: Rows) -> Mask:
     """Mark the turns after a visible question."""
     turns = request.look.catalogue
-    is_answer = turns.once("answers", None, lambda: _answers(turns))[rows]
+    is_answer = turns.once("answers", None, lambda: _answers(turns)).take(rows)
     return is_answer if request.sees_all else is_answer & request.allowed[turns.before[rows]]
 
 

@@ -136,13 +136,14 @@ def _ranked(
     if confidence < 0 and not question.least:
         return Hits((), request.notes, confidence)
     related = found.is_related() if confidence >= 0 else np.zeros(len(rows), np.bool_)
-    if question.least and not related.any():
-        related = _nearest(found, _total(parts, rows), question.least)
-    rows, parts = rows[related], {name: part[related] for name, part in parts.items()}
-    parts["renewed"] = renewal.lifts(request, question, words, rows, _total(parts, rows))
+    if not related.any() and question.least:
+        related = _nearest(found, _total(parts), question.least)
+    shown = np.flatnonzero(related)
+    rows, parts = rows[shown], {name: part.take(shown) for name, part in parts.items()}
+    score = _total(parts)
+    renewed = parts["renewed"] = renewal.lifts(request, question, words, rows, score)
     step = found.weights.apart
-    is_new = parts["renewed"] > 0
-    parts["apart"] = apart.lifts(request, question, rows, _total(parts, rows), step, is_new)
+    parts["apart"] = apart.lifts(request, question, rows, score + renewed, step, renewed > 0)
     return hits.hits(request, rows, parts, confidence)
 
 
@@ -155,9 +156,10 @@ def _nearest(found: Candidates, score: Column, number: int) -> Mask:
     return is_near
 
 
-def _total(parts: dict[str, Column], rows: Rows) -> Column:
+def _total(parts: dict[str, Column]) -> Column:
     """Add up the parts in order: another order could round differently."""
-    return sum(parts.values(), np.zeros(len(rows)))
+    total: Column = np.add.reduce(np.array([*parts.values()]), axis=0)
+    return total
 
 
 class Candidates:
@@ -198,6 +200,24 @@ class Candidates:
         self.judged = np.isin(self.rows, rows)
 
     @cached_property
+    def signs(self) -> NDArray[np.uint32]:
+        """The cues of each row."""
+        signs: NDArray[np.uint32] = self.question.request.look.catalogue["signs"][self.rows]
+        return signs
+
+    @cached_property
+    def length(self) -> Column:
+        """The logarithm of the number of words of each row."""
+        lengths = self.question.request.look.catalogue["length"][self.rows]
+        logarithm: Column = np.log1p(lengths, dtype=np.float64)
+        return logarithm
+
+    @cached_property
+    def matched(self) -> Column:
+        """The relevance of each row by words."""
+        return self.words.score[self.rows].astype(np.float64)
+
+    @cached_property
     def likenesses(self) -> list[Likeness]:
         """The similarity of each row for each embedder."""
         return [Likeness(self.question.request, view, self.rows) for view in self.views]
@@ -232,18 +252,14 @@ class Candidates:
     @cached_property
     def evidence(self) -> Evidence:
         """The reasons why the rows could be answers."""
-        question, rows = self.question, self.rows
-        catalogue = question.request.look.catalogue
-        lengths = catalogue["length"][rows].astype(np.float64)
-        signs = catalogue["signs"][rows]
-        shared = self.words.score[rows] > 0
-        evidence = Evidence(question, self.held, shared, lengths, self.cosine)
-        if question.is_of_user and _shows(signs, cues.USER).any():
+        question, signs = self.question, self.signs
+        evidence = Evidence(question, self.held, self.matched > 0, self.length, self.cosine)
+        if question.is_of_user and (signs & cues.USER).any():
             evidence.add_user()
         if not question.is_of_both:
             evidence.add_role(_shows(signs, question.wrong_role))
         if self.time is not None:
-            evidence.add_time(self.time[rows])
+            evidence.add_time(self.time[self.rows])
         if question.names:
             evidence.add_speaker(self.who)
         return evidence
@@ -252,8 +268,7 @@ class Candidates:
         """Mark the rows worth showing: by the evidence, as wishes, or by a sentence model."""
         related = self.evidence.is_related()
         if self.question.is_for_help:
-            signs = self.question.request.look.catalogue["signs"][self.rows]
-            related |= signs & cues.WISH > 0
+            related |= self.signs & cues.WISH > 0
         for likeness in self.likenesses:
             if not likeness.is_of_words:
                 related |= likeness.own * likeness.view.scale.steps >= ABOVE_CHANCE
@@ -269,8 +284,7 @@ class Candidates:
         if not request.has_outside:
             return self.evidence.confidence([self._crowd(self.judged, request.rows, request.total)])
         if is_echo is None:
-            relevance = self.words.score[rows].astype(np.float64)
-            is_echo = echoes.of(request, self.question, self.held, rows, relevance, -ECHO) > 0
+            is_echo = echoes.of(request, self.question, self.held, rows, self.matched, -ECHO) > 0
         outside = request.is_outside(rows)
         return self.evidence.confidence(
             [
@@ -305,17 +319,13 @@ class Likeness:
             (self.own,) = view.exact(rows)
             self.near: Column = np.zeros(len(rows))
             return
-        sides = [
-            np.where(request.allowed[near[rows]], near[rows], 0)
-            for near in (catalogue.before, catalogue.after)
-        ]
-        self.own, *near = view.exact(rows, *sides)
-        speakers = catalogue["speaker"]
         before, after = (
-            cosine * bm25.passing(speakers[side], speakers[rows])
-            for cosine, side in zip(near, sides, strict=True)
+            near.astype(np.int64) * request.allowed.take(near)
+            for near in (catalogue.before.take(rows), catalogue.after.take(rows))
         )
-        self.near = np.maximum(before, after)
+        passes = bm25.passes(catalogue)
+        self.own, above, below = view.exact(rows, before, after)
+        self.near = np.maximum(above * passes.take(before), below * passes.take(rows))
 
     @property
     def is_of_words(self) -> bool:
@@ -399,12 +409,11 @@ def _parts(found: Candidates) -> dict[str, Column]:
     question, words, rows, time = found.question, found.words, found.rows, found.time
     request, likenesses = question.request, found.likenesses
     catalogue = request.look.catalogue
-    signs = catalogue["signs"][rows]
-    matched = words.score[rows].astype(np.float64)
+    signs = found.signs
     models = [likeness for likeness in likenesses if not likeness.is_of_words]
     weights = found.weights
     parts: dict[str, Column] = {
-        "words": weights.words * matched / max(float(words.score.max()), LEAST_SCORE)
+        "words": weights.words * found.matched / max(float(words.score.max()), LEAST_SCORE)
     }
     for likeness in likenesses:
         if likeness.is_of_words:
@@ -427,16 +436,15 @@ def _parts(found: Candidates) -> dict[str, Column]:
     parts["asks"] = weights.asks * _shows(signs, cues.ASKS)
     # Echoes have their place in the order of parts here, but are found once all others are known.
     parts["echo"] = np.zeros(len(rows))
-    length = np.log1p(catalogue["length"][rows]) / np.log1p(FULL_LENGTH)
-    parts["length"] = weights.length * np.minimum(1, length)
+    parts["length"] = weights.length * np.minimum(1, found.length / np.log1p(FULL_LENGTH))
     parts["recency"] = RECENCY / (1 + request.age(rows, "occurred", MICROS_PER_DAY))
     parts["importance"] = IMPORTANCE * catalogue["importance"][rows]
     parts["trust"] = trust.part(request, rows)
     for view in found.views:
         if view.matches is not None:
-            score = _total(parts, rows)
+            score = _total(parts)
             parts["late"] = weights.late * _late(request, view, view.matches, rows, score)
-    score = _total(parts, rows)
+    score = _total(parts)
     parts["echo"] = ECHO * echoes.of(request, question, found.held, rows, score, -ECHO)
     return parts
 

@@ -144,7 +144,7 @@ class Question:
 
         The assistant's, or the user's when the question asks what the assistant said.
         """
-        return cues.USER if cues.about_assistant(self.request.query) else cues.ASSISTANT
+        return cues.USER if self._is_of_assistant else cues.ASSISTANT
 
     @cached_property
     def is_for_help(self) -> bool:
@@ -171,7 +171,12 @@ class Question:
     def is_of_user(self) -> bool:
         """True if it is about the user who asks, or about what an assistant told that user."""
         query = self.request.query
-        return bool(asks(query)) and (persons.asks_of_self(query) or cues.about_assistant(query))
+        return bool(asks(query)) and (persons.asks_of_self(query) or self._is_of_assistant)
+
+    @cached_property
+    def _is_of_assistant(self) -> bool:
+        """True if it asks what the assistant said."""
+        return cues.about_assistant(self.request.query)
 
     @cached_property
     def is_of_both(self) -> bool:

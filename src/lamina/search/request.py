@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.model.clock import to_micros
-from lamina.model.record import Trust
-from lamina.store.index.catalogue import TRUSTS, Mask, Rows
+from lamina.store.index.catalogue import Mask, Rows
 from lamina.store.index.snapshot import Snapshot
+from lamina.store.index.visible import Visible
 from lamina.store.tables.records import Filter
 from lamina.store.tables.vectors import ALL
 from lamina.text.words import terms
@@ -58,7 +58,7 @@ class Request:
 
     def asking(self, query: str) -> Request:
         """Return the same request for another query; both share cached properties of the store."""
-        _ = self.rows, self.has_outside, self.usual_length, self.sees_all  # once for all queries
+        _ = self.visible  # once for all queries
         other = copy.copy(self)
         other.__dict__.pop("words", None)
         other.query = query
@@ -70,47 +70,38 @@ class Request:
         return terms(self.query)
 
     @cached_property
+    def visible(self) -> Visible:
+        """The records that match the filter."""
+        return self.look.visible(self.chosen)
+
+    @property
     def allowed(self) -> Mask:
         """Marks for all rows: True for the records that match the filter."""
-        return self.look.allowed(self.chosen)
+        return self.visible.allowed
 
-    @cached_property
+    @property
     def rows(self) -> Rows:
         """The records that match the filter."""
-        return np.flatnonzero(self.allowed)
+        return self.visible.rows
 
-    @cached_property
+    @property
     def sees_all(self) -> bool:
         """True if every record matches the filter."""
-        return len(self.rows) == np.count_nonzero(self.look.catalogue["state"])
+        return self.visible.sees_all
 
-    @cached_property
+    @property
     def has_outside(self) -> bool:
         """True if any record that matches the filter is external."""
-        # Whole columns are faster than picked rows, and mostly no record is external at all.
-        trust = self.look.catalogue["trust"]
-        if trust.max(initial=0) < TRUSTS[Trust.EXTERNAL]:
-            return False
-        return bool(((trust == TRUSTS[Trust.EXTERNAL]) & self.allowed).any())
+        return self.visible.has_outside
 
-    @cached_property
+    @property
     def own(self) -> Rows:
         """The records that match the filter and are not external."""
-        return self.rows[~self.is_outside(self.rows)] if self.has_outside else self.rows
+        return self.visible.own
 
     def is_outside(self, rows: Rows | slice) -> Mask:
         """Mark the rows that are external."""
-        outside: Mask = self.look.catalogue["trust"][rows] == TRUSTS[Trust.EXTERNAL]
-        return outside
-
-    @cached_property
-    def counted(self) -> Mask:
-        """Marks for the visible records that count in word statistics."""
-        return self.look.counted(self.allowed)
-
-    def telling(self, rows: Rows) -> Rows:
-        """Keep the rows that count in word statistics."""
-        return rows if self.counted is self.allowed else rows[self.counted[rows]]
+        return self.visible.is_outside(rows)
 
     @cached_property
     def picked(self) -> slice | Rows:
@@ -130,13 +121,19 @@ class Request:
     def total(self) -> int:
         """The number of records that count, even if the snapshot has only some of them."""
         statistics = self.look.statistics
-        return len(self.telling(self.rows)) if statistics is None else statistics.total
+        return self.visible.total if statistics is None else statistics.total
 
     @property
     def own_total(self) -> int:
         """The number of them that are not external."""
         statistics = self.look.statistics
-        return len(self.telling(self.own)) if statistics is None else statistics.own
+        return self.visible.own_total if statistics is None else statistics.own
+
+    @property
+    def usual_length(self) -> float:
+        """The mean number of words in a visible record that counts."""
+        statistics = self.look.statistics
+        return self.visible.usual_length if statistics is None else statistics.usual_length
 
     def speaks(self, name: str) -> bool:
         """Tell whether a visible record has a speaker of that name.
@@ -154,29 +151,12 @@ class Request:
         statistics = self.look.statistics
         if statistics is not None:
             return statistics.holders(word)
-        counted = self.telling(held)
+        counted = self.visible.telling(held)
         if not self.has_outside:
             return len(counted), len(counted)
         own = int((~self.is_outside(counted)).sum())
         # A word of an own memory is an own word, even if only the result of sleep is left of it.
         return len(counted), own or int((~self.is_outside(held)).any())
-
-    @cached_property
-    def usual_length(self) -> float:
-        """The mean number of words in a visible record.
-
-        If there are own records, external texts do not count: they must not affect the mean.
-        """
-        statistics = self.look.statistics
-        if statistics is not None:
-            return statistics.usual_length
-        rows = self.telling(self.own if len(self.own) else self.rows)
-        if not len(rows):
-            return 1.0
-        lengths = self.look.catalogue["length"]
-        if not self.sees_all or len(rows) < len(self.rows):  # else the whole column
-            lengths = lengths[rows]
-        return max(1.0, float(np.add.reduce(lengths, dtype=np.float64)) / len(rows))
 
     def age(self, rows: Rows, column: str, unit: float) -> Column:
         """Compute the age of records in a unit of microseconds, never below zero."""

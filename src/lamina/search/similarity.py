@@ -144,7 +144,7 @@ class Similarity:
         vectors, has_vector = self._look.exact(self.space, wanted)
         # Row by row, so that none depends on the others: a matrix product may add up in another
         # order.
-        cosines: Column = np.vecdot(vectors.astype(np.float64), self.vector)
+        cosines: Column = np.vecdot(vectors, self.vector)
         return cosines, has_vector
 
     def _learned(self) -> Scale:

@@ -33,12 +33,15 @@ def part(request: Request, rows: Rows) -> Column:
 
 
 def best_of(request: Request, rows: Rows, score: NDArray[Any], number: int, own: int) -> Rows:
-    """Return the places of the highest scores, plus those of the best own and active records."""
-    best = hits.best_of(request, rows, score, number)
+    """Return the places of the highest scores, plus those of the best own and active records.
+
+    They are in any order.
+    """
+    best = hits.some_best_of(request, rows, score, number)
     if len(best) == number:
         for members, reserve in _reserves(request, rows, number, own):
             among = np.flatnonzero(members)
-            some = hits.best_of(request, rows[among], score[among], reserve)
+            some = hits.some_best_of(request, rows[among], score[among], reserve)
             best = united(best, among[some])
     return best
 

@@ -3,6 +3,7 @@ neighbouring turns lend."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from lamina.model.record import Layer, State
 from lamina.search import bm25
 from lamina.search.bm25 import ASKED, LENGTH, NEAR, SAME_SPEAKER, SATURATION
 from lamina.search.request import Request
+from lamina.store.index.reached import Reached
 from lamina.store.tables.records import Filter
 from tests.conftest import FULL, START, Desk, contents, move
 
@@ -115,6 +117,32 @@ def test_copies_from_outside_take_nothing_from_own_words(mem: Memory) -> None:
     assert scores(mem, "tea garden")[own[0].seq] >= before
     with asking(mem, "tea music door") as request:
         assert bm25.match(request).telling().keys() == {"tea", "music", "door"}
+
+
+def test_what_is_kept_of_a_word_is_what_would_be_computed_anew(mem: Memory) -> None:
+    """Q3: asked again, with another filter or share, or after a write, a word gives every
+    memory and the turns around it what it would give at first."""
+    chosen = Filter(states=(State.ACTIVE,)), Filter(states=(State.ACTIVE,), kinds=("fact",))
+    for turn in range(12):
+        mem.remember_many(
+            [
+                {
+                    "content": f"{WORDS[turn % 5]} {WORDS[turn % 3]}{'?' * (turn % 2)}",
+                    "session": f"s{turn % 2}",
+                    "speaker": ("Ana", "Ben")[turn % 3 > 0],
+                    "kind": kind,
+                }
+                for kind in ("fact", "crumb")
+            ]
+        )
+        for one, share in [*itertools.product(chosen, (0.5, 0.25))] * 2:
+            with asking(mem, "tea coffee garden", one) as request:
+                asked = request, request.words, {"piano": share}
+                said, catalogue = bm25.around(*asked).score, request.look.catalogue
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(catalogue, "reached", Reached())
+                    anew = bm25.around(*asked).score
+            assert said.tolist() == anew.tolist()
 
 
 def test_rarity_is_of_visible_records(mem: Memory) -> None:

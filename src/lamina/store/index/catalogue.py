@@ -15,7 +15,7 @@ from datetime import date
 from enum import Enum
 from hashlib import blake2b
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,15 @@ from lamina.errors import Corrupt
 from lamina.model.clock import EPOCH, from_micros, to_micros
 from lamina.model.record import Layer, State, Trust
 from lamina.store.engine.sql import Connection, numbers, rows
-from lamina.store.index.distinct import distinct
+from lamina.store.index.reached import Reached
 from lamina.store.tables import events, meta
 from lamina.store.tables.blocks import BLOCK, SEAL, opened, sealed
 from lamina.store.tables.records import EVER, MADE_BY_SLEEP, OF_OTHERS, SHARED, Filter, marks
 from lamina.text import cues, dates, words
 from lamina.text.screening import Screen
+
+if TYPE_CHECKING:
+    from lamina.store.index.visible import Visible
 
 # With more new records than this, reading the blocks again is faster.
 MANY = 20_000
@@ -61,7 +64,6 @@ LAYERS = {layer.value: number for number, layer in enumerate(Layer, 1)}
 # The most trusted has the lowest number.
 TRUSTS = {trust.value: number for number, trust in enumerate(Trust, 1)}
 FIRST_DAY = EPOCH.date()
-NOBODY: NDArray[np.int64] = np.zeros(0, np.int64)
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -107,6 +109,11 @@ class Turns(ABC):
 
     def __init__(self) -> None:
         self._derived: dict[tuple[str, object], NDArray[Any]] = {}
+        self.reached = Reached()
+
+    def visible(self, _: Filter, find: Callable[[], Visible]) -> Visible:
+        """Find what a filter lets through."""
+        return find()
 
     @abstractmethod
     def __getitem__(self, name: str) -> NDArray[Any]: ...
@@ -124,10 +131,6 @@ class Turns(ABC):
     def spoken_by(self, name: str) -> Rows:
         """List the rows of a speaker, by the word that a question would use."""
         speaker = np.uint64(mark(name))
-        known = self.once("speakers", None, lambda: distinct(self["speaker"]))
-        place = known.searchsorted(speaker)
-        if place == len(known) or known[place] != speaker:  # as for most words of questions
-            return NOBODY
         return self.once("speaker", name, lambda: np.flatnonzero(self["speaker"] == speaker))
 
     def showing(self, sign: int) -> Rows:
@@ -144,6 +147,11 @@ class Turns(ABC):
         self._derived[what, which] = found
         return found
 
+    def forget_derived(self) -> None:
+        """Forget what was derived from the columns, since they change."""
+        self._derived.clear()
+        self.reached.clear()
+
 
 class Catalogue(Turns):
     """The columns, and for every record its neighbours in its conversation."""
@@ -159,7 +167,10 @@ class Catalogue(Turns):
         self.after = np.zeros(BLOCK, np.int32)
         self._columns = {name: np.zeros(BLOCK, kind) for name, kind in COLUMNS.items()}
         self._last: dict[int, int] = {}  # the last record of each session
-        self._passed: dict[Filter, Mask] = {}  # the results of filters, until something changes
+        # The results of filters, and what follows from them, until something changes.
+        self._passed: dict[Filter, Mask] = {}
+        self._visible: dict[Filter, Visible] = {}
+        self._filtered = 0  # the memory that they take
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name][: self.size]
@@ -167,10 +178,9 @@ class Catalogue(Turns):
     @property
     def footprint(self) -> int:
         """The memory it takes, in bytes."""
-        masks = sum(map(len, self._passed.values()))
-        derived = sum(rows.nbytes for rows in self._derived.values())
+        derived = sum([rows.nbytes for rows in self._derived.values()]) + self.reached.size
         columns = (WIDTH + self.before.itemsize + self.after.itemsize) * len(self.before)
-        return columns + masks + derived
+        return columns + self._filtered + derived
 
     @property
     def has_stale(self) -> bool:
@@ -215,9 +225,13 @@ class Catalogue(Turns):
         """Forget everything."""
         self.__init__()  # type: ignore[misc]
 
+    def forget_derived(self) -> None:
+        """Forget what was derived from the columns, since they change."""
+        super().forget_derived()
+        self._forget_filters()
+
     def _learn(self, connection: Connection, seq: int, digest: bytes) -> Since:
-        self._passed.clear()
-        self._derived.clear()
+        self.forget_derived()
         known = connection.execute("SELECT hash FROM events WHERE seq = ?", (self.event,)).get
         last = connection.execute("SELECT max(seq) FROM records").get or 0
         # The history is another one after a backup was restored, for example.
@@ -265,9 +279,26 @@ class Catalogue(Turns):
         passed = self._passed.get(wanted)
         if passed is None:
             if len(self._passed) >= max(KEPT, ROOM // self.size):
-                self._passed.clear()
+                self._forget_filters()
             passed = self._passed[wanted] = self._pass(wanted, connection)
+            self._filtered += len(passed)
         return passed
+
+    def visible(self, wanted: Filter, find: Callable[[], Visible]) -> Visible:
+        """Find what a filter lets through; it is kept as long as the result of the filter."""
+        if wanted.guest is not None:
+            return find()
+        visible = self._visible.get(wanted)
+        if visible is None:
+            visible = find()
+            self._visible[wanted] = visible
+            self._filtered += visible.footprint
+        return visible
+
+    def _forget_filters(self) -> None:
+        self._passed.clear()
+        self._visible.clear()
+        self._filtered = 0
 
     def _pass(self, wanted: Filter, connection: Connection) -> Mask:
         """Apply a filter: to the columns, and then to the few rows that an index finds."""
@@ -324,7 +355,8 @@ class Catalogue(Turns):
         past = events.fields_before(connection, moment)
         then: Catalogue = copy.copy(self)
         then._columns = {name: self[name].copy() for name in COLUMNS}
-        then._passed, then._derived = {}, {}
+        then._passed, then._visible, then._filtered = {}, {}, 0
+        then._derived, then.reached = {}, Reached()
         by_number: dict[int, dict[str, Any]] = {}
         for record_id, fields in past.items():
             row = connection.execute(f"{SELECT} WHERE id = ?", (record_id,)).get

@@ -57,7 +57,7 @@ class Columns(Turns):
 
     def fill(self, values: Mapping[int, Row], pairs: Collection[tuple[int, int]]) -> None:
         """Store the values of all records of the sample, and the pairs of neighbours."""
-        self._derived.clear()
+        self.forget_derived()
         self.size = len(values) + 1
         numbers = sorted(values)
         self.numbers = np.array([0, *numbers], np.int64)

@@ -104,8 +104,7 @@ class ScopedCatalogue(Catalogue):
 
     def _learn(self, connection: Connection, seq: int, digest: bytes) -> Since:
         """Read what is new or has changed in the scope, whatever happened elsewhere."""
-        self._passed.clear()
-        self._derived.clear()
+        self.forget_derived()
         known = connection.execute("SELECT hash FROM events WHERE seq = ?", (self.event,)).get
         self._is_changed = False
         if not self.event or known != self.hash or not self._follow(connection):

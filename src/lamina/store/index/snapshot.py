@@ -21,6 +21,7 @@ from lamina.store.index.catalogue import Mask, Rows
 from lamina.store.index.loaded import LoadedIndex
 from lamina.store.index.scope import Scope, scopes_of
 from lamina.store.index.scoped import ScopedIndex
+from lamina.store.index.visible import Visible
 from lamina.store.index.whole import WholeIndex
 from lamina.store.tables import fulltext, outbox, records, vectors
 from lamina.store.tables.interfaces import RecordSource
@@ -169,6 +170,17 @@ class Snapshot:
         """Mark the rows that a filter lets through."""
         return self.catalogue.allowed(wanted, self._connection)
 
+    def visible(self, wanted: Filter) -> Visible:
+        """Get the rows that a filter lets through, with what follows from them."""
+
+        def seen() -> Visible:
+            allowed = self.allowed(wanted)
+            # Statistics, if there are any, say what counts.
+            counted = self.counted(allowed) if self.statistics is None else allowed
+            return Visible(self.catalogue, allowed, counted)
+
+        return self.catalogue.visible(wanted, seen)
+
     def made_by_sleep(self) -> Mask:
         """Mark the rows that sleep has made from other memories."""
         return self.allowed(MADE_BY_SLEEP)
@@ -262,12 +274,11 @@ class Snapshot:
             has, found = codes.kept.find(wanted)
         exact = np.zeros((len(wanted), space.dimensions), np.float32)
         exact[has] = found
+        if fresh := self.fresh(space):
+            for position in np.flatnonzero(~has).tolist():
+                if (vector := fresh.get(int(wanted[position]))) is not None:
+                    exact[position], has[position] = vector, True
         self._read_exact(space, wanted, exact, has)
-        fresh = self._loaded.fresh[space.name]
-        if fresh:
-            for position, row in enumerate(wanted.tolist()):
-                if row in fresh:
-                    exact[position], has[position] = fresh[row], True
         return exact, has
 
     def _read_exact(
