@@ -7,7 +7,7 @@ form of the two sentences, they name the same thing and give it another quantity
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -30,23 +30,30 @@ NUMBER = rf"(?:\d[\d.,]*\d|\d|{words.either(words.NUMBERS)}\b)"
 OF_MONTH = r"\d{1,2}(?:st|nd|rd|th)?"
 WEEKDAYS = rf"(?:{WEEKDAY}|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)s?\b"
 QUANTITY = bounded(
-    r"(?P<clock>\b\d{1,2}(?:[:h]\d\d\b ?(?:[ap]m\b)?| ?[ap]m\b))"
+    r"(?P<clock>\b\d{1,2}(?:[:h]\d\d\b ?(?:[ap]m\b)?| ?[ap]m\b)"
+    r"|(?<=\bat )\d{1,2}(?= (?:in|at|on|every|each|sharp)\b|[,;!?]|\.?(?:\s*\Z|\s[A-Z])))"
     rf"|(?P<date>\b(?:{MONTH_OR_SHORT}\.? {OF_MONTH}\b"
     rf"|(?:the )?{OF_MONTH}(?: of)? {MONTH_OR_SHORT}\b|the \d{{1,2}}(?:st|nd|rd|th)\b))"
     rf"|(?P<day>\b{WEEKDAYS}(?:(?:,| and| or| to| &|,? ?[/+&-]) ?{WEEKDAYS})*)"
     r"|(?P<sign>[€$£])?(?<![\w.,])v?"
-    rf"(?P<number>{NUMBER})(?P<more>[km]\b|\+)?(?:[ /-]?(?P<unit>%|[€$£]|[^\W\d_]+))?",
+    rf"(?P<number>{NUMBER})(?P<more>[km]\b|\+)?"
+    rf"(?:(?P<per>/| (?:an?|per|each|every) )|[ -])?(?P<unit>%|[€$£]|(?!{WEEKDAYS})[^\W\d_]+)?",
     re.I,
 )
-BEFORE = re.compile(r"\b(?P<of>[^\W\d][\w+#.-]*) \Z")
+BEFORE = re.compile(r"(?P<word>[^\W\d][\w+#.-]*) \Z")
 FAR = 40  # characters before a number in which the word before it is looked for
 # Not as a rule, or not the speaker's: an exception, a wish, what was so once, what others have.
 EXCEPTION = re.compile(
     r"\b(?:today|tonight|tomorrow|yesterday|just this|(?:this|last) (?:time|week|weekend|morning"
     r"|evening|afternoon|month|year|\w+day)|for once|temporarily|exceptionally|until|was|were"
     r"|used to|back (?:then|in)|would|could|might|maybe|wish|if|also|too|another|both|extra|second"
-    r"|ago|except|theirs?|his|hers?|offered)\b",
+    r"|ago|except|offered)\b",
     re.I,
+)
+THEIRS = re.compile(r"\b(?:theirs?|his|hers?)\b", re.I)
+# Amounts in general change with these words, whatever else the sentence says.
+RAISED = re.compile(
+    r"\b(?:(?:up|down) to|raised|lowered|reduced|increased|cut (?:down|back)|bumped)\b", re.I
 )
 # Every habit and every amount may have these words, so they name nothing.
 GENERAL = frozenset(map(values.stem, "day week month year hour minute time new now".split()))
@@ -96,8 +103,9 @@ def _renewed(
         for one in listed:
             new = one._replace(start=start + one.start, end=start + one.end)
             around = f"{part[: one.start]} {part[one.end :]}"
-            is_change = bool(NOW.search(part))
-            meant = _rival(said.speaker, new, around, affirmed, is_change)
+            is_change = bool(NOW.search(part) or RAISED.search(part))
+            is_theirs = THEIRS.search(part, 0, one.start) is not None
+            meant = None if is_theirs else _rival(said.speaker, new, around, affirmed, is_change)
             if not meant or _is_repeated(said.plain, meant[1]):
                 continue
             rest = [other for other in listed if other is not one]
@@ -114,8 +122,8 @@ def _rival(
     """
     said = values.stems(around) - GENERAL
     is_any = is_change and new.kinds.isdisjoint(COMMON)
-    listed: Iterable[Claim] = affirmed.of(speaker) if is_any else ()
-    listed = (*affirmed.sharing_any(speaker, around), *affirmed.things(speaker, said), *listed)
+    named = (*affirmed.sharing_any(speaker, around), *affirmed.things(speaker, said))
+    listed = (*named, *affirmed.of(speaker))
     best: list[tuple[Claim, Quantity]] = []
     most = 0 if is_any else 1
     for known in {id(one): one for one in listed}.values():
@@ -132,13 +140,21 @@ def _comparable(known: Claim, new: Quantity) -> Quantity | None:
     """Return the only quantity of a known value that is of the same kind, if it is another."""
     if known.attribute in mentions.LASTING or known.attribute.startswith(attributes.INSTRUCTION):
         return None
-    held = [one for one in quantities(known.value) if one.kinds & new.kinds]
+    held = [one for one in _known(known) if one.kinds & new.kinds]
     return held[0] if len(held) == 1 and held[0].amount != new.amount else None
+
+
+def _known(known: Claim) -> list[Quantity]:
+    """Find the quantities of a known value; "fee: 15,000 monthly" is the number of the fee."""
+    head = f"{_noun(known.attribute)} " if ":" in known.attribute else ""
+    found = quantities(head + known.value)
+    moved = (one._replace(start=one.start - len(head), end=one.end - len(head)) for one in found)
+    return [one for one in moved if one.start >= 0]
 
 
 def _is_elsewhere(known: Claim, old: Quantity, listed: Sequence[Quantity]) -> bool:
     """Tell if a second quantity differs, too: "run 10k every Sunday" is not the 5k on Mondays."""
-    others = [one for one in quantities(known.value) if one != old]
+    others = [one for one in _known(known) if one.start != old.start]
     return any(
         one.kinds & two.kinds and one.amount != two.amount for one in others for two in listed
     )
@@ -185,12 +201,20 @@ def _quantity(found: re.Match[str]) -> Quantity | None:
             amount = _days(amount) if kind == DAY else amount
             return Quantity(*found.span(group), amount, frozenset({kind}))
     start = found.start("sign" if found["sign"] else "number")
-    before = BEFORE.search(found.string[max(0, found.start() - FAR) : found.start()])
-    unit, of = _told(found["unit"]), _told(before["of"]) if before else ""
-    kinds = {unit, found["sign"] or "", of and f"of {of}"} - {""}
     end = found.end("more" if found["more"] else "number")
+    unit, sign = _told(found["unit"]), (found["sign"] or "").lower()
+    is_rate = bool(unit) and (found["per"] is not None or unit.endswith("ly"))  # "15,000 monthly"
+    unit = f"per {unit}" if is_rate else unit
+    of = "" if unit and not is_rate else _of(found.string[max(0, start - FAR) : start])
+    kinds = {unit, sign, of and f"of {of}"} - {""}
     amount = f"{found['number']}{found['more'] or ''}".lower()
     return Quantity(start, end, amount, frozenset(kinds)) if kinds else None
+
+
+def _of(before: str) -> str:
+    """Return the stem of the word before a number: "ios" of "we support iOS 17"."""
+    found = BEFORE.search(before)
+    return _told(found["word"]) if found else ""
 
 
 def _told(word: str | None) -> str:
@@ -230,8 +254,8 @@ def _is_of_another(known: Claim, claims: Sequence[Claim], new: Quantity) -> bool
 
 
 def _noun(attribute: str) -> str:
-    """Return the noun of a possession, without a verb behind it: "call sign becomes …"."""
-    noun = attribute.removeprefix(attributes.HAS)
+    """Return the noun or the verb of an open attribute; no verb behind a noun: "fee becomes …"."""
+    noun = attribute.partition(":")[2]
     return noun.removesuffix("…").rstrip().rpartition(" ")[0] if noun.endswith("…") else noun
 
 
