@@ -174,7 +174,7 @@ def _begun(plain: str, start: int, end: int, longest: int) -> int | None:
     return None if is_long or SPOKEN.search(plain, begin, end) else begin
 
 
-def _alike(topic: Claim, plain: str, start: int, end: int) -> list[Span]:
+def alike(topic: Claim, plain: str, start: int, end: int) -> list[Span]:
     """Find a value of the same sort as a topic's: a name for a name, a number for a number."""
     if not topic.attribute.startswith(HAS):
         return spans(topic.attribute, plain, start, end)
@@ -186,7 +186,7 @@ def _alike(topic: Claim, plain: str, start: int, end: int) -> list[Span]:
 
 def _alone(topic: Claim, plain: str, start: int, end: int) -> list[Span]:
     begin = _begun(plain, start, end, 4)
-    return [] if begin is None else _alike(topic, plain, begin, end)
+    return [] if begin is None else alike(topic, plain, begin, end)
 
 
 def answered(said: Said, clauses: Sequence[Clause], question: str) -> list[Claim]:
@@ -241,7 +241,7 @@ def _corrected(said: Said, clauses: Sequence[Clause], topic: Claim) -> Iterator[
     for clause in (*later, *same):
         for found in RIGHT.finditer(said.plain, clause.start, clause.end):
             if is_strict or not found["self"]:  # not "actually, I'm also curious about it"
-                yield from _alike(topic, said.plain, found.end(), clause.end)
+                yield from alike(topic, said.plain, found.end(), clause.end)
     for clause in later:
         begin = cue.end() if clause.start <= cue.start() else clause.start
         yield from _alone(topic, said.plain, begin, clause.end)
@@ -254,12 +254,12 @@ def _contrasted(said: Said, topic: Claim) -> Iterator[Span]:
     plain = said.plain
     for found in islice(denials(topic).finditer(plain), MOST_TOPICS):
         last = min(found.end() + LONGEST, len(plain))
-        yield from _alike(topic, plain, found.end(), last)
+        yield from alike(topic, plain, found.end(), last)
         least = max(0, found.start() - LONGEST)
         end = least + len(plain[least : found.start()].rstrip(" ,"))
         start = max(least, *(plain.rfind(mark, least, end) + 1 for mark in ".!?:\n"))
         for right in RIGHT.finditer(plain, start, end):
-            yield from _alike(topic, plain, right.end(), end)
+            yield from alike(topic, plain, right.end(), end)
         yield from _alone(topic, plain, start, end)
 
 
@@ -268,7 +268,7 @@ def _repaired(said: Said, topic: Claim) -> Iterator[Span]:
     found = REPAIR.fullmatch(said.plain) if len(said.plain.split(None, 5)) <= 5 else None
     if found and (SORRY.search(said.plain) or kind_of(topic.attribute) in STRICT):
         begin, end = found.span("value")
-        if (begin, end) in _alike(topic, said.plain, begin, end):
+        if (begin, end) in alike(topic, said.plain, begin, end):
             yield begin, end
 
 

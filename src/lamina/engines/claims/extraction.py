@@ -15,6 +15,7 @@ from lamina.engines.claims import (
     Claim,
     Turn,
     answers,
+    attributes,
     changes,
     contrasts,
     denials,
@@ -31,6 +32,7 @@ from lamina.engines.claims import (
     sentences,
     spoken,
     statements,
+    tagged,
     tagger,
     updates,
     words,
@@ -212,6 +214,7 @@ class _Reader:
         settled = denials.settled(placed, self.affirmed)
         before = self.stated.get(said.speaker, ())
         settled = denials.retracted(said, settled, before, self.affirmed)
+        settled = _in_place(said, clauses, settled)
         if not self.people.listener(said.speaker):
             settled = quantities.updated(said, clauses, settled, self.affirmed, tags)
         settled = self._ended(said, clauses, settled, tags)
@@ -316,6 +319,7 @@ class _Reader:
             self.people.mention(teller.name, "", said.number)
         kinds = {one.kind for one in (teller, parsed.subject) if one}
         is_own = bool(teller and parsed.subject) and (len(kinds) == 1 or "self" not in kinds)
+        is_own = is_own or (teller is not None and teller.kin in words.JOBS)  # "my doctor says"
         return before.doubted or (is_reported and not is_own)
 
     def _who(self, subject: Subject, said: Said) -> str:
@@ -370,6 +374,19 @@ def _not_stated(
         is_beside = one.rule == changes.INSTEAD_OF  # what is done, and instead of what
         if not (is_beside and (one.subject, one.attribute, one.value) in stated):
             yield one
+
+
+def _in_place(said: Said, clauses: Sequence[Clause], claims: list[Claim]) -> list[Claim]:
+    """Claim what is now in the place of a thing that is denied: "it's Dario now"."""
+    denied = [one for one in claims if one.negated and one.attribute.startswith(attributes.HAS)]
+    placed = [one for clause in clauses for one in updates.instead(said, clause, denied)]
+    others = [
+        one
+        for one in claims
+        if one.rule != tagged.RULE
+        or not any(new.start < one.end > one.start < new.end for new in placed)
+    ]
+    return [*others, *placed]
 
 
 def _whole(said: Said, clauses: Sequence[Clause], phrases: Iterable[Phrase]) -> Iterator[Claim]:

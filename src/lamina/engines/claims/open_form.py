@@ -338,7 +338,7 @@ class Sentence(Predicates):
         after, is_apart, is_being = end, self._kind(end) == COMMA, False
         if is_apart:
             after += 1
-        while not is_apart and self._kind(after) in (BE, ADVERB, NOT):
+        while not is_apart and self._is_auxiliary(after):
             is_being = is_being or self._kind(after) == BE
             after += 1
         if self._text(after) == "who" and not is_being:
@@ -364,6 +364,13 @@ class Sentence(Predicates):
             self._mention(topic)
             yield from self._predicates(topic, end)
         return end
+
+    def _is_auxiliary(self, place: int) -> bool:
+        """Tell if a word is one of "is", "isn't", "now" or "no longer"."""
+        if self._text(place) in ("no", "longer"):
+            first = place - (self._text(place) == "longer")
+            return (self._text(first), self._text(first + 1)) == ("no", "longer")
+        return self._kind(place) in (BE, ADVERB, NOT)
 
     def _affiliated(self, topic: Topic, place: int, end: int) -> Candidate | None:
         """Read "Dana in legal", "Oksana the QS", "Hal Jorgensen, CFO at Tidewater"."""

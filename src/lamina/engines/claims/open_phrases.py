@@ -187,7 +187,7 @@ class Phrases:
             word = self.words[place]
             if word.kind not in (PLAIN, NUMBER) and not self._is_acronym(place, start):
                 break
-            if place > start and self._is_verb(place):
+            if word.text == "anymore" or (place > start and self._is_verb(place)):
                 break
             place += 1
         return place

@@ -32,7 +32,7 @@ WEEKDAYS = rf"(?:{WEEKDAY}|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)s?\b"
 QUANTITY = bounded(
     r"(?P<clock>\b\d{1,2}(?:[:h]\d\d\b ?(?:[ap]m\b)?| ?[ap]m\b)"
     r"|(?<=\bat )\d{1,2}(?= (?:in|at|on|every|each|sharp)\b|[,;!?]|\.?(?:\s*\Z|\s[A-Z])))"
-    rf"|(?P<date>\b(?:{MONTH_OR_SHORT}\.? {OF_MONTH}\b"
+    rf"|(?P<date>\b(?:{WEEKDAYS},? )?(?:{MONTH_OR_SHORT}\.? {OF_MONTH}\b"
     rf"|(?:the )?{OF_MONTH}(?: of)? {MONTH_OR_SHORT}\b|the \d{{1,2}}(?:st|nd|rd|th)\b))"
     rf"|(?P<day>\b{WEEKDAYS}(?:(?:,| and| or| to| &|,? ?[/+&-]) ?{WEEKDAYS})*)"
     r"|(?P<sign>[€$£])?(?<![\w.,])v?"

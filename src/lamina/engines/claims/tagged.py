@@ -24,6 +24,7 @@ from lamina.engines.claims.open_words import (
     MARK,
     MY,
     NAME,
+    NOT,
     OTHER,
     PLAIN,
     PREPOSITION,
@@ -101,7 +102,8 @@ def proposals(
         others = {span for span, whose in taken.items() if whose != subject}
         place, end = _readable(words, one, taken, others)
         span = words[place].start, words[end - 1].end
-        if MASK in said.plain[slice(*span)] or _is_bare(words, one):
+        is_denial = words[place].kind == NOT  # "isn't my manager any more"
+        if is_denial or MASK in said.plain[slice(*span)] or _is_bare(words, one):
             continue
         yield (
             one,

@@ -76,7 +76,7 @@ def instead(said: Said, clause: Clause, claims: Sequence[Claim]) -> list[Claim]:
         return []
     begin = clause.start + found.start("value" if found["value"] else "other")
     about = last.subject, last.attribute
-    spans = answers.spans(last.attribute, said.plain, begin, clause.end)
+    spans = answers.alike(last, said.plain, begin, clause.end)
     if last.attribute == "decision":
         spans = values.cut("thing", said.plain, begin, clause.end)
     return [

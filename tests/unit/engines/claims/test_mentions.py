@@ -136,6 +136,29 @@ def test_what_a_turn_says_of_a_value_wins() -> None:
     assert ended("I lived in Ostrava before Brno.", [("Ann", "lives_in", "Brno")], (lived,)) == []
 
 
+def test_who_is_no_longer_what_they_were_is_replaced() -> None:
+    """S2: in either order of the words; what follows takes the place, and makes no note."""
+    said = "My manager is Carla."
+    for text in (
+        "Carla is no longer my manager, it's Dario now.",
+        "Carla isn't my manager any more.",
+    ):
+        told = claimed(said, text)
+        assert [one.value for one in told if one.negated] == ["Carla"], text
+        assert not any(one.attribute == "other" for one in told), text
+    *_, new = claimed(said, "Carla is no longer my manager, it's Dario now.")
+    assert (new.attribute, new.value, new.replaces) == ("has:manager", "Dario", "Carla")
+
+
+def test_what_a_professional_says_of_the_speaker_counts() -> None:
+    """S2: "my doctor says that I'm not allergic" ends an allergy; what a brother says does not."""
+    said = "I'm allergic to peanuts."
+    assert any(one.negated for one in claimed(said, "My doctor says I'm not allergic to peanuts."))
+    assert not any(
+        one.negated for one in claimed(said, "My brother says I'm not allergic to peanuts.")
+    )
+
+
 def test_what_somebody_of_a_person_gives_up_is_not_that_persons() -> None:
     """S2: "Ida's sister" is not Ida."""
     said = "My partner Ida is a nurse."

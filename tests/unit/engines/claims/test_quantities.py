@@ -45,6 +45,16 @@ def renewed(first: str, later: str) -> list[str]:
             "Have upgraded to 4x loupes and my neck thanks me.",
             ["2.5x -> 4x"],
         ),
+        (
+            "The deadline for the report is Friday 20 November.",
+            "They pushed the report deadline back to 4 December.",
+            ["Friday 20 November -> 4 December"],
+        ),
+        (
+            "Our budget for the kitchen is 180.000 kr.",
+            "We have to make do with 125.000 kr instead.",
+            ["180.000 kr -> 125.000 kr"],
+        ),
         # Exceptions, what others have, what is still so, and what is asked.
         ("I run the debating club on Wednesdays.", "Just this week debating is on Friday.", []),
         ("I run the debating club on Wednesdays.", "Their debating club meets on Fridays.", []),
