@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
@@ -20,7 +21,7 @@ from lamina.engines.claims.open_phrases import means_person
 from lamina.engines.claims.open_words import MY, NAME, PLAIN, SELF, Word
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
-from lamina.engines.claims.tagger import Tags
+from lamina.engines.claims.tagger import Network, Tags
 
 if TYPE_CHECKING:
     from lamina.engines.claims.tagger import Floats
@@ -33,6 +34,15 @@ LEAST = 0.5
 OWN = 0.3  # how likely a value must be the speaker's, for its end to be theirs
 EVEN = 0.7  # how sure the end of a value is that is as likely over as not
 SHORT = 2  # letters of a word that names nothing
+
+
+class Heard(NamedTuple):
+    """Where a clause has words with a stem: all places of names and others, the last of any."""
+
+    names: dict[str, list[int]]
+    plain: dict[str, list[int]]
+    content: dict[str, int]  # names and others
+    every: dict[str, int]
 
 
 class Mention(NamedTuple):
@@ -94,12 +104,14 @@ def _mentions(
     for clause in clauses:
         if clause.asks or clause.doubted:
             continue
-        part = said.part(clause)
+        part, heard = said.part(clause), None
         found = (known for person in persons for known in affirmed.sharing_any(person, part))
         for known in filter(_may_end, found):
             read = tags()
-            around = open_words.within(read.words, clause.start, clause.end)
-            span = _named(known, read, around)
+            if heard is None:
+                around = open_words.within(read.words, clause.start, clause.end)
+                heard = _heard(read.words, range(*around))
+            span = _named(known.value, heard, read.network)
             if span and _is_about(read, span, known.subject, said.speaker):
                 estimates = estimates or [read.over()]
                 start, end = read.words[span[0]].start, read.words[span[1] - 1].end
@@ -155,28 +167,44 @@ def _may_end(known: Claim) -> bool:
     return known.attribute not in LASTING and not known.attribute.startswith(attributes.INSTRUCTION)
 
 
-def _named(known: Claim, tags: Tags, around: tuple[int, int]) -> tuple[int, int] | None:
+def _heard(words: Sequence[Word], places: range) -> Heard:
+    """Index the words of a clause, once for all values that it may mention."""
+    heard = Heard({}, {}, {}, {})
+    for n in places:
+        stem, kind = values.stem(words[n].text), words[n].kind
+        heard.every[stem] = n
+        if kind in (NAME, PLAIN):
+            heard.content[stem] = n
+            (heard.names if kind == NAME else heard.plain).setdefault(stem, []).append(n)
+    return heard
+
+
+def _named(value: str, heard: Heard, network: Network) -> tuple[int, int] | None:
     """Find the words of a clause that name a known value: all of them, or a name among them.
 
     A name is written as one, or all names of the value are there; a word that the network does not
     know is as good as a name.
     """
-    words, places = tags.words, range(*around)
-    listed = known.value.split()
-    names = values.stems(" ".join(filter(_is_name, listed)))
-    rare = values.stems(" ".join(word for word in listed if not tags.network.knows(word)))
-    named = [
-        n
-        for n in places
-        for stem in [values.stem(words[n].text)]
-        if (words[n].kind == NAME and stem in names) or (words[n].kind == PLAIN and stem in rare)
-    ]
+    names = _names(value)
+    named = [n for stem in names for n in heard.names.get(stem, ())]
+    if heard.plain:
+        named += [n for stem in _rare(value, network) for n in heard.plain.get(stem, ())]
     if not named:
-        found = {values.stem(words[n].text): n for n in places if words[n].kind in (NAME, PLAIN)}
-        wanted = names if names and names <= found.keys() else values.stems(known.value)
-        every = {values.stem(words[n].text): n for n in places} if wanted != names else found
-        named = sorted(every[stem] for stem in wanted) if wanted <= every.keys() else []
-    return (named[0], named[-1] + 1) if named else None
+        found = heard.content
+        wanted = names if names and found.keys() >= names else values.stems(value)
+        every = heard.every if wanted != names else found
+        named = [every[stem] for stem in wanted] if every.keys() >= wanted else []
+    return (min(named), max(named) + 1) if named else None
+
+
+@lru_cache(10_000)  # known values are looked for in every clause
+def _names(value: str) -> frozenset[str]:
+    return values.stems(" ".join(filter(_is_name, value.split())))
+
+
+@lru_cache(10_000)
+def _rare(value: str, network: Network) -> frozenset[str]:
+    return values.stems(" ".join(word for word in value.split() if not network.knows(word)))
 
 
 def _is_name(word: str) -> bool:
