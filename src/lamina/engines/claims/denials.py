@@ -8,6 +8,7 @@ attribute and the value of an earlier statement about the same person in the sam
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 from msgspec import structs
@@ -59,8 +60,8 @@ class _About:
     def __init__(self) -> None:
         self.claims: list[Claim] = []
         self.last: dict[str, Claim] = {}
-        self.by_stem: dict[str, list[Claim]] = {}
-        self.by_noun: dict[str, list[Claim]] = {}
+        self.by_stem: defaultdict[str, list[Claim]] = defaultdict(list)
+        self.by_noun: defaultdict[str, list[Claim]] = defaultdict(list)
         self.nouns: set[str] = set()
 
 
@@ -88,11 +89,11 @@ class Affirmed:
         about.claims.append(claim)
         about.last[attribute] = claim
         for stem in values.stems(claim.value):
-            about.by_stem.setdefault(stem, []).append(claim)
+            about.by_stem[stem].append(claim)
         if attribute.startswith(attributes.HAS):
             about.nouns.add(attribute.removeprefix(attributes.HAS))
             for stem in _own_words(attribute):
-                about.by_noun.setdefault(stem, []).append(claim)
+                about.by_noun[stem].append(claim)
 
     def _end(self, claim: Claim, about: _About) -> None:
         """Mark the claims that a claim ends: what it denies or replaces, or the former value."""

@@ -100,7 +100,8 @@ def _mentions(
 ) -> Iterator[Mention]:
     """List the known values of the speaker, and of others who are named, that clauses mention."""
     persons = [said.speaker, *_persons(said.plain, affirmed)]
-    estimates: list[Floats] = []  # of all words, made once and only if a value is mentioned
+    own: list[int] = []  # the places of the speaker, and how likely each word names what is over:
+    estimates: list[Floats] = []  # made once, and only if a value is mentioned
     for clause in clauses:
         if clause.asks or clause.doubted:
             continue
@@ -112,7 +113,10 @@ def _mentions(
                 around = open_words.within(read.words, clause.start, clause.end)
                 heard = _heard(read.words, range(*around))
             span = _named(known.value, heard, read.network)
-            if span and _is_about(read, span, known.subject, said.speaker):
+            if span is None:
+                continue
+            own = own or [0, *(n for n, word in enumerate(read.words, 1) if _is_own(word))]
+            if _is_about(read, span, known.subject, own if known.subject == said.speaker else ()):
                 estimates = estimates or [read.over()]
                 start, end = read.words[span[0]].start, read.words[span[1] - 1].end
                 yield Mention(known, start, end, float(estimates[0][slice(*span)].mean()))
@@ -129,14 +133,14 @@ def likely(tags: Tags, span: tuple[int, int]) -> float:
     return float(tags.over()[slice(*span)].mean())
 
 
-def _is_about(tags: Tags, span: tuple[int, int], subject: str, speaker: str) -> bool:
+def _is_about(tags: Tags, span: tuple[int, int], subject: str, own: Sequence[int]) -> bool:
     """Tell if the network may take what some words name for somebody's.
 
-    "Dr. Lind took me off aspirin" speaks of the speaker, "my brother quit Siemens" does not.
+    "Dr. Lind took me off aspirin" speaks of the speaker, "my brother quit Siemens" does not. `own`
+    are the places that stand for the speaker, if it is them.
     """
     likely = tags.about(span[0])
-    if subject == speaker:
-        own = [0, *(n for n, word in enumerate(tags.words, 1) if _is_own(word))]
+    if own:
         return float(likely[own].sum()) >= OWN
     word = tags.words[max(0, int(likely.argmax()) - 1)]
     return bool(likely.argmax()) and word.text in subject.lower().split()

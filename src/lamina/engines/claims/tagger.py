@@ -141,11 +141,13 @@ class Network:
         np.maximum(states, 0, out=states)
         filled = -(-len(states) // AT_ONCE) * AT_ONCE
         wide = np.zeros((filled, len(numbers["layer_0"])), np.float32)
+        product = np.empty((filled, 2 * states.shape[1]), np.float32)
+        around = product[: len(states)]
+        more, gate = around[:, : states.shape[1]], around[:, states.shape[1] :]
         for layer, reach in enumerate(REACH):
             _put_around(wide[: len(states)], states, reach)
-            around = (wide @ numbers[f"layer_{layer}"])[: len(states)]
+            np.matmul(wide, numbers[f"layer_{layer}"], out=product)
             around += numbers[f"layer_{layer}_bias"]
-            more, gate = around[:, : states.shape[1]], around[:, states.shape[1] :]
             np.exp(gate, out=gate)  # of the gate with its sign turned, see `_wide`
             gate += 1
             more /= gate
