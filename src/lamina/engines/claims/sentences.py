@@ -28,7 +28,7 @@ FOREIGN = hinted(
 # A line of a program that stands outside a fence.
 CODE_MARKS = frozenset("{}()[];=<>|&$\\")
 LEAST_MARKS, MARKS_SHARE = 6, 0.08  # of a line of code: how many, and how many of its characters
-CODE_SIGNS = re.compile(r"[{};]|=>|==|\w\(|</")
+CODE_SIGNS = re.compile(r"\{|\}|;|=>|==|\((?<=\w\()|</")  # found by what each begins with
 # Looked for once in each word: most of a list of handles is no address.
 MAIL = re.compile(r"(?<!\S)[^\w\s]*+(?P<mail>\w[^\s@]*+@\S+\.\w++)")
 DIGIT, MARKS = "0", re.compile(r"\W")
