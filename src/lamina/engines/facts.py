@@ -506,12 +506,12 @@ def surer(fact: Fact, claim: Claim, source: Source) -> float:
 def same_value(attribute: str, one: str, other: str) -> bool:
     """Tell if two values mean the same; one may have more words."""
     mine, others = words(one), words(other)
-    short, long = sorted((mine, others), key=len)
+    short, long = (mine, others) if len(mine) <= len(others) else (others, mine)
     if not short or mine == others:
         return mine == others
     if attribute in NAMES:
         return long[: len(short)] == short
-    return set(short) <= set(long) and attribute not in EXACT
+    return attribute not in EXACT and set(long).issuperset(short)
 
 
 def says(fact: Fact, claim: Claim) -> bool:

@@ -78,8 +78,10 @@ SAME = 0.75  # the share of such words with which it says the same
 LINE = re.compile(r"[^\n\r\x0b\x0c\x85\u2028\u2029]+")
 CODE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.S | re.M)
 END = re.compile(
-    r"(?<![.!?…])[.!?…]++[\"')\]”’»*_]*+(?=\s|$)|[。！？｡]++[」』”）\"]*+"
-    rf"|(?<!{words.PICTURE})(?<![\ufe0f\u200d])(?:{words.PICTURE}[\ufe0f\u200d]*+)++(?=\s|$)"
+    rf"[.!?…。！？｡{words.PICTURE[1:-1]}](?:"  # what it may begin with: found without a branch
+    r"(?<=[.!?…])(?<![.!?…].)[.!?…]*+[\"')\]”’»*_]*+(?=\s|$)|(?<=[。！？｡])[。！？｡]*+[」』”）\"]*+"
+    rf"|(?<={words.PICTURE})(?<!{words.PICTURE}.)(?<![\ufe0f\u200d].)"
+    rf"[\ufe0f\u200d]*+(?:{words.PICTURE}[\ufe0f\u200d]*+)*+(?=\s|$))"
 )
 PAUSE = re.compile(r"[,;:،、，；：]\s*|\s+[-–—]\s+|\s+")
 LAST_WORD = bounded(r"[^\s(\"'“‘]+$", longest=20)
@@ -488,7 +490,7 @@ def _weighed(
         return None
     asked = words.asked(said)
     telling = frozenset(asked) - COMMON - names
-    if len(asked) < FEWEST_WORDS or not telling or sum(map(str.isalnum, said)) < len(said) / 2:
+    if len(asked) < FEWEST_WORDS or not telling or not _is_prose(said, asked):
         return None
     signs = [sign for sign, shows in _signs(said, asked, turn, names) if shows] + [*signs]
     worth = sum(WORTH[sign] for sign in signs) + WORD_WORTH * min(len(telling), MOST_WORDS)
@@ -497,6 +499,13 @@ def _weighed(
     signs.append(f"{len(telling)} telling {'word' if len(telling) == 1 else 'words'}")
     price = round(LENGTH_PRICE * log(len(said)), 3)  # the same on every machine
     return Sentence(place, turn, span.start, span.end, telling, worth - price, tuple(signs))
+
+
+def _is_prose(said: str, asked: Sequence[str]) -> bool:
+    """Tell if at least half of the characters are letters or digits; the words mostly show it."""
+    if said.isascii() and 2 * sum(map(len, asked)) >= len(said):
+        return True
+    return 2 * sum(map(str.isalnum, said)) >= len(said)
 
 
 def _signs(

@@ -26,7 +26,7 @@ from calendar import monthrange
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, timedelta
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -92,7 +92,12 @@ class Mention(msgspec.Struct, frozen=True):
 
 def find(text: str, anchor: datetime) -> tuple[Mention, ...]:
     """Find the dates of a text in order, without overlap, relative to the anchor's day."""
-    return tuple(_mentions(text, anchor.date())) if _may_hold_one(text.lower()) else ()
+    return _found(text, anchor.date())
+
+
+@lru_cache(16)  # several claims are made of one clause
+def _found(text: str, today: date) -> tuple[Mention, ...]:
+    return tuple(_mentions(text, today)) if _may_hold_one(text.lower()) else ()
 
 
 def _may_hold_one(lowered: str) -> bool:

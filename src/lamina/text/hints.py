@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from re import _parser
 from typing import Any
 
@@ -66,6 +67,7 @@ def hints(pattern: re.Pattern[str]) -> Hints:
     return frozenset(one for one in words if not any(two in one for two in words - {one}))
 
 
+@lru_cache(4)  # many patterns look at one text
 def _lowered(text: str) -> str:
     """Lower-case a text, and replace letters that a pattern treats as ASCII letters."""
     return (text if text.isascii() else text.translate(ALIKE)).lower()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, pairwise
 
 from lamina.engines.claims import Claim, values, words
@@ -20,6 +20,7 @@ from lamina.text.patterns import LONGEST, bounded
 MINE = "mine"  # the rule for "my sister", which makes no other claim
 FRIENDSHIP = "friendship"  # "our friendship": with the listener
 FAR = 40  # characters without a word that separate unrelated text
+SHORT = 6  # words that may be an answer
 MOST_TOPICS = 50  # claims that can be corrected
 STRICT = frozenset("place name names number date diet status"
     " job".split())  # kinds whose values are recognisable
@@ -160,9 +161,9 @@ def spans(attribute: str, plain: str, start: int, end: int) -> list[Span]:
     return values.cut(kind, plain, start, end) if kind else []
 
 
-def alone(attribute: str, plain: str, start: int, end: int, longest: int = 6) -> list[Span]:
+def alone(attribute: str, plain: str, start: int, end: int) -> list[Span]:
     """Find the value in words that say nothing else: "Antwerp since last week"."""
-    begin = _begun(plain, start, end, longest)
+    begin = _begun(plain, start, end, SHORT)
     return [] if begin is None else spans(attribute, plain, begin, end)
 
 
@@ -189,16 +190,28 @@ def _alone(topic: Claim, plain: str, start: int, end: int) -> list[Span]:
     return [] if begin is None else alike(topic, plain, begin, end)
 
 
-def answered(said: Said, clauses: Sequence[Clause], question: str) -> list[Claim]:
-    """Make the claims of a short answer, given the attribute that was asked for."""
-    about = said.speaker, question
-    for clause in clauses[:3] if question else ():
-        whole = (clause.start, clause.end)
+def answered(
+    said: Said, clauses: Sequence[Clause], question: Callable[[], str], told: Sequence[Claim]
+) -> list[Claim]:
+    """Make the claims of a short answer, unless the turn has `told` it in other words.
+
+    `question` looks for the attribute that was asked for. Few turns are short enough to need it.
+    """
+    for clause in clauses[:3]:
         if clause.asks:
             return []
-        if DENIED.match(said.part(clause)):
+        whole = (clause.start, clause.end)
+        is_denied = bool(DENIED.match(said.part(clause)))
+        begin = None if is_denied else _begun(said.plain, *whole, SHORT)
+        if not is_denied and begin is None:
+            continue
+        asked_for = question()
+        if not asked_for or any(claim.attribute == asked_for for claim in told):
+            return []
+        about = said.speaker, asked_for
+        if begin is None:
             return [said.claim(*about, "", whole, 0.8, "answered", negated=True)]
-        if answer := alone(question, said.plain, *whole):
+        if answer := spans(asked_for, said.plain, begin, clause.end):
             return [said.claim(*about, span, span, 0.75, "answered") for span in answer]
     return []
 

@@ -8,6 +8,7 @@ attribute and the value of an earlier statement about the same person in the sam
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 from msgspec import structs
@@ -53,44 +54,55 @@ FALSE = bounded(
 )
 
 
+class _About:
+    """The claims about one person, in order: all, by attribute, by stem, and by possession."""
+
+    def __init__(self) -> None:
+        self.claims: list[Claim] = []
+        self.last: dict[str, Claim] = {}
+        self.by_stem: defaultdict[str, list[Claim]] = defaultdict(list)
+        self.by_noun: defaultdict[str, list[Claim]] = defaultdict(list)
+        self.nouns: set[str] = set()
+
+
 class Affirmed:
     """The claims that still hold, indexed by the words of their values."""
 
     def __init__(self, known: Iterable[Claim]) -> None:
-        self._by_stem: dict[tuple[str, str], list[Claim]] = {}
-        self._of: dict[str, list[Claim]] = {}
+        self._about: dict[str, _About] = {}
         self._called: dict[str, list[str]] = {}  # people by the first word of their names
-        self._last: dict[tuple[str, str], Claim] = {}  # by attribute
-        self._by_noun: dict[tuple[str, str], list[Claim]] = {}  # claims about possessions
-        self._nouns: dict[str, set[str]] = {}
         self._over: set[int] = set()  # ids of claims that no longer hold
         for claim in known:
             self.note(claim)
 
     def note(self, claim: Claim) -> None:
         """Record a claim and what it ends."""
-        self._end(claim)
+        subject, attribute = claim.subject, claim.attribute
+        about = self._about.get(subject)
+        if about:
+            self._end(claim, about)
         if claim.negated or claim.until is not None:
             return
-        if claim.subject not in self._of:
-            first = claim.subject.lower().partition(" ")[0]
-            self._called.setdefault(first, []).append(claim.subject)
-        self._of.setdefault(claim.subject, []).append(claim)
-        self._last[claim.subject, claim.attribute] = claim
+        if about is None:
+            about = self._about[subject] = _About()
+            self._called.setdefault(subject.lower().partition(" ")[0], []).append(subject)
+        about.claims.append(claim)
+        about.last[attribute] = claim
         for stem in values.stems(claim.value):
-            self._by_stem.setdefault((claim.subject, stem), []).append(claim)
-        if claim.attribute.startswith(attributes.HAS):
-            noun = claim.attribute.removeprefix(attributes.HAS)
-            self._nouns.setdefault(claim.subject, set()).add(noun)
-            for stem in _own_words(claim.attribute):
-                self._by_noun.setdefault((claim.subject, stem), []).append(claim)
+            about.by_stem[stem].append(claim)
+        if attribute.startswith(attributes.HAS):
+            about.nouns.add(attribute.removeprefix(attributes.HAS))
+            for stem in _own_words(attribute):
+                about.by_noun[stem].append(claim)
 
-    def _end(self, claim: Claim) -> None:
+    def _end(self, claim: Claim, about: _About) -> None:
         """Mark the claims that a claim ends: what it denies or replaces, or the former value."""
         is_end = claim.negated or claim.until is not None
-        last = self._last.get((claim.subject, claim.attribute))
+        last = about.last.get(claim.attribute)
         if last and (not claim.value or not (is_end or attributes.of(claim.attribute).many)):
             self._over.add(id(last))
+        if not (is_end or claim.replaces):
+            return
         stems = values.stems(claim.value if is_end else claim.replaces or "")
         for known in self._sharing(claim.subject, stems):
             if known.attribute == claim.attribute and stems <= values.stems(known.value):
@@ -107,26 +119,28 @@ class Affirmed:
 
     def of(self, subject: str) -> list[Claim]:
         """List the claims about a person, the latest last."""
-        return self._holding(self._of.get(subject, []))
+        return self._holding(self._of(subject).claims)
 
     def last(self, subject: str, attribute: str) -> Claim | None:
         """Return the latest claim about an attribute of a person."""
-        found = self._last.get((subject, attribute))
+        found = self._of(subject).last.get(attribute)
         return found if found and id(found) not in self._over else None
 
     def nouns(self, subject: str) -> Set[str]:
         """Return the nouns of things that a person has or had."""
-        return self._nouns.get(subject, frozenset())
+        return self._of(subject).nouns
 
     def things(self, subject: str, stems: Iterable[str]) -> Iterator[Claim]:
         """Yield claims about possessions whose noun has a given stem, the latest of each first."""
-        for stem in sorted(stems):
-            yield from reversed(self._holding(self._by_noun.get((subject, stem), [])))
+        by_noun = self._of(subject).by_noun
+        for stem in sorted(by_noun.keys() & stems):
+            yield from reversed(self._holding(by_noun[stem]))
 
     def sharing_any(self, subject: str, words: str) -> list[Claim]:
         """List the claims about a person that share any of these words, latest first by word."""
-        named = (self._by_stem.get((subject, stem), []) for stem in sorted(values.stems(words)))
-        listed = [claim for claims in named for claim in reversed(self._holding(claims))]
+        by_stem = self._of(subject).by_stem
+        shared = sorted(values.stems(words) & by_stem.keys())
+        listed = [claim for stem in shared for claim in reversed(self._holding(by_stem[stem]))]
         return list({id(claim): claim for claim in listed}.values())
 
     def sharing(self, subject: str, words: str) -> Iterator[Claim]:
@@ -141,7 +155,13 @@ class Affirmed:
 
     def _sharing(self, subject: str, stems: frozenset[str]) -> Sequence[Claim]:
         """Return the latest claims about a person that have the first of the stems."""
-        return self._by_stem.get((subject, min(stems)), ())[-MOST:] if stems else ()
+        return self._of(subject).by_stem.get(min(stems), ())[-MOST:] if stems else ()
+
+    def _of(self, subject: str) -> _About:
+        return self._about.get(subject, NOBODY)
+
+
+NOBODY = _About()  # of whom nothing is known
 
 
 def is_denied(said: Said, clause: Clause, before: Clause | None) -> bool:

@@ -96,7 +96,7 @@ class _Reader:
         self.people.remember({claim.subject for claim in known})
         self.memory = Memory(known)
         self.heard = ""  # the turn before
-        self.question = ""  # the attribute that it asked for
+        self.question: Callable[[], str] = str  # looks for the attribute that it asked for
         self.lately: dict[str, list[Claim]] = {}  # the last claims of each speaker by rules
         self.stated: dict[str, Sequence[Claim]] = {}  # all claims of their last turns
         self.affirmed = Affirmed(known)
@@ -106,10 +106,14 @@ class _Reader:
         plain = sentences.said(turn.text[-HEARD:] if is_machine else turn.text)
         plain = plain if turn.speaker else sentences.noted(plain)
         said = Said(turn, plain, turn.speaker or "", number)
+        self.unread[LONG_TURNS] += len(turn.text) > sentences.LONGEST
+        if is_machine and _has_no_stretch(plain):
+            self.heard, self.question = plain, lambda: answers.asked(plain, self._clauses(said))
+            return []
         clauses = self._clauses(said)
         claims = [] if is_machine else self._read(said, clauses)
         self.unread[TALKATIVE] += len(claims) >= MOST_CLAIMS
-        self.heard, self.question = plain, answers.asked(plain, clauses)
+        self.heard, self.question = plain, partial(answers.asked, plain, clauses)
         return sorted(claims, key=lambda claim: (claim.start, claim.end))
 
     def _read(self, said: Said, clauses: Sequence[Clause]) -> list[Claim]:
@@ -153,7 +157,6 @@ class _Reader:
 
     def _clauses(self, said: Said) -> list[Clause]:
         """List the clauses that are read, and count what is not."""
-        self.unread[LONG_TURNS] += len(said.turn.text) > sentences.LONGEST
         clauses = list(sentences.clauses(said.plain))
         read = [clause for clause in clauses if clause.end - clause.start <= LONGEST]
         self.unread[STRETCHES] += len(clauses) - len(read)
@@ -186,8 +189,7 @@ class _Reader:
         self._take(_whole(said, clauses, phrases), taken)
         self._take(updates.outcomes(said), taken)
         self._take(updates.over(said, self.heard, self.memory), taken)
-        if not any(claim.attribute == self.question for claim in taken.claims):
-            self._take(answers.answered(said, clauses, self.question), taken)
+        self._take(answers.answered(said, clauses, self.question, taken.claims), taken)
         self._take(answers.self_answered(said, clauses), taken)
         claims = self._corrected(said, clauses, taken.claims)
         turn = self._opening(said, clauses, tags)
@@ -362,6 +364,11 @@ class _Reader:
                 self.memory.note(claim)
                 return [*found, claim]
         return found
+
+
+def _has_no_stretch(plain: str) -> bool:
+    """Tell if no clause can be too long to be read: the text is short, or a line ends within."""
+    return len(plain) <= LONGEST or "\n" in plain[len(plain) - LONGEST : LONGEST]
 
 
 def _not_stated(

@@ -157,13 +157,15 @@ def of_tags(
     likely = tags.statuses[places][:, columns].sum(axis=1)
     start = places[0]
     about = tags.about(start)
-    names = set() if claim.subject == speaker else set(tokens(claim.subject))
-    meant = [n for n, word in enumerate(tags.words, 1) if word.text in names] if names else [0]
+    meant = float(about[0])
+    if claim.subject != speaker and (names := tokens(claim.subject)):
+        named = [n for n, word in enumerate(tags.words, 1) if word.text in names]
+        meant = float(about[named].sum())
     return {
         "value": _odds(float(likely.mean())),
         "weakest": _odds(float(likely.min())),
         "begins": _odds(float(tags.begins[start])),
-        "about": _odds(float(about[meant].sum())),
+        "about": _odds(meant),
     }
 
 

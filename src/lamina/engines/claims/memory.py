@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import product
 
 from lamina.engines.claims import Claim, attributes, values, words
@@ -48,12 +49,12 @@ class Memory:
         self._number += 1
         latest = (self._number, claim)
         subjects = (claim.subject, ANYBODY) if claim.attribute == PET else (claim.subject,)
-        stems = _stems(claim)
-        for kind, subject in product(_kinds(claim), subjects):
+        kinds, stems, noun = _keys(claim.attribute, claim.value)
+        for kind, subject in product(kinds, subjects):
             self._by_kind[kind, subject] = latest
             for stem in stems:
                 self._by_stem[kind, subject, stem] = latest
-        for stem in _noun(claim):
+        for stem in noun:
             self._by_stem[THING, claim.subject, stem] = latest
 
     def find(self, subject: str, kinds: Sequence[str], named: str) -> Claim | None:
@@ -114,23 +115,29 @@ def _latest(found: Iterable[tuple[int, Claim]]) -> Claim | None:
     return best[1] if best else None
 
 
-def _stems(claim: Claim) -> frozenset[str]:
+@lru_cache(10_000)  # known claims are indexed in every session
+def _keys(attribute: str, value: str) -> tuple[tuple[str, ...], frozenset[str], frozenset[str]]:
+    """Return by what a claim is found: its kinds, its stems, and those of the thing it is about."""
+    return _kinds(attribute), _stems(attribute, value), _noun(attribute)
+
+
+def _stems(attribute: str, value: str) -> frozenset[str]:
     """Return the stems by which a claim is found: for activities, also those of the verb."""
-    if claim.attribute.startswith(DOES):
-        return values.stems(claim.value) | values.stems(claim.attribute.removeprefix(DOES))
-    return values.stems(claim.value)
+    if attribute.startswith(DOES):
+        return values.stems(value) | values.stems(attribute.removeprefix(DOES))
+    return values.stems(value)
 
 
-def _noun(claim: Claim) -> frozenset[str]:
+def _noun(attribute: str) -> frozenset[str]:
     """Return the stems of the thing that a claim is about: those of "bike" for a Brompton."""
-    is_thing = claim.attribute.startswith(HAS)
-    return values.stems(claim.attribute.removeprefix(HAS)) if is_thing else frozenset()
+    is_thing = attribute.startswith(HAS)
+    return values.stems(attribute.removeprefix(HAS)) if is_thing else frozenset()
 
 
-def _kinds(claim: Claim) -> tuple[str, ...]:
+def _kinds(attribute: str) -> tuple[str, ...]:
     """Return the kinds of a claim: its attribute, or that of an open one; a car is owned."""
-    kind, colon, noun = claim.attribute.partition(":")
+    kind, colon, noun = attribute.partition(":")
     if not colon:
-        return (claim.attribute,)
-    is_owned = claim.attribute.startswith(HAS) and noun.rpartition(" ")[2] in words.POSSESSIONS
+        return (attribute,)
+    is_owned = attribute.startswith(HAS) and noun.rpartition(" ")[2] in words.POSSESSIONS
     return (kind, "owns") if is_owned else (kind,)

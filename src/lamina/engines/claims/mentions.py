@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +23,7 @@ from lamina.engines.claims.open_words import MY, NAME, PLAIN, SELF, Word
 from lamina.engines.claims.references import AIMS
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
-from lamina.engines.claims.tagger import Tags
+from lamina.engines.claims.tagger import Network, Tags
 
 if TYPE_CHECKING:
     from lamina.engines.claims.tagger import Floats
@@ -40,6 +41,15 @@ MOST_ALIKE = 3  # known values that have a word; a word that more of them have n
 OWN = 0.3  # how likely a value must be the speaker's, for its end to be theirs
 EVEN = 0.7  # how sure the end of a value is that is as likely over as not
 SHORT = 2  # letters of a word that names nothing
+
+
+class Heard(NamedTuple):
+    """Where a clause has words with a stem: all places of names and others, the last of any."""
+
+    names: dict[str, list[int]]
+    plain: dict[str, list[int]]
+    content: dict[str, int]  # names and others
+    every: dict[str, int]
 
 
 class Mention(NamedTuple):
@@ -103,19 +113,25 @@ def _mentions(
 ) -> Iterator[Mention]:
     """List the known values of the speaker, and of others who are named, that clauses mention."""
     persons = [said.speaker, *_persons(said.plain, affirmed)]
-    estimates: list[Floats] = []  # of all words, made once and only if a value is mentioned
+    own: list[int] = []  # the places of the speaker, and how likely each word names what is over:
+    estimates: list[Floats] = []  # made once, and only if a value is mentioned
     for clause in clauses:
         if clause.asks or clause.doubted:
             continue
-        part = said.part(clause)
+        part, heard = said.part(clause), None
         found = (known for person in persons for known in affirmed.sharing_any(person, part))
         for known in filter(_may_end, found):
             read = tags()
-            around = open_words.within(read.words, clause.start, clause.end)
-            whole = _named(known, read, around)
+            if heard is None:
+                around = open_words.within(read.words, clause.start, clause.end)
+                heard = _heard(read.words, range(*around))
+            whole = _named(known.value, heard, read.network)
             is_aim = known.attribute in AIMS  # to buy a kiln does not end with another one
-            span = whole or (None if is_aim else _part(known, read, around, affirmed))
-            if span and is_about(read, span, known.subject, said.speaker):
+            span = whole or (None if is_aim else _part(known, heard, read.words, affirmed))
+            if span is None:
+                continue
+            own = own or own_places(read)
+            if is_about(read, span, known.subject, own if known.subject == said.speaker else ()):
                 estimates = estimates or [read.over()]
                 start, end = read.words[span[0]].start, read.words[span[1] - 1].end
                 likely = float(estimates[0][slice(*span)].mean())
@@ -133,14 +149,19 @@ def likely(tags: Tags, span: tuple[int, int]) -> float:
     return float(tags.over()[slice(*span)].mean())
 
 
-def is_about(tags: Tags, span: tuple[int, int], subject: str, speaker: str) -> bool:
+def own_places(tags: Tags) -> list[int]:
+    """List the places that stand for the speaker among those whom a value may be about."""
+    return [0, *(n for n, word in enumerate(tags.words, 1) if _is_own(word))]
+
+
+def is_about(tags: Tags, span: tuple[int, int], subject: str, own: Sequence[int]) -> bool:
     """Tell if the network may take what some words name for somebody's.
 
-    "Dr. Lind took me off aspirin" speaks of the speaker, "my brother quit Siemens" does not.
+    "Dr. Lind took me off aspirin" speaks of the speaker, "my brother quit Siemens" does not. `own`
+    are the places that stand for the speaker, if it is them.
     """
     likely = tags.about(span[0])
-    if subject == speaker:
-        own = [0, *(n for n, word in enumerate(tags.words, 1) if _is_own(word))]
+    if own:
         return float(likely[own].sum()) >= OWN and not is_of_another(tags.words, span[0])
     word = tags.words[max(0, int(likely.argmax()) - 1)]
     return bool(likely.argmax()) and word.text in subject.lower().split()
@@ -171,32 +192,48 @@ def _may_end(known: Claim) -> bool:
     return known.attribute not in LASTING and not known.attribute.startswith(attributes.INSTRUCTION)
 
 
-def _named(known: Claim, tags: Tags, around: tuple[int, int]) -> tuple[int, int] | None:
+def _heard(words: Sequence[Word], places: range) -> Heard:
+    """Index the words of a clause, once for all values that it may mention."""
+    heard = Heard({}, {}, {}, {})
+    for n in places:
+        stem, kind = values.stem(words[n].text), words[n].kind
+        heard.every[stem] = n
+        if kind in (NAME, PLAIN):
+            heard.content[stem] = n
+            (heard.names if kind == NAME else heard.plain).setdefault(stem, []).append(n)
+    return heard
+
+
+def _named(value: str, heard: Heard, network: Network) -> tuple[int, int] | None:
     """Find the words of a clause that name a known value: all of them, or a name among them.
 
     A name is written as one, or all names of the value are there; a word that the network does not
     know is as good as a name.
     """
-    words, places = tags.words, range(*around)
-    listed = known.value.split()
-    names = values.stems(" ".join(filter(_is_name, listed)))
-    rare = values.stems(" ".join(word for word in listed if not tags.network.knows(word)))
-    named = [
-        n
-        for n in places
-        for stem in [values.stem(words[n].text)]
-        if (words[n].kind == NAME and stem in names) or (words[n].kind == PLAIN and stem in rare)
-    ]
+    names = _names(value)
+    named = [n for stem in names for n in heard.names.get(stem, ())]
+    if heard.plain:
+        named += [n for stem in _rare(value, network) for n in heard.plain.get(stem, ())]
     if not named:
-        found = {values.stem(words[n].text): n for n in places if words[n].kind in (NAME, PLAIN)}
-        wanted = names if names and names <= found.keys() else values.stems(known.value)
-        every = {values.stem(words[n].text): n for n in places} if wanted != names else found
-        named = sorted(every[stem] for stem in wanted) if wanted <= every.keys() else []
-    return (named[0], named[-1] + 1) if named else None
+        found = heard.content
+        wanted = names if names and found.keys() >= names else values.stems(value)
+        every = heard.every if wanted != names else found
+        named = [every[stem] for stem in wanted] if every.keys() >= wanted else []
+    return (min(named), max(named) + 1) if named else None
+
+
+@lru_cache(10_000)  # known values are looked for in every clause
+def _names(value: str) -> frozenset[str]:
+    return values.stems(" ".join(filter(_is_name, value.split())))
+
+
+@lru_cache(10_000)
+def _rare(value: str, network: Network) -> frozenset[str]:
+    return values.stems(" ".join(word for word in value.split() if not network.knows(word)))
 
 
 def _part(
-    known: Claim, tags: Tags, around: tuple[int, int], affirmed: Affirmed
+    known: Claim, heard: Heard, words: Sequence[Word], affirmed: Affirmed
 ) -> tuple[int, int] | None:
     """Find the word of a clause that names a part of a known value: "sold the cabin".
 
@@ -204,16 +241,19 @@ def _part(
     """
     stems = values.stems(known.value)
     least = PART * sum(map(len, stems))
-    stems -= values.stems(" ".join(LONG_NAME.findall(known.value)))
     named = [
         (len(stem), -n)
-        for n in range(*around)
-        for word in [tags.words[n]]
-        for stem in [values.stem(word.text)]
-        if word.kind in (NAME, PLAIN) and stem in stems and word.text not in open_verbs.LATER
-        if len(stem) >= least and _is_rare(stem, known.subject, affirmed)
+        for stem in stems & heard.content.keys() - _long_names(known.value)
+        for n in [heard.content[stem]]
+        if len(stem) >= least and words[n].text not in open_verbs.LATER
+        if _is_rare(stem, known.subject, affirmed)
     ]
     return (-max(named)[1], 1 - max(named)[1]) if named else None
+
+
+@lru_cache(10_000)
+def _long_names(value: str) -> frozenset[str]:
+    return values.stems(" ".join(LONG_NAME.findall(value)))
 
 
 def _is_rare(stem: str, subject: str, affirmed: Affirmed) -> bool:

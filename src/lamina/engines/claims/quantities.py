@@ -181,7 +181,8 @@ def _is_now(known: Claim, new: Quantity, speaker: str, tags: Tags) -> bool:
     One that is planned replaces only a plan, or the day of a thing.
     """
     first, last = tags.span(new.start, new.end)
-    if first >= last or not mentions.is_about(tags, (first, last), known.subject, speaker):
+    own = mentions.own_places(tags) if known.subject == speaker else ()
+    if first >= last or not mentions.is_about(tags, (first, last), known.subject, own):
         return False
     status = STATUSES[int(tags.statuses[first:last].max(axis=0).argmax())]
     is_dated = known.attribute in AIMS or known.attribute.startswith(attributes.HAS)

@@ -28,14 +28,15 @@ FOREIGN = hinted(
 # A line of a program that stands outside a fence.
 CODE_MARKS = frozenset("{}()[];=<>|&$\\")
 LEAST_MARKS, MARKS_SHARE = 6, 0.08  # of a line of code: how many, and how many of its characters
-CODE_SIGNS = re.compile(r"[{};]|=>|==|\w\(|</")
+CODE_SIGNS = re.compile(r"\{|\}|;|=>|==|\((?<=\w\()|</")  # found by what each begins with
 # Looked for once in each word: most of a list of handles is no address.
 MAIL = re.compile(r"(?<!\S)[^\w\s]*+(?P<mail>\w[^\s@]*+@\S+\.\w++)")
 DIGIT, MARKS = "0", re.compile(r"\W")
 # Not speech, and slow to read: wide gaps and endless words.
 WIDEST = 20  # characters of a gap within a sentence
 GAP = re.compile(rf"\s{{{WIDEST},}}+")
-ENDLESS = re.compile(rf"[^\s{MASK}]{{100,}}+")
+LONGEST_WORD = 100
+ENDLESS = re.compile(rf"[^\s{MASK}]{{{LONGEST_WORD},}}+")
 TASK = (
     r"translat\w+|proofread|rephrase|paraphrase|rewrite|reword|summari[sz]e|edit|review|correct"
     r"|improve|polish|analy[sz]e|shorten|fix the grammar|check the grammar|classify|extract"
@@ -49,7 +50,7 @@ PASTED = re.compile(
     re.S,
 )
 QUOTED = re.compile(
-    r'"([^"\n]{1,600})"' r"|(?<!\w)'(?=[A-Za-z])((?:[^'\n]|'(?=\w)){2,300})'(?!\w)" r"|`([^`\n]+)`"
+    r'"([^"\n]{1,600})"' r"|'(?<!\w')(?=[A-Za-z])((?:[^'\n]|'(?=\w)){2,300})'(?!\w)" r"|`([^`\n]+)`"
 )
 SPEECH = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Yy]ou|me|[Oo]ur)\b|[!?]")
 TITLE_WORDS = 7  # a longer quotation is speech, not a title
@@ -177,7 +178,10 @@ def said(text: str) -> str:
     if ":" in plain and (pasted := PASTED.search(plain)):
         start, end = pasted.span("rest")
         plain = plain[:start] + MASK * (end - start) + plain[end:]
-    return ENDLESS.sub(_masked, GAP.sub(lambda gap: "\n" * len(gap.group()), plain))
+    plain = GAP.sub(lambda gap: "\n" * len(gap.group()), plain)
+    # Splitting is much faster than looking for an endless word at each letter.
+    is_endless = max(map(len, plain.split()), default=0) >= LONGEST_WORD
+    return ENDLESS.sub(_masked, plain) if is_endless else plain
 
 
 def noted(plain: str) -> str:

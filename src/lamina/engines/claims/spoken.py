@@ -58,6 +58,8 @@ def of(plain: str) -> Tongue | None:
 
 
 def _listed(plain: str) -> list[str]:
+    if plain.isascii():
+        return LISTED.findall(plain.lower())
     return list(map(str.lower, LISTED.findall(plain)))
 
 

@@ -16,6 +16,8 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from lamina.engines.claims import open_words
 from lamina.engines.claims.open_words import Word
 from lamina.engines.claims.sentences import Clause
@@ -47,7 +49,7 @@ AT_ONCE = 4  # rows that libraries multiply together: a number of them that is o
 REACH = (1, 2, 4, 8)  # how far apart the words are that each layer reads together
 
 
-class Tags(NamedTuple):
+class Tags(msgspec.Struct, frozen=True):
     """What the network says of each word of a turn."""
 
     plain: str
@@ -58,6 +60,7 @@ class Tags(NamedTuple):
     states: Floats
     named: Floats  # by which a value finds the word that says whom it is about
     network: Network
+    abouts: dict[int, Floats] = {}  # by place: claims, notes and mentions ask for the same ones
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Find the words of a stretch of the turn."""
@@ -68,7 +71,9 @@ class Tags(NamedTuple):
 
     def about(self, place: int) -> Floats:
         """Compute how likely the value at a place is about the speaker, or about each word."""
-        return self.network.about(self.states, self.named, place)
+        if place not in self.abouts:
+            self.abouts[place] = self.network.about(self.states, self.named, place)
+        return self.abouts[place]
 
     def orders(self) -> Floats:
         """Compute how likely each word is part of an instruction that stands."""
@@ -141,11 +146,13 @@ class Network:
         np.maximum(states, 0, out=states)
         filled = -(-len(states) // AT_ONCE) * AT_ONCE
         wide = np.zeros((filled, len(numbers["layer_0"])), np.float32)
+        product = np.empty((filled, 2 * states.shape[1]), np.float32)
+        around = product[: len(states)]
+        more, gate = around[:, : states.shape[1]], around[:, states.shape[1] :]
         for layer, reach in enumerate(REACH):
             _put_around(wide[: len(states)], states, reach)
-            around = (wide @ numbers[f"layer_{layer}"])[: len(states)]
+            np.matmul(wide, numbers[f"layer_{layer}"], out=product)
             around += numbers[f"layer_{layer}_bias"]
-            more, gate = around[:, : states.shape[1]], around[:, states.shape[1] :]
             np.exp(gate, out=gate)  # of the gate with its sign turned, see `_wide`
             gate += 1
             more /= gate

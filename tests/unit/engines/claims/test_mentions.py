@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import structs
 
 from lamina.engines.claims import Claim, Turn, mentions, sentences, tagged, tagger
 from lamina.engines.claims.denials import Affirmed
@@ -64,7 +65,7 @@ def told(text: str, known: list[Told], found: tuple[Claim, ...], likely: float) 
 
     def tags() -> Tags:
         read = tagger.shipped().tag(plain, clauses, is_talk=False)
-        return read._replace(network=Sure(likely))
+        return structs.replace(read, network=Sure(likely))
 
     affirmed = Affirmed(claim(*one) for one in known)
     return mentions.over(said, clauses, list(found), affirmed, tags)
