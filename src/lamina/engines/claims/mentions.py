@@ -36,7 +36,7 @@ NAMES = re.compile(r"\b[^\W\d_a-zß-öø-ÿ]\w+")
 LONG_NAME = re.compile(r"\b[^\W\d_a-zß-öø-ÿ]\w+(?: [^\W\d_a-zß-öø-ÿ]\w+)+")
 LEAST, CLEARLY = 0.4, 0.7
 KIN = frozenset({"child", "sibling", "parent", "relative", "partner"})
-PART = 0.2  # share of its letters that a part must have at least
+PART = 0.35  # share of its letters that a part must have at least
 MOST_ALIKE = 3  # known values that have a word; a word that more of them have names none
 OWN = 0.3  # how likely a value must be the speaker's, for its end to be theirs
 EVEN = 0.7  # how sure the end of a value is that is as likely over as not
@@ -235,20 +235,34 @@ def _rare(value: str, network: Network) -> frozenset[str]:
 def _part(
     known: Claim, heard: Heard, words: Sequence[Word], affirmed: Affirmed
 ) -> tuple[int, int] | None:
-    """Find the word of a clause that names a part of a known value: "sold the cabin".
+    """Find the noun of a clause that names a part of a known value: "sold the cabin".
 
-    The value is the cabin shared with somebody; a word that many known values have names none.
+    The value is the cabin shared with somebody. A word that many known values have names none, nor
+    does a verb, or a word before another noun: "the tennis court is closed".
     """
     stems = values.stems(known.value)
     least = PART * sum(map(len, stems))
+    vague = _long_names(known.value) | _verb(known)
     named = [
         (len(stem), -n)
-        for stem in stems & heard.content.keys() - _long_names(known.value)
+        for stem in stems & heard.content.keys() - vague
         for n in [heard.content[stem]]
         if len(stem) >= least and words[n].text not in open_verbs.LATER
-        if _is_rare(stem, known.subject, affirmed)
+        if not _is_modifier(words, n) and _is_rare(stem, known.subject, affirmed)
     ]
     return (-max(named)[1], 1 - max(named)[1]) if named else None
+
+
+def _is_modifier(words: Sequence[Word], n: int) -> bool:
+    """Tell if a noun follows a word, which so says what kind of thing is meant."""
+    return any(word.kind in (NAME, PLAIN) for word in words[n + 1 : n + 2])
+
+
+def _verb(known: Claim) -> frozenset[str]:
+    """Return the stem of the verb with which the value of a habit begins."""
+    return (
+        values.stems(known.value.partition(" ")[0]) if known.attribute == "habit" else frozenset()
+    )
 
 
 @lru_cache(10_000)

@@ -38,7 +38,7 @@ def renewed(first: str, later: str) -> list[str]:
         (
             "My days off are tues/wed.",
             "ok new schedule just dropped, I'm off sun/mon from here on!!",
-            ["tues/wed -> sun/mon"],
+            [],  # the words name nothing, and it may be another thing
         ),
         (
             "My loupes are 2.5x.",
@@ -53,7 +53,12 @@ def renewed(first: str, later: str) -> list[str]:
         (
             "Our budget for the kitchen is 180.000 kr.",
             "We have to make do with 125.000 kr instead.",
-            ["180.000 kr -> 125.000 kr"],
+            [],
+        ),
+        (
+            "I'm on 20 mg of ramipril.",
+            "I've gone up to 40 mg of ramipril.",
+            ["20 mg of ramipril -> 40 mg of ramipril"],
         ),
         # Exceptions, what others have, what is still so, and what is asked.
         ("I run the debating club on Wednesdays.", "Just this week debating is on Friday.", []),
@@ -68,6 +73,24 @@ def renewed(first: str, later: str) -> list[str]:
         # Another thing, beside the one that is known.
         ("The API is on port 8080.", "The admin panel is on port 9090.", []),
         ("I run 5k every Monday.", "I run 10k every Sunday.", []),
+        ("I take 20 mg of sertraline.", "I take 10 mg of melatonin.", []),
+        ("I meet Anna on Mondays.", "I meet Bob on Tuesdays.", []),
+        ("I pay 12 euros a month for Spotify.", "I pay 15 euros a month for Netflix.", []),
+        ("I feed the cat at 6:00.", "I feed the baby at 9:00.", []),
+        ("I run the debating club on Wednesdays.", "I run the chess club on Fridays.", []),
+        ("My backend runs on port 8000.", "My frontend runs on port 3000.", []),
+        ("Our standup is at 9:30.", "The marketing team's standup is at 11:00.", []),
+        ("My rent is 900 euros.", "Rent in Zurich is 2500 euros, crazy.", []),
+        ("My shift starts at 6:00.", "My shift ends at 14:00.", []),
+        # Tasks, wishes, subsets, events, and another spelling.
+        ("We have 3 cats.", "Write a story about a man with 12 cats.", []),
+        ("We have 3 cats.", "2 cats are asleep on my lap.", []),
+        ("We have 3 cats.", "We'd like 5 cats.", []),
+        ("We have 40 customers.", "3 customers complained.", []),
+        ("I read 20 pages a day.", "I read 60 pages on the flight.", []),
+        ("I pay 900 euros rent.", "A coffee costs 4 euros now.", []),
+        ("Our standup is at 6pm.", "Our standup is at 18:00.", []),
+        ("We have two cats.", "We have 2 cats.", []),
         ("My brother is 31 and I'm on 5 mg of ramipril.", "My neighbour takes 10 mg.", []),
     ],
 )
