@@ -33,6 +33,7 @@ TYPED: list[dict[str, Any]] = golden("stories-3.jsonl")
 TYPED_WELL = 10
 # Stories that do not end as they should, and why not.
 KNOWN = {
+    "messy, new gf": "which word of a note in lower case is a name is not known",
     "pregnancy, then born": "that a birth ends a pregnancy is nowhere said",
     "plan carried out": "'the kiln' lacks a word of the plan to buy 'a used kiln'",
     "teacher changes school": "what somebody does, and is doing now, are two slots",

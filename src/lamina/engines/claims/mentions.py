@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
@@ -19,8 +18,7 @@ from msgspec import structs
 from lamina.engines.claims import Claim, attributes, open_verbs, open_words, tagged, values
 from lamina.engines.claims.denials import HAD, Affirmed
 from lamina.engines.claims.open_phrases import is_of_another, is_person
-from lamina.engines.claims.open_words import MY, NAME, PLAIN, SELF, Word
-from lamina.engines.claims.references import AIMS
+from lamina.engines.claims.open_words import MY, NAME, NUMBER, PLAIN, SELF, Word
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.tagger import Network, Tags
@@ -32,12 +30,8 @@ RULE = "over"
 # Cannot end, or is ended by what is said of it alone.
 LASTING = frozenset("did visited birthday age origin nationality name allergy".split())
 NAMES = re.compile(r"\b[^\W\d_a-zß-öø-ÿ]\w+")
-# A word of it names something else: "Baker Street", "New York".
-LONG_NAME = re.compile(r"\b[^\W\d_a-zß-öø-ÿ]\w+(?: [^\W\d_a-zß-öø-ÿ]\w+)+")
 LEAST, CLEARLY = 0.4, 0.7
 KIN = frozenset({"child", "sibling", "parent", "relative", "partner"})
-PART = 0.35  # share of its letters that a part must have at least
-MOST_ALIKE = 3  # known values that have a word; a word that more of them have names none
 OWN = 0.3  # how likely a value must be the speaker's, for its end to be theirs
 EVEN = 0.7  # how sure the end of a value is that is as likely over as not
 SHORT = 2  # letters of a word that names nothing
@@ -59,12 +53,11 @@ class Mention(NamedTuple):
     start: int
     end: int
     likely: float
-    is_part: bool  # only some words of the value are mentioned
 
     @property
     def is_over(self) -> bool:
-        """Tell if the clause says that the value is over: more clearly of a part, or of kin."""
-        return self.likely > (CLEARLY if self.is_part or self.known.attribute in KIN else LEAST)
+        """Tell if the clause says that the value is over; of kin, it has to be clearer."""
+        return self.likely > (CLEARLY if self.known.attribute in KIN else LEAST)
 
 
 def over(
@@ -90,12 +83,20 @@ def _echoes(said: Said, claims: Sequence[Claim], affirmed: Affirmed) -> list[Cla
     """End the notes that say what has ended, and more: "smoke a pipe on the porch"."""
     ended: dict[int, Claim] = {}
     for claim in claims:
-        for known in affirmed.sharing(claim.subject, _stale(claim, affirmed)):
+        stale = _stale(claim, affirmed)
+        if not _is_telling(stale):
+            continue
+        for known in affirmed.sharing(claim.subject, stale):
             if known.attribute == tagged.NOTE and known.value != claim.value:
                 about = known.subject, known.attribute, known.value
                 made = said.claim(*about, (claim.start, claim.end), claim.confidence, RULE)
                 ended[id(known)] = structs.replace(made, until=said.turn.at)
     return list(ended.values())
+
+
+def _is_telling(value: str) -> bool:
+    """Tell if notes that have a value are about it: it is a name, or more than a word."""
+    return len(values.stems(value)) > 1 or any(map(_is_name, value.split()))
 
 
 def _stale(claim: Claim, affirmed: Affirmed) -> str:
@@ -125,23 +126,27 @@ def _mentions(
             if heard is None:
                 around = open_words.within(read.words, clause.start, clause.end)
                 heard = _heard(read.words, range(*around))
-            whole = _named(known.value, heard, read.network)
-            is_aim = known.attribute in AIMS  # to buy a kiln does not end with another one
-            span = whole or (None if is_aim else _part(known, heard, read.words, affirmed))
-            if span is None:
+            span = _named(known.value, heard, read.network)
+            if span is None or _is_time(read.words[slice(*span)]):
                 continue
             own = own or own_places(read)
             if is_about(read, span, known.subject, own if known.subject == said.speaker else ()):
                 estimates = estimates or [read.over()]
                 start, end = read.words[span[0]].start, read.words[span[1] - 1].end
-                likely = float(estimates[0][slice(*span)].mean())
-                yield Mention(known, start, end, likely, is_part=whole is None)
+                yield Mention(known, start, end, float(estimates[0][slice(*span)].mean()))
 
 
 def _persons(plain: str, affirmed: Affirmed) -> list[str]:
     """List the known persons whom a turn names; two of one name are not told apart."""
     called = (affirmed.named([name.lower()]) for name in sorted(set(NAMES.findall(plain))))
     return [persons[0] for persons in called if len(persons) == 1]
+
+
+def _is_time(words: Sequence[Word]) -> bool:
+    """Tell if words are only days or numbers, which many things may have in common."""
+    return all(
+        word.kind == NUMBER or word.text.removesuffix("s") in open_verbs.LATER for word in words
+    )
 
 
 def likely(tags: Tags, span: tuple[int, int]) -> float:
@@ -229,50 +234,8 @@ def _names(value: str) -> frozenset[str]:
 
 @lru_cache(10_000)
 def _rare(value: str, network: Network) -> frozenset[str]:
-    return values.stems(" ".join(word for word in value.split() if not network.knows(word)))
-
-
-def _part(
-    known: Claim, heard: Heard, words: Sequence[Word], affirmed: Affirmed
-) -> tuple[int, int] | None:
-    """Find the noun of a clause that names a part of a known value: "sold the cabin".
-
-    The value is the cabin shared with somebody. A word that many known values have names none, nor
-    does a verb, or a word before another noun: "the tennis court is closed".
-    """
-    stems = values.stems(known.value)
-    least = PART * sum(map(len, stems))
-    vague = _long_names(known.value) | _verb(known)
-    named = [
-        (len(stem), -n)
-        for stem in stems & heard.content.keys() - vague
-        for n in [heard.content[stem]]
-        if len(stem) >= least and words[n].text not in open_verbs.LATER
-        if not _is_modifier(words, n) and _is_rare(stem, known.subject, affirmed)
-    ]
-    return (-max(named)[1], 1 - max(named)[1]) if named else None
-
-
-def _is_modifier(words: Sequence[Word], n: int) -> bool:
-    """Tell if a noun follows a word, which so says what kind of thing is meant."""
-    return any(word.kind in (NAME, PLAIN) for word in words[n + 1 : n + 2])
-
-
-def _verb(known: Claim) -> frozenset[str]:
-    """Return the stem of the verb with which the value of a habit begins."""
-    return (
-        values.stems(known.value.partition(" ")[0]) if known.attribute == "habit" else frozenset()
-    )
-
-
-@lru_cache(10_000)
-def _long_names(value: str) -> frozenset[str]:
-    return values.stems(" ".join(LONG_NAME.findall(value)))
-
-
-def _is_rare(stem: str, subject: str, affirmed: Affirmed) -> bool:
-    alike = affirmed.holding(subject, frozenset({stem}))
-    return len(list(islice(alike, MOST_ALIKE + 1))) <= MOST_ALIKE
+    listed = (word.removesuffix("'s") for word in value.split())
+    return values.stems(" ".join(word for word in listed if not network.knows(word)))
 
 
 def _is_name(word: str) -> bool:

@@ -82,7 +82,7 @@ SMALL = frozenset(
 TELLING = frozenset({NAME, PLAIN, NUMBER})
 # What stands between a quantity and the words that say what it is of, and words of a wish.
 ENDING = BORDERS | {UNSEEN}
-TAIL = frozenset({"since", "from", "as", "starting", "for"})  # since when it holds, or why
+TAIL = frozenset({"since", "from", "as", "starting"})  # since when it holds
 WILL = frozenset({"will", "'ll", "shall"})
 NUMBERED = {word: str(number) for number, word in enumerate(calendar_words.NUMBERS)}
 SEPARATOR = re.compile(r"[.,](?=\d{3}\b)")

@@ -96,6 +96,7 @@ def told(text: str, known: list[Told], found: tuple[Claim, ...], likely: float) 
         ("My brother quit Siemens.", ("Ann", "employer", "Siemens"), []),
         ("I got a new bike, the old one is gone.", ("Ann", "lives_in", "New York"), []),
         ("The street is closed.", ("Ann", "lives_in", "12 Baker Street"), []),
+        ("Practice is over on Mondays.", ("Ann", "has:closed", "Mondays"), []),
         ("I may stop running.", ("Ann", "plan", "visit Japan in May"), []),
         ("I will quit drinking at Bosch.", ("Will", "employer", "Bosch"), []),
     ],
@@ -108,13 +109,8 @@ def test_what_is_known_ends_where_a_message_says_so(
 
 
 def test_an_unlikely_mention_ends_nothing() -> None:
-    """S2: what is likelier to hold holds; of a part of a value, or of kin, it has to be clearer."""
+    """S2: what is likelier to hold holds; of kin, it has to be clearer."""
     assert ended("I came off sertraline last week.", [MEDICINE], likely=0.3) == []
-    cabin = ("Ann", "owns", "cabin with my ex")
-    assert ended("Sold my share of the cabin.", [cabin], likely=0.6) == []
-    assert ended("Sold my share of the cabin.", [cabin], likely=0.8) == [
-        "Ann: owns = cabin with my ex"
-    ]
     assert ended("Ola was magnanimous.", [("Ann", "partner", "Ola")], likely=0.6) == []
 
 
