@@ -25,10 +25,12 @@ from lamina.search import RANKERS
 from lamina.store.index.catalogue import (
     COLUMNS,
     EARLIER_WIDTHS,
+    MOST_SEEN,
     WIDTH,
     Catalogue,
     mark,
 )
+from lamina.store.index.visible import Visible
 from lamina.store.tables import blocks as block_table
 from lamina.store.tables.blocks import BLOCK, SEAL
 from lamina.store.tables.records import Filter
@@ -528,3 +530,13 @@ def test_a_block_is_opened_only_as_it_was_sealed() -> None:
         damaged = bytearray(sealed)
         damaged[place] ^= 1
         assert block_table.opened(bytes(damaged), 5) is None
+
+
+def test_what_follows_from_many_filters_stays_small() -> None:
+    """B3a: a caller with ever new filters does not fill the memory."""
+    catalogue = Catalogue()
+    allowed = np.ones(MOST_SEEN // 100, bool)
+    for number in range(50):
+        wanted = Filter(tags=(str(number),))
+        catalogue.visible(wanted, lambda: Visible(catalogue, allowed, allowed))
+        assert catalogue.footprint < 2 * MOST_SEEN

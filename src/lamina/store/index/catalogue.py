@@ -40,6 +40,7 @@ MANY = 20_000
 PART = 100
 # Results of filters to keep: this many, and more if all of them together take little room.
 KEPT, ROOM = 8, 1 << 20
+MOST_SEEN = 1 << 24  # bytes of what follows from the results of filters
 DERIVED = 32  # and other arrays derived from the columns
 COLUMNS = {
     "state": "u1", "layer": "u1", "kind": "u4", "user": "u8", "session": "u8", "speaker": "u8",
@@ -170,7 +171,7 @@ class Catalogue(Turns):
         # The results of filters, and what follows from them, until something changes.
         self._passed: dict[Filter, Mask] = {}
         self._visible: dict[Filter, Visible] = {}
-        self._filtered = 0  # the memory that they take
+        self._filtered = self._seen = 0  # the memory that they take
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name][: self.size]
@@ -180,7 +181,7 @@ class Catalogue(Turns):
         """The memory it takes, in bytes."""
         derived = sum([rows.nbytes for rows in self._derived.values()]) + self.reached.size
         columns = (WIDTH + self.before.itemsize + self.after.itemsize) * len(self.before)
-        return columns + self._filtered + derived
+        return columns + self._filtered + self._seen + derived
 
     @property
     def has_stale(self) -> bool:
@@ -291,14 +292,17 @@ class Catalogue(Turns):
         visible = self._visible.get(wanted)
         if visible is None:
             visible = find()
+            if self._seen + visible.footprint > MOST_SEEN:
+                self._visible.clear()
+                self._seen = 0
             self._visible[wanted] = visible
-            self._filtered += visible.footprint
+            self._seen += visible.footprint
         return visible
 
     def _forget_filters(self) -> None:
         self._passed.clear()
         self._visible.clear()
-        self._filtered = 0
+        self._filtered = self._seen = 0
 
     def _pass(self, wanted: Filter, connection: Connection) -> Mask:
         """Apply a filter: to the columns, and then to the few rows that an index finds."""
@@ -355,7 +359,8 @@ class Catalogue(Turns):
         past = events.fields_before(connection, moment)
         then: Catalogue = copy.copy(self)
         then._columns = {name: self[name].copy() for name in COLUMNS}
-        then._passed, then._visible, then._filtered = {}, {}, 0
+        then._passed, then._visible = {}, {}
+        then._filtered = then._seen = 0
         then._derived, then.reached = {}, Reached()
         by_number: dict[int, dict[str, Any]] = {}
         for record_id, fields in past.items():
