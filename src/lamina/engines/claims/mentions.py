@@ -30,7 +30,7 @@ RULE = "over"
 # Cannot end, or is ended by what is said of it alone.
 LASTING = frozenset("did visited birthday age origin nationality name allergy".split())
 NAMES = re.compile(r"\b[^\W\d_a-zß-öø-ÿ]\w+")
-LEAST, CLEARLY = 0.4, 0.7
+LEAST, CLEARLY = 0.5, 0.7
 KIN = frozenset({"child", "sibling", "parent", "relative", "partner"})
 OWN = 0.3  # how likely a value must be the speaker's, for its end to be theirs
 EVEN = 0.7  # how sure the end of a value is that is as likely over as not
