@@ -56,7 +56,7 @@ QUANTITY = bounded(
     rf"(?:(?P<per>/| (?:an?|per|each|every) )|[ -])?(?P<unit>%|[€$£]|(?!{DAYS})[^\W\d_]+)?",
     re.I,
 )
-BEFORE = re.compile(r"(?P<word>[^\W\d][\w+#.-]*) \Z")
+BEFORE = bounded(r"\b(?P<word>[^\W\d][\w+#.-]*) \Z")
 FAR = 40  # characters before a number in which the word before it is looked for
 # Not as a rule, or not the speaker's: an exception, what was so once, what others have.
 EXCEPTION = re.compile(
