@@ -238,3 +238,11 @@ def test_sleep_and_status_tell_what_a_model_used(one: Call, model: ModelServer) 
 def test_doctor_tells_about_the_model(one: Call, model: ModelServer) -> None:
     """S6, H1: that it answers, and in which form."""
     assert "'qwen3:8b' answers within 60 seconds, in JSON by a schema" in one("doctor").out
+
+
+def test_a_person_at_the_terminal_says_i(call: Call) -> None:
+    """H1, S7: nobody thinks of --speaker; and while nothing is known, `facts` says what to do."""
+    assert "speaker" in call("facts").out
+    call("remember", "My manager is Sandra Hoff.", "--kind", "fact")
+    call("sleep")
+    assert "Sandra Hoff" in call("facts", "user").out

@@ -50,7 +50,10 @@ def facts(
     elif attribute or project or as_of:
         click.echo("no fact matches")
     else:
-        click.echo("nothing is known yet; see `lamina sleep`")
+        click.echo(
+            "nothing is known yet; `lamina sleep` reads what was remembered, but an agent's memory"
+            " that says I only with a speaker"
+        )
 
 
 @command("timeline", "lamina timeline Ana", needs_known_agent=True)
