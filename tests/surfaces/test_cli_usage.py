@@ -425,6 +425,8 @@ def test_a_home_that_was_not_there_is_told(call: Call, tmp_path: Path) -> None:
         command = "remember" if place == "home" else "search"
         told = call("--home", str(tmp_path / place), command, "tea")
         assert (f"there was no home {tmp_path / place}" in told.err) == is_told
+    failed = call("--home", str(tmp_path / "other"), "facts", "Ana", "--json")
+    assert json.loads(failed.err)["error"]["code"] == "not_found"
 
 
 def test_agents_are_listed(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -259,7 +259,9 @@ class Invocation:
         if memory.outage is not None and not self._is_reported(memory.outage):
             output.attention(str(memory.outage), err=True)
         memory.close()
-        if self._is_new_home and not memory.wrote:
+        has_failed = isinstance(sys.exc_info()[1], LaminaError)
+        # Programs expect the error as the only object on standard error.
+        if self._is_new_home and not memory.wrote and not (self.json and has_failed):
             output.attention(f"there was no home {self.home.path}; it is new and empty", err=True)
         if memory.wrote and self._is_new and (others := self.other_agents()):
             output.attention(f"this is the first memory of {shown(self.agent)}{others}", err=True)
