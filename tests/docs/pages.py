@@ -29,12 +29,13 @@ CALLED = re.compile(rf"{ID.pattern}|\b[0-9a-hjkmnp-tv-z]{{{END}}}\b")
 MASKS = (
     (ID, "ID"),
     (re.compile(r"(?<=\[)[0-9a-hjkmnp-tv-z]{6}(?=[·\]])"), "HANDLE"),
+    (re.compile(r"^[0-9a-hjkmnp-tv-z]{6}(?=  )", re.M), "HANDLE"),  # in the first column
     (re.compile(r"(?<=·)\d{1,2} [A-Z][a-z]+ \d{4}(?=[·\]])"), "TIME"),
     (re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d)?"), "TIME"),
     (re.compile(r"head [0-9a-f]{16}"), "head HASH"),
     (re.compile(r"operator:\S+"), "operator"),
     (re.compile(r"-?\b\d\.\d{3}\b"), "SCORE"),
-    (re.compile(r"[·█●]{20,100}"), "BAR"),  # in a timeline, whose end is today
+    (re.compile(r"[·█░●]{20,100}"), "BAR"),  # in a timeline, whose end is today
     (re.compile(r"\b\d+(?= links)"), "SOME"),  # jobs read, too: one more on the quarter of an hour
 )
 ANYTHING = "…"

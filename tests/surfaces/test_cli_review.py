@@ -172,6 +172,14 @@ def test_several_are_decided_after_a_look(call: Call) -> None:
     assert [state(call, one) for one in (third, fourth)] == ["tombstoned", "tombstoned"]
 
 
+@pytest.mark.parametrize("verb", ["confirm", "reject"])
+def test_deciding_all_of_nothing_is_done_at_once(call: Call, verb: str) -> None:
+    """V5, H1: where nothing waits, nothing is asked and nothing has failed."""
+    told = call("review", verb, "--all", "--reason", "tidy")
+    assert (told.code, told.out) == (0, f"nothing waits that can be {verb}ed\n")
+    assert call("review", verb, "--all", "--json").json == []
+
+
 def test_revoke_shows_asks_and_can_be_undone(call: Call) -> None:
     """V8: `revoke --source` previews, asks unless --yes, puts all of it under review, and `undo`
     takes it back."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +13,7 @@ from lamina import operator
 from lamina.surfaces.cli.facts import bar
 from tests.http_fakes import ModelServer, claiming, says
 from tests.surfaces.conftest import Call
+from tests.surfaces.test_cli_usage import in_terminal
 
 
 @pytest.fixture
@@ -51,7 +53,7 @@ def test_a_dry_run_prints_the_plan(filled: Call) -> None:
 def test_sleep_tells_what_it_did(filled: Call) -> None:
     """S5, H1: how much was read, and what came of it; the second time there is nothing."""
     out = filled("sleep").out
-    assert out.startswith("read 3 turns: 1 change, ")
+    assert out.startswith("read 3 turns; facts: 1 changed, ")
     assert "lamina review" in out
     assert filled("sleep", "--json").json["turns"] == 0
     assert "nothing to do" in filled("sleep", "--dry-run").out
@@ -78,7 +80,7 @@ def test_sleep_says_what_it_does_not_read_yet(call: Call) -> None:
     assert call("sleep", "--json").json["waiting"] == 1
     call("promote")
     out = call("sleep").out
-    assert out.startswith("read 1 turn: 2 new")
+    assert out.startswith("read 1 turn; facts: 2 new")
     assert "waits" not in out
 
 
@@ -113,6 +115,18 @@ def test_facts_are_a_table_and_json(filled: Call) -> None:
     assert (narrowed.code, "no fact about 'Ana' matches" in narrowed.err) == (3, True)
 
 
+def test_a_fact_has_the_handle_by_which_it_is_changed(filled: Call) -> None:
+    """H1, V9: the id in the table is enough for `forget`; what has been superseded names what took
+    its place, since only that can be changed."""
+    filled("sleep")
+    row = next(line for line in filled("facts", "Ana").out.splitlines() if "Lisbon" in line)
+    then = filled("facts", "Ana", "--as-of", "2026-02-01", "--attribute", "lives_in", "--json").json
+    refused = filled("forget", then[0]["record"])
+    assert re.search(rf"is superseded by \w+{row.split()[0]}; only active", refused.err)
+    assert filled("forget", row.split()[0]).code == 0
+    assert "Lisbon" not in filled("facts", "Ana").out
+
+
 def test_a_timeline_is_a_picture(filled: Call) -> None:
     """S2, H1: intervals on one scale, what held in front of what holds, a point for what happened
     once; JSON for programs."""
@@ -125,6 +139,27 @@ def test_a_timeline_is_a_picture(filled: Call) -> None:
     assert porto.rstrip().endswith("2026-01-10 to 2026-03-10")
     assert lisbon.rstrip().endswith("since 2026-03-10")
     assert len(filled("timeline", "Ana", "--json").json) == len(lines)
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_a_timeline_fits_into_a_terminal(filled: Call, tmp_path: Path, columns: int) -> None:
+    """H1: bars reach today and times are whole; long values go on in the next line; what does not
+    hold is drawn lighter than what does."""
+    orders = (
+        "Always use British spelling in the letters that you write for me",
+        "Always use metric units in the tables that you make for me",
+    )
+    for text in (*orders, "I work at Globex.", "I do not work at Globex any more."):
+        filled("remember", text, "--speaker", "Ana", "--layer", "episodic", "--at", "2026-06-01")
+    filled("sleep")
+    shown = in_terminal(tmp_path / "home", columns, "timeline", "Ana")
+    lines = [line.rstrip() for line in shown.splitlines()]
+    assert "…" not in shown
+    assert max(map(len, lines)) <= columns
+    assert any(line.endswith("█  since 2026-03-10") for line in lines)
+    assert any(line.endswith("2026-01-10 to 2026-03-10") for line in lines)
+    assert any("not Globex" in line and "░" in line and "█" not in line for line in lines)
+    assert all(word in shown for word in " ".join(orders).split())
 
 
 @pytest.mark.parametrize(
@@ -144,6 +179,11 @@ def test_bad_input_is_told(filled: Call, arguments: tuple[str, ...], code: int) 
     outcome = filled(*arguments)
     assert outcome.code == code
     assert outcome.err
+
+
+def test_sleep_for_one_user_is_refused_in_the_words_of_the_program(filled: Call) -> None:
+    """H1, R12: it concerns everybody, so the option has to go."""
+    assert "run it without --user" in filled("--user", "ana", "sleep").err
 
 
 def test_a_model_that_is_down_is_told(filled: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,3 +278,11 @@ def test_sleep_and_status_tell_what_a_model_used(one: Call, model: ModelServer) 
 def test_doctor_tells_about_the_model(one: Call, model: ModelServer) -> None:
     """S6, H1: that it answers, and in which form."""
     assert "'qwen3:8b' answers within 60 seconds, in JSON by a schema" in one("doctor").out
+
+
+def test_a_person_at_the_terminal_says_i(call: Call) -> None:
+    """H1, S7: nobody thinks of --speaker; and while nothing is known, `facts` says what to do."""
+    assert "speaker" in call("facts").out
+    call("remember", "My manager is Sandra Hoff.", "--kind", "fact")
+    call("sleep")
+    assert "Sandra Hoff" in call("facts", "user").out

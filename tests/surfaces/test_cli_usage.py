@@ -419,6 +419,16 @@ def test_a_first_look_at_an_empty_home_is_no_error(call: Call) -> None:
     assert (told.code, told.out) == (0, "no memories here\n")
 
 
+def test_a_home_that_was_not_there_is_told(call: Call, tmp_path: Path) -> None:
+    """H1: a misspelt home looks like an empty memory, unless the command says that it is new."""
+    for place, is_told in (("nope", True), ("nope", False), ("home", False)):
+        command = "remember" if place == "home" else "search"
+        told = call("--home", str(tmp_path / place), command, "tea")
+        assert (f"there was no home {tmp_path / place}" in told.err) == is_told
+    failed = call("--home", str(tmp_path / "other"), "facts", "Ana", "--json")
+    assert json.loads(failed.err)["error"]["code"] == "not_found"
+
+
 def test_agents_are_listed(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """H1: name, active memories, size and last change of each; one that is damaged is told; only
     operators may ask."""

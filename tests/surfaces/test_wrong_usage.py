@@ -70,6 +70,7 @@ COMMANDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("--agent ../sky remember tea", ("agent name '../sky'", "a-z")),
     ("import nowhere.json", ("there is no file", "nowhere.json")),
     ("mcp --tools all", ("--tools", "basic")),
+    ("export -", ("standard output", "give a path")),
     ("timeline", ("needs SUBJECT", "such as: lamina timeline")),
 )
 
@@ -83,6 +84,8 @@ VERBS: tuple[tuple[Use, tuple[str, ...]], ...] = (
     (lambda op: op.remember("tea", importance=7), ("importance 7", "between 0 and 1")),
     (lambda op: op.remember("tea", tags="home"), ("tags 'home'", "['home']")),
     (lambda op: op.remember("tea", at="yesterday"), ("'yesterday'", "such as")),
+    (lambda op: op.remember("tea", at="2026-11-10"), ("in UTC write 2026-11-10T00:00:00+00:00",)),
+    (lambda op: op.remember("tea", at="2026-11-10+00:00"), ("2026-11-10T00:00:00+00:00",)),
     (lambda op: op.remember_many([{}]), ("item 0", "content is missing")),
     (lambda op: op.search(), ("search needs query",)),
     (lambda op: op.search("tea", limits=3), ("no argument limits", "did you mean limit")),

@@ -134,8 +134,10 @@ def check_no_request(record: Record) -> None:
 
 def check_active(record: Record, verb: str) -> None:
     if record.state is not State.ACTIVE:
+        successor = f" by {record.superseded_by}" if record.superseded_by else ""
         raise Refused(
-            f"the record {record.id} is {record.state.value}; only active records can be {verb}"
+            f"the record {record.id} is {record.state.value}{successor};"
+            f" only active records can be {verb}"
         )
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from lamina.errors import InvalidInput, LaminaError, Refused
 from lamina.failsafe.line import Action
 from lamina.failsafe.spool import OUTAGES
 from lamina.memory.drafting import of_item
 from lamina.memory.failsafe import same_text
-from lamina.model.record import Draft, Layer, Record, Role
+from lamina.model.record import Draft, Layer, Record, Role, Trust
 from lamina.store.core.transaction import Transaction
+from lamina.text import persons
 
 if TYPE_CHECKING:
     from lamina.memory.conversations import Conversation
@@ -27,7 +30,7 @@ class Remember:
 
     def one(self, item: Mapping[str, Any]) -> Record:
         """Store one memory."""
-        return self.stored([self._scope.draft(item)])[0]
+        return self.stored([_attributed(self._scope.draft(item))])[0]
 
     def many(self, items: Iterable[Mapping[str, Any]]) -> list[Record]:
         """Store all items in one transaction, or none, with an error that names the item."""
@@ -152,3 +155,15 @@ class Remember:
 
     def _folder(self) -> Any:
         return self._scope.resilient.path_of("episodes")
+
+
+def _attributed(draft: Draft) -> Draft:
+    """Name who says "I" in an operator's memory: the person whom the profile is about.
+
+    An agent that writes "I" may mean itself, and an external text means somebody else.
+    """
+    if draft.speaker is not None or draft.trust is not Trust.OPERATOR:
+        return draft
+    from lamina.engines.claims import spoken  # agents need none of its tables
+
+    return structs.replace(draft, speaker=persons.USER) if spoken.is_own(draft.content) else draft

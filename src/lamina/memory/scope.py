@@ -191,7 +191,8 @@ class Scope:
         """Refuse a verb for the whole store on a handle for one user."""
         if self.user is not None:
             raise Forbidden(
-                f"{verb} concerns all users of {self.agent}; open the handle without a user",
+                f"{verb} concerns all users of {self.agent}; run it without --user, or open the"
+                " handle without a user",
                 lacks="access",
             )
 

@@ -50,7 +50,7 @@ def moment(value: object, name: str = "at") -> datetime:
     when = _parse(value, name)
     if when.tzinfo is not UTC:
         if when.utcoffset() is None:
-            problem = "has no time zone; add one, for example +00:00"
+            problem = f"has no time zone; in UTC write {when.replace(tzinfo=UTC).isoformat()}"
             raise InvalidInput(f"{name} {shown(value)} {problem}")
         try:
             when = when.astimezone(UTC)

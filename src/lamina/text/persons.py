@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from lamina.text import words
 
+USER = "user"  # the speaker whom the profile is about, if their name is not known
 # Words as `words.asked` returns them, without accents. Subjects and possessives come first.
 SELF = frozenset(
     "i my mine we our ours ich mein meine meinen meiner wir unser unsere je mon ma mes nous notre"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence, Set
 
 from lamina.engines.claims.tongues import ALL, Tongue
+from lamina.text import persons
 
 WORD = re.compile(r"[^\W\d_][\w'-]*")
 ENGLISH = frozenset(
@@ -24,6 +25,8 @@ JOINED = "|".join(sorted(word for word in ENGLISH | OTHERS if "'" in word))
 LISTED = re.compile(rf"(?:{JOINED})\b|\w+", re.I)
 MARKS = tuple(frozenset(tongue.marks.split()) for tongue in ALL)
 MARKED = frozenset().union(*MARKS)
+# English words by which people speak of themselves, but not "i.e.", "I/O" and "me" in a name.
+OWN = re.compile(r"(?<![\w./-])(?:I|i|[Mm](?:e|y|ine)|[Ww]e|[Oo]urs?)(?!\.\w|[\w/-])")
 NEAR = 400  # characters that are read to detect the language
 
 
@@ -55,6 +58,13 @@ def of(plain: str) -> Tongue | None:
         return None
     listed = [sum(word in marks for word in marked) for marks in MARKS]
     return ALL[listed.index(max(listed))]
+
+
+def is_own(plain: str) -> bool:
+    """Tell if those who write a text speak of themselves; "eu" is a pronoun in Portuguese only."""
+    if OWN.search(plain) or persons.ABOUT_ME.search(plain):
+        return True
+    return of(plain) is not None and persons.asks_of_self(plain)
 
 
 def _listed(plain: str) -> list[str]:

@@ -244,7 +244,8 @@ def section_of(record: Record) -> Section:
     """Return the section: what holds or was explicitly remembered, or what somebody said."""
     if record.layer in KNOWN:
         return Section.KNOWN
-    is_explicit = record.layer is Layer.SHORT_TERM and record.speaker is None
+    is_turn = record.speaker is not None and record.session is not None
+    is_explicit = record.layer is Layer.SHORT_TERM and not is_turn
     return Section.KNOWN if is_explicit and record.source != noise.KEPT else Section.SAID
 
 

@@ -40,6 +40,8 @@ def export(
     Other formats hold less: the report says which memories were left out, and which fields of
     the others are lost.
     """
+    if path == Path("-"):
+        raise InvalidInput("export writes a file, not standard output; give a path")
     if format_ != "lamina":
         _export_as(invocation, format_, path, public, **chosen)
         return

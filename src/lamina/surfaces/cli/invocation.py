@@ -61,7 +61,7 @@ class Invocation:
         self._agent = agent
         self._user = user
         self._memory: Memory | None = None
-        self._is_new = False
+        self._is_new = self._is_new_home = False
         self._key: str | None = os.environ.get(operator_key.VARIABLE) or None
 
     @property
@@ -84,6 +84,7 @@ class Invocation:
         if self._memory is None:
             self._check_bounds()
             self._is_new = self.agent not in self.home.agents()
+            self._is_new_home = _needs_known_agent() and not self.home.path.exists()
             self._refuse_unknown()
             options = (self._role(), self._agent, self.user, self._home)
             self._memory = connect(*options, surface=SURFACE, key=self._key, replay=replay)
@@ -258,6 +259,10 @@ class Invocation:
         if memory.outage is not None and not self._is_reported(memory.outage):
             output.attention(str(memory.outage), err=True)
         memory.close()
+        has_failed = isinstance(sys.exc_info()[1], LaminaError)
+        # Programs expect the error as the only object on standard error.
+        if self._is_new_home and not memory.wrote and not (self.json and has_failed):
+            output.attention(f"there was no home {self.home.path}; it is new and empty", err=True)
         if memory.wrote and self._is_new and (others := self.other_agents()):
             output.attention(f"this is the first memory of {shown(self.agent)}{others}", err=True)
         is_asked = memory.wrote or self.starts_jobs

@@ -75,6 +75,13 @@ def attention(message: str, *, err: bool = False) -> None:
     click.echo(click.style("attention: ", fg="yellow") + reveal(message), err=err)
 
 
+def line(text: str, *, err: bool = False) -> None:
+    """Print a line; where a terminal is too narrow for it, break it between words."""
+    if (sys.stderr if err else sys.stdout).isatty():
+        text = click.wrap_text(text, shutil.get_terminal_size().columns, subsequent_indent="  ")
+    click.echo(text, err=err)
+
+
 def when(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%d %H:%M")
 

@@ -33,7 +33,7 @@ LISTS = ("topic_tags", "evidence_refs")  # metadata fields that are lists of tex
     "--evidence", multiple=True, metavar="ID", help="a record id, URL or path that supports it"
 )
 @click.option("--source", help="where it comes from; tool, web, mail and import are not trusted")
-@click.option("--speaker", help="who said it")
+@click.option("--speaker", help="who said it; an operator's `I` is `user`")
 @click.option("--session", help="the conversation it belongs to")
 @click.option("--project", help="the project it belongs to")
 @click.option(

@@ -208,6 +208,10 @@ def _decide(
     yes: bool,
 ) -> int:
     """Decide about one proposal, or about several after a preview; each decision is separate."""
+    if not chosen:
+        message = f"nothing waits that can be {DONE[verb]}"
+        output.show_json([]) if invocation.json else click.echo(message)
+        return 0
     if len(chosen) == 1:
         show_changed(invocation, DONE[verb], decide(chosen[0]))
         return 0
@@ -216,7 +220,7 @@ def _decide(
         if not invocation.json:
             _show([waiting[record_id] for record_id in chosen if record_id in waiting])
         several = f"{verb} {len(chosen)} proposals"
-        if not chosen or not output.confirmed(f"{several}?"):
+        if not output.confirmed(f"{several}?"):
             raise Refused(f"nothing was done; use --yes to {several} without a question")
     with invocation.operator(f"review {verb}").batch():
         outcomes = [_outcome(verb, record_id, decide) for record_id in chosen]

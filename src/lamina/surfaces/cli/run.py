@@ -52,7 +52,7 @@ def keep_running(orchestrator: Orchestrator, as_json: bool) -> int:
             f"{job.job} every {job.minutes} min" for job in orchestrator.outlook() if job.minutes
         ]
         # On standard error: other programs parse the output of each job.
-        click.echo(f"running {', '.join(jobs) or 'nothing: every job is off'}", err=True)
+        output.line(f"running {', '.join(jobs) or 'nothing: every job is off'}", err=True)
         if (note := orchestrator.timetable.current().note) is not None:
             click.echo(note, err=True)
         orchestrator.run(stop, stop.wait, lambda ran: _show(ran, as_json))
@@ -98,7 +98,7 @@ def _show(ran: Ran, as_json: bool) -> None:
     mark = click.style("ok    ", fg="green") if ran.ok else click.style("failed", fg="red")
     when = ran.started_at.strftime("%Y-%m-%d %H:%M:%S")
     outcome = one_line(_summary(ran.outcome), WIDTH)
-    click.echo(f"{when}  {ran.job:<20} {mark} {ran.seconds:8.2f} s  {outcome}".rstrip())
+    output.line(f"{when}  {ran.job:<20} {mark} {ran.seconds:8.2f} s  {outcome}".rstrip())
 
 
 def _summary(outcome: Mapping[str, Any]) -> str:

@@ -11,12 +11,19 @@ from lamina.surfaces.cli import options, output
 from lamina.surfaces.cli.invocation import Invocation, command
 from lamina.text.words import counted, one_line, reveal
 
-# What a night makes besides facts, with the word for one of them.
+# What a night makes besides facts, with the words for one and for several of them.
 NOUNS = {
-    "preferences": "preference",
-    "summaries": "summary",
-    "workflows": "workflow",
-    "adjusted": "adjusted",
+    "preferences": ("preference", "preferences"),
+    "summaries": ("summary", "summaries"),
+    "workflows": ("workflow", "workflows"),
+    "adjusted": ("adjusted importance", "adjusted importances"),
+}
+# What has become of facts, where an effect's own name does not say it.
+BECOME = {
+    Effect.CHANGE: "changed",
+    Effect.REPEAT: "repeated",
+    Effect.END: "ended",
+    Effect.PROPOSE: "proposed",
 }
 PROPOSED = ("preferences", "workflows")  # those that a person decides about
 
@@ -49,8 +56,11 @@ def sleep(invocation: Invocation, dry_run: bool, model: str | None, limit: int) 
     if invocation.json:
         output.show_json(report)
         return
-    facts = ", ".join(f"{number} {name}" for name, number in report["facts"].items())
-    click.echo(f"read {counted(report['turns'], 'turn')}: {facts or 'nothing new'}")
+    facts = ", ".join(
+        f"{number} {BECOME.get(name, name)}" for name, number in report["facts"].items()
+    )
+    found = f"facts: {facts}" if facts else "nothing new"
+    click.echo(f"read {counted(report['turns'], 'turn')}; {found}")
     _show_others(report)
     _show_waiting(report["waiting"])
     _show_model(report)
@@ -58,7 +68,7 @@ def sleep(invocation: Invocation, dry_run: bool, model: str | None, limit: int) 
 
 def _show_others(report: dict[str, Any]) -> None:
     """Report what the night made besides facts, and whether any of it waits for a person."""
-    others = [counted(report[name], one, name) for name, one in NOUNS.items() if report.get(name)]
+    others = [counted(report[name], *words) for name, words in NOUNS.items() if report.get(name)]
     told = [f"and {', '.join(others)}"] if others else []
     if report["facts"].get(Effect.PROPOSE) or any(report.get(name) for name in PROPOSED):
         told.append("proposals wait in `lamina review`")

@@ -10,12 +10,12 @@ from lamina.errors import InvalidInput
 from lamina.memory.agent import Memory
 from lamina.model import hashing
 from lamina.model.record import Layer, Record
-from lamina.text import fence
+from lamina.text import fence, persons
 from lamina.text.words import is_visible
 
 SOURCE = "hook"
 # A message is a turn of a conversation, which sleep turns into knowledge. A reply is a crumb.
-MESSAGE: Mapping[str, Any] = {"speaker": "user", "layer": Layer.EPISODIC}
+MESSAGE: Mapping[str, Any] = {"speaker": persons.USER, "layer": Layer.EPISODIC}
 REPLY: Mapping[str, Any] = {"speaker": "assistant", "kind": "crumb", "importance": 0.2}
 
 
