@@ -37,7 +37,7 @@ ITEMS = st.fixed_dictionaries(
         "content": st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join),
         "kind": st.sampled_from(["fact", "crumb"]),
         "tags": st.lists(st.sampled_from(["a", "tea"]), max_size=2, unique=True),
-        "metadata": st.sampled_from([{}, {"place": "tea house"}]),
+        "metadata": st.sampled_from([{}, {"place": "tea house"}, {"attribute": "employer"}]),
         "session": st.sampled_from([None, "s1", "s2"]),
         "project": st.sampled_from([None, "p1", "p2"]),
         "speaker": st.sampled_from([None, "Ana", "assistant"]),
@@ -69,7 +69,9 @@ def scopes_of(most: int) -> Iterator[None]:
 
 
 def told(handle: Memory, ranker: str, how: dict[str, Any]) -> Any:
-    hits: Hits = handle.search("Ana: yesterday tea 猫の手 get ½⃝x", limit=20, ranker=ranker, **how)
+    hits: Hits = handle.search(
+        "Ana: yesterday tea 猫の手 get ½⃝x company", limit=20, ranker=ranker, **how
+    )
     return [hit.to_dict() for hit in hits], hits.notes, hits.confidence
 
 
@@ -93,7 +95,8 @@ def act(desk: Desk, step: str, user: str | None, what: Any) -> None:
         if step == "erase":
             op.erase(chosen.id, reason="asked for")
         elif step == "grow":
-            move(op, chosen.id, metadata={**chosen.metadata, "place": "tea house"})
+            more = {"place": "tea house", "attribute": "employer"}
+            move(op, chosen.id, metadata={**chosen.metadata, **more})
         elif chosen.state is State.ACTIVE:
             move(op, chosen.id, state=State.SUPERSEDED)
 

@@ -50,6 +50,24 @@ def found(call: Call, *arguments: str) -> list[str]:
 # search
 
 
+def test_what_does_not_hold_is_marked(call: Call) -> None:
+    """C3, H1: a search prints what became of the facts of a saying, in rows, parts and JSON."""
+    said = ("--layer", "episodic", "--speaker", "Mia")
+    remembered(call, "I live in Hamburg now.", *said, "--session", "s1")
+    remembered(call, "My manager is Tom.", *said, "--session", "s2")
+    assert call("sleep").code == 0
+    listed = call("list", "--layer", "semantic", "--json").json
+    ids = {one["metadata"]["value"]: one["id"] for one in listed}
+    assert call("correct", ids["Hamburg"], "Mia lives in Berlin", "--reason", "no").code == 0
+    assert call("rollback", ids["Tom"], "--reason", "no").code == 0
+    now = "(no longer Hamburg; now: Mia lives in Berlin)"
+    assert f"I live in Hamburg now. {now}" in call("search", "where do I live").out
+    assert now in call("search", "where do I live", "--explain").out
+    assert "My manager is Tom. (rejected: Tom)" in call("search", "who is my manager").out
+    (hit,) = call("search", "who is my manager", "--json").json["hits"]
+    assert hit["outdated"] == {"values": [], "rejected": ["Tom"], "now": []}
+
+
 @pytest.mark.parametrize("ranker", RANKERS)
 def test_every_ranker_can_be_chosen(filled: Call, ranker: str) -> None:
     """`--ranker` chooses, the best match comes first, and the parts of a score add up to

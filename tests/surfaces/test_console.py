@@ -604,6 +604,14 @@ def test_what_holds_stands_above_what_was_said(visit: Visit, all_: Everything) -
     assert "Ana lives in Porto" in [one.text for one in alone.all("h3")]
 
 
+def test_a_saying_names_what_was_rejected_of_it(visit: Visit, all_: Everything) -> None:
+    """H2, C3: a search shows which fact of a saying was rejected."""
+    (porto,) = (fact for fact in all_.mem.facts("Ana") if fact.value == "Porto")
+    all_.op.forget(porto.record, "she does not")
+    page = visit("/search?query=where+does+Ana+live")
+    assert "Rejected: Porto" in [one.text for one in page.all("p", class_="notice")]
+
+
 def test_facets_narrow_a_list(visit: Visit, all_: Everything) -> None:
     """H2: beside hits and lists stand their values with numbers; a link narrows to one, and the same
     link takes it back."""

@@ -31,7 +31,6 @@ from lamina.search.context import (
 from lamina.search.context.aim import ends
 from lamina.search.context.builder import section_of
 from lamina.store.tables import lineage, records, sleep
-from lamina.store.tables.lineage import Replaced
 from lamina.store.tables.records import Filter
 from lamina.text import words
 
@@ -160,7 +159,6 @@ class Contexts:
             tuple(self._standing(project)),
             bound,
             hits,
-            self._outdated(seen),
             has,
             found.notes,
             self._scope.shared_by,
@@ -361,19 +359,16 @@ class Contexts:
             chosen = Filter(self._scope.user, states=(State.ACTIVE,), part=part)
             listed = self._scope.resilient.listed(self._scope.granted(chosen), 2)
             if len(listed) == 1:
-                yield Hit(listed[0], 1.0, {"named": 1.0})
+                yield from self._marked(Hits([Hit(listed[0], 1.0, {"named": 1.0})]))
 
-    def _outdated(self, hits: Iterable[Hit]) -> dict[str, Replaced]:
-        """Map statements that are no longer true to what holds now."""
-        said = [hit.record.id for hit in hits if hit.record.layer is not Layer.SEMANTIC]
-        if not said or self._scope.shared_by is not None:
-            return {}
+    def _marked(self, hits: Hits) -> Hits:
+        """Mark what somebody said that does not hold."""
         try:
-            with self._scope.store.read() as db:
-                return lineage.replaced(db, said, self._scope.user)
+            chosen = self._scope.granted(Filter(self._scope.user))
+            return self._scope.recall.marked(hits, chosen)
         except OUTAGES as error:
             self._scope.resilient.note(error)
-            return {}
+            return hits
 
     # What was given before
 

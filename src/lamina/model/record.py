@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import msgspec
 
@@ -211,21 +211,35 @@ class Event(msgspec.Struct, frozen=True):
         return fields
 
 
+class Outdated(NamedTuple):
+    """What a record says that does not hold: its former values, those that somebody rejected, and
+    what holds now.
+    """
+
+    values: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
+    now: tuple[str, ...] = ()
+
+
 class Hit(msgspec.Struct, frozen=True):
     """A record that answers a query, with the named parts of its score.
 
     `duplicates` counts the near-copies from outside that are not shown: this one represents them.
+    `outdated` is what the record says that does not hold.
     """
 
     record: Record
     score: float
     parts: Mapping[str, float]
     duplicates: int = 0
+    outdated: Outdated | None = None
 
     def to_dict(self) -> dict[str, Any]:
         fields: dict[str, Any] = {"score": self.score, "parts": dict(self.parts)}
         if self.duplicates:
             fields["duplicates"] = self.duplicates
+        if self.outdated is not None:
+            fields["outdated"] = {name: [*said] for name, said in self.outdated._asdict().items()}
         return {**fields, "record": self.record.to_dict()}
 
 

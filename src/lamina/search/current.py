@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
 import numpy as np
+from msgspec import structs
 
 from lamina.model import slots
-from lamina.model.record import Record, State
+from lamina.model.record import Hits, Layer, Record, State
 from lamina.search.request import Request
 from lamina.store.index.catalogue import STATES, Mask, Rows
+from lamina.store.index.snapshot import Snapshot
 from lamina.store.tables.records import Filter
 from lamina.text.words import normalise, terms
 
@@ -60,6 +62,18 @@ def first(
                     yield holding
         told.add(item.record.id)
         yield item
+
+
+def marked(look: Snapshot, chosen: Filter, found: Hits) -> Hits:
+    """Add to hits what they say that does not hold; not for a guest or a look back."""
+    if chosen.guest or chosen.as_of is not None:
+        return found
+    said = [hit.record.id for hit in found if hit.record.layer is not Layer.SEMANTIC]
+    outdated = look.outdated(said, chosen.user)
+    if not outdated:
+        return found
+    hits = [structs.replace(hit, outdated=outdated.get(hit.record.id)) for hit in found]
+    return Hits(hits, found.notes, found.confidence, is_whole=found.is_whole)
 
 
 def is_active(request: Request, rows: Rows | slice) -> Mask:

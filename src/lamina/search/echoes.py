@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lamina.model.record import Record, Trust
 from lamina.search.question import Question
 from lamina.search.request import Column, Request
-from lamina.search.segments import GREETING, HELPERS, WORDS
+from lamina.search.segments import ABOUT_WHAT, GREETING, HELPERS, PLEA, WORDS
 from lamina.store.index.catalogue import Mask, Rows
 from lamina.text import cues, words
 from lamina.text.patterns import bounded
@@ -29,15 +29,9 @@ ABOUT = 0.5  # the least share of the question's words in an echo with other wor
 LONGEST = 30  # words; a longer text also states something
 MOST = 1000  # characters of them
 BESIDE = 10  # records to check beyond the wanted hits, since hits after an echo may still move
-BEGGING = (
-    r"(?:(?:can|could|would|will|do|did) (?:you|we|i|anyone|anybody|someone|somebody)"
-    r" (?:please |still |even )*"
-    r"(?:tell|remind|say|show|know|remember|recall)|tell|remind)(?: (?:me|us))?(?: again)?\W+"
-)
-ABOUT_WHAT = r"(?:(?:in|at|on|to|from|for|with|by|of|about|since|until) )?"
 # A single sentence that asks for something unknown: "where does she live?" states nothing.
 ONLY_ASKS = bounded(
-    rf"{GREETING}(?:{BEGGING})?{ABOUT_WHAT}(?:{WORDS})\b[^.!?\n]*\?\W*", re.IGNORECASE, MOST
+    rf"{GREETING}(?:{PLEA})?{ABOUT_WHAT}(?:{WORDS})\b[^.!?\n]*\?\W*", re.IGNORECASE, MOST
 )
 # The same without a question mark, judged by word order. "What I did was to ask", "when I lived
 # there" and "remind me when I am home" state something; so may text after a comma, a colon or a
@@ -49,9 +43,9 @@ INVERTED = (
     rf"|(?:which|what|how)(?: (?!(?:{WHOM}|{HELPERS})\b)[\w-]+){{1,4}}? (?:{HELPERS}) (?:{WHOM}))"
     r"\b(?!.* (?:is|are|was|were)\b)"
 )
-BEGGED = rf"{BEGGING}{ABOUT_WHAT}(?!when\b)(?:{WORDS})\b"
+BEGGED = rf"{PLEA}{ABOUT_WHAT}(?!when\b)(?:{WORDS})\b"
 UNMARKED = bounded(
-    rf"{GREETING}(?:{BEGGED}|(?:{BEGGING})?{ABOUT_WHAT}{INVERTED})"
+    rf"{GREETING}(?:{BEGGED}|(?:{PLEA})?{ABOUT_WHAT}{INVERTED})"
     r"(?:[\w\s'’\"`/]|(?<=\w)-(?=\w))*[.!]*",
     re.IGNORECASE,
     MOST,

@@ -15,7 +15,7 @@ from lamina.embedders import Embedder, create
 from lamina.errors import EmbedderFailed
 from lamina.home.settings import Settings
 from lamina.model.record import Entry, Hits, Record
-from lamina.search import exact, hybrid, is_quick, keyword, overlap, semantic
+from lamina.search import current, exact, hybrid, is_quick, keyword, overlap, semantic
 from lamina.search.duplicates import Duplicates
 from lamina.search.indexing import Indexer, Progress
 from lamina.search.mirror import MirrorSearch
@@ -128,16 +128,24 @@ class SearchEngine:
             request = Request(look, query, chosen, now, limit, self.mirror, following, least)
             if not request.words:
                 return Hits(())
-            match ranker:
-                case "keyword":
-                    return keyword.rank(request)
-                case "exact":
-                    return exact.rank(request)
-                case "overlap":
-                    return overlap.rank(request, overlap.RECENCY_BIAS if bias is None else bias)
-                case "semantic":
-                    return semantic.rank(request, self._patient(), boosts=boosts)
-            return hybrid.rank(request, self._patient(), boosts=boosts)
+            return current.marked(look, chosen, self._ranked(request, ranker, bias, boosts=boosts))
+
+    def _ranked(self, request: Request, ranker: str, bias: float | None, *, boosts: bool) -> Hits:
+        match ranker:
+            case "keyword":
+                return keyword.rank(request)
+            case "exact":
+                return exact.rank(request)
+            case "overlap":
+                return overlap.rank(request, overlap.RECENCY_BIAS if bias is None else bias)
+            case "semantic":
+                return semantic.rank(request, self._patient(), boosts=boosts)
+        return hybrid.rank(request, self._patient(), boosts=boosts)
+
+    def marked(self, found: Hits, chosen: Filter) -> Hits:
+        """Add to hits that were not searched for what they say that does not hold."""
+        with self._store.index.snapshot(wanted=chosen) as look:
+            return current.marked(look, chosen, found)
 
     def _patient(self) -> tuple[Embedder, ...]:
         """Return the embedders for one search, which waits only briefly for a sentence model."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lamina.search import content
 from lamina.search.request import MICROS_PER_DAY, Request
-from lamina.search.segments import asks
+from lamina.search.segments import asks, unopened
 from lamina.store.index.catalogue import day_number
 from lamina.text import cues, dates, persons
 from lamina.text.words import WORD, asked, first_name, terms
@@ -64,10 +64,17 @@ class Question:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The words to search for: without names and dates, unless there is nothing else."""
+        """The words to search for: without opening, names and dates, if there is anything else."""
         words, named = self.request.words, self._named
-        undated = set(terms(self._undated)) if self.spans else set(words)
-        return tuple(word for word in words if word not in named and word in undated) or words
+        kept = set(terms(self._unopened))
+        if self.spans:
+            kept &= set(terms(self._undated))
+        return tuple(word for word in words if word not in named and word in kept) or words
+
+    @cached_property
+    def _unopened(self) -> str:
+        """The question without its opening, such as "hey, remind me"."""
+        return unopened(self.request.query)
 
     @cached_property
     def _named(self) -> frozenset[str]:
@@ -85,12 +92,15 @@ class Question:
 
     @cached_property
     def bare(self) -> str:
-        """The question without the names of speakers: their vectors would hide what it is about."""
+        """The question without its opening and the names of speakers.
+
+        Their vectors would hide what it is about.
+        """
         if not self.names:
-            return self.request.query
+            return self._unopened
         pattern = r"\b(?:" + "|".join(map(re.escape, self.names)) + r")(?:['’]s)?(?!\w)"
-        bare = re.sub(pattern, " ", self.request.query, flags=re.IGNORECASE)
-        return bare if WORD.search(bare) else self.request.query
+        bare = re.sub(pattern, " ", self._unopened, flags=re.IGNORECASE)
+        return bare if WORD.search(bare) else self._unopened
 
     @cached_property
     def topic(self) -> tuple[str, ...]:

@@ -38,6 +38,16 @@ BEGGING = "tell|remind|list|show|give|find|explain|summari[sz]e|walk|describe|re
 OPENERS = "hey|hi|hello|so|and|but|ok|okay|well|please|again|sorry|quick question"
 GREETING = rf"\W*(?:(?:{OPENERS})\b\W*)*"
 ASKING = bounded(rf"{GREETING}(?:{WORDS}|{HELPERS}|{BEGGING})\b", re.IGNORECASE, 200)
+# A request for an answer before the question: "could you please tell me again".
+PLEA = (
+    r"(?:(?:can|could|would|will|do|did) (?:you|we|i|anyone|anybody|someone|somebody)"
+    r" (?:please |still |even )*"
+    r"(?:tell|remind|say|show|know|remember|recall)|tell|remind)(?: (?:me|us))?(?: again)?\W+"
+)
+ABOUT_WHAT = r"(?:(?:in|at|on|to|from|for|with|by|of|about|since|until) )?"
+OPENING = bounded(
+    rf"{GREETING}(?:{PLEA})?(?={ABOUT_WHAT}(?:{WORDS}|{HELPERS})\b)", re.IGNORECASE, 200
+)
 
 
 class Asks(IntEnum):
@@ -106,6 +116,12 @@ def asks(text: str) -> Asks:
     if MARKS.search(text, max(0, len(text) - MARKS.longest)):
         return Asks.MARKED
     return Asks.BEGINS if ASKING.match(text, 0, ASKING.longest) else Asks.NOT
+
+
+def unopened(text: str) -> str:
+    """Return a question without its opening, which says nothing: "hey, remind me, where is it?"."""
+    opening = OPENING.match(text, 0, OPENING.longest)
+    return text[opening.end() :] if opening else text
 
 
 def _sentences(prompt: str) -> Iterator[str]:

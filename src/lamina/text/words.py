@@ -16,7 +16,7 @@ from lamina.text.normal_forms import normal
 if TYPE_CHECKING:
     from lamina.text.screening import Screen
 
-ANALYSER_VERSION = 3
+ANALYSER_VERSION = 4
 
 # Letters and symbols that render as nothing: a text made of these is empty to a reader.
 BLANKS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamina import Memory, Operator
-from lamina.model.record import Hits, Record, State
+from lamina.model.record import Hits, Outdated, Record, State
 from lamina.search import RANKERS
 from lamina.text.words import normalise
 from tests.cases import every
@@ -159,3 +159,89 @@ def test_any_memories(
             for limit in range(1, len(ids)):
                 found = mem.search(query, ranker=ranker, states=ALL, limit=limit)
                 assert [hit.record.id for hit in found] == ids[:limit]
+
+
+HOME, NOW_HOME, BOSS = "I live in Munich.", "I live in Hamburg now.", "My manager is Tom."
+WHERE, WHO = "where do I live?", "who is my manager?"
+
+
+def told(op: Operator) -> None:
+    """Let Mia tell where she lives, and who her manager is; then sleep."""
+    for day, said in enumerate((HOME, NOW_HOME, BOSS)):
+        at = START - timedelta(days=9 - day)
+        op.remember(said, layer="episodic", speaker="Mia", session=f"s{day}", at=at)
+    op.sleep()
+
+
+def fact(op: Operator, word: str) -> str:
+    """The id of the active fact with a word."""
+    (found,) = [one.id for one in op.list(layers=["semantic"]) if word in one.content]
+    return found
+
+
+def marks(hits: Hits) -> dict[str, Outdated | None]:
+    return {hit.record.content: hit.outdated for hit in hits}
+
+
+def test_what_holds_comes_before_a_saying_that_it_corrected(op: Operator) -> None:
+    """Q5, C3: once a fact is corrected, it comes before the turn that it rests on, and every turn
+    says what holds in its place."""
+    told(op)
+    op.correct(fact(op, "Hamburg"), "Mia lives in Berlin", "wrong city")
+    hits = op.search(WHERE)
+    assert contents(hits)[:3] == ["Mia lives in Berlin", NOW_HOME, HOME]
+    now = ("Mia lives in Berlin",)
+    assert marks(hits) == {
+        "Mia lives in Berlin": None,
+        NOW_HOME: Outdated(("Hamburg",), now=now),
+        HOME: Outdated(("Munich",), now=now),
+    }
+    assert hits[1].to_dict()["outdated"] == {
+        "values": ["Hamburg"],
+        "rejected": [],
+        "now": ["Mia lives in Berlin"],
+    }
+    assert "outdated" not in hits[0].to_dict()
+
+
+@every("ranker", RANKERS)
+@every("verb", ["reject", "rollback", "forget"])
+def test_a_rejected_fact_marks_its_saying(desk: Desk, ranker: str, verb: str) -> None:
+    """C3, V4: the turn of a fact that was rejected, rolled back or forgotten says so in every
+    ranker and in a context, until that is undone."""
+    op = desk.operator()
+    told(op)
+    getattr(op, verb)(fact(op, "Tom"), reason="not so")
+    assert marks(op.search(WHO, ranker=ranker)).get(BOSS) == Outdated(rejected=("Tom",))
+    assert f"{BOSS} (rejected: Tom)" in op.context(WHO).text
+    op.undo(op.audit_log(1)[0].seq)
+    assert marks(op.search(WHO, ranker=ranker))[BOSS] is None
+    assert "rejected" not in op.context(WHO).text
+
+
+def test_what_a_turn_does_not_say_is_not_rejected_in_it(op: Operator) -> None:
+    """C3: a correction that is rolled back leaves no mark on the turn that says something else."""
+    told(op)
+    berlin = op.correct(fact(op, "Hamburg"), "Mia lives in Berlin", "wrong city")
+    op.rollback(berlin.id, "it was right")
+    assert marks(op.search(WHERE))[NOW_HOME] is None
+
+
+def test_a_look_back_is_not_marked(op: Operator, clock: Ticking) -> None:
+    """Q10: what was true or known at a time is not marked with what holds now."""
+    told(op)
+    before = clock.now
+    op.correct(fact(op, "Hamburg"), "Mia lives in Berlin", "wrong city")
+    assert not any(marks(op.search(WHERE, known_at=before)).values())
+    assert not any(marks(op.search(WHERE, as_of=START - timedelta(days=8))).values())
+
+
+def test_marks_show_nothing_of_another_user(desk: Desk) -> None:
+    """R12, C3: what replaced a saying is named only to a user who may see it."""
+    op = desk.operator()
+    op.remember(HOME, layer="episodic", speaker="Mia")
+    op.sleep()
+    hers = desk.operator(user="ana").remember("Mia lives in Berlin")
+    supersede(op, fact(op, "Munich"), hers.id)
+    assert marks(op.search(WHERE))[HOME] == Outdated(("Munich",), now=(hers.content,))
+    assert not any(marks(desk.operator(user="ben").search(WHERE)).values())

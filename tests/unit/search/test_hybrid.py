@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lamina import Memory
+from lamina import Memory, Operator
 from tests.cases import every
 from tests.conftest import START, STORE_ID, Desk, Ticking, contents
 from tests.unit.search.queries import WORDS, random_queries
@@ -407,3 +407,70 @@ def test_years_far_away_are_no_error(tmp_path_factory: pytest.TempPathFactory) -
                 for query in (f"concert {text}", f"when was the concert {text}?"):
                     mem.search(query)
             mem.index()
+
+
+MIA = (
+    "I work at Siemens as a nurse",
+    "I moved to Bergen",
+    "Always use uv",
+    "My manager is Tom.",
+    "I have a cat called Miso",
+)
+OTHER_WORDS = {
+    "who's my employer": "Mia works at Siemens",
+    "what's my job again?": "Mia works as nurse",
+    "what city am I in?": "Mia lives in Bergen",
+    "who is my boss?": "Mia's manager is Tom",
+    "which company do I work for?": "Mia works at Siemens",
+    "can you remind me what my occupation is?": "Mia works as nurse",
+}
+UNKNOWN = (
+    "what is the capital of France?",
+    "what job does a plumber do?",
+    "which city hosted the olympics?",
+    "what country has the most people?",
+    "remind me how photosynthesis works",
+    "how do I sort a list in python?",
+    "what's my shoe size?",
+    "who is my dentist?",
+    "asdf qwer zxcv",
+)
+
+
+@pytest.fixture
+def mia(op: Operator) -> Operator:
+    """The memory of one person, after a night."""
+    for day, said in enumerate(MIA):
+        at = START + timedelta(days=day)
+        op.remember(said, layer="episodic", speaker="Mia", session=f"s{day}", at=at)
+    op.sleep()
+    return op
+
+
+@pytest.mark.parametrize("user", [None, "mia"])
+def test_a_fact_is_found_by_the_words_that_ask_for_it(
+    desk: Desk, mia: Operator, user: str | None
+) -> None:
+    """C8, Q7: a fact answers a question for its attribute in words that it does not contain; by
+    the whole store or one user's scope."""
+    handle = desk.operator(user=user)
+    assert {query: first(handle, query) for query in OTHER_WORDS} == OTHER_WORDS
+
+
+def test_words_that_ask_are_no_answer_to_anything(mia: Operator) -> None:
+    """C8, Q7: what facts are asked for by makes nothing else answerable."""
+    assert [query for query in UNKNOWN if mia.search(query)] == []
+
+
+def test_an_opening_weighs_nothing(mia: Operator) -> None:
+    """C8, Q6: a greeting or a plea before a question changes neither hits nor confidence."""
+    plain = mia.search("where do I work these days?")
+    assert plain[0].record.content == MIA[0]
+    opened = mia.search("hey, remind me, where do I work these days?")
+    assert (contents(opened), opened.confidence) == (contents(plain), plain.confidence)
+
+
+def test_an_instruction_is_found_by_its_topic(mia: Operator) -> None:
+    """C8: an instruction is found by the topic that sleep has given it."""
+    found = contents(mia.search("What package manager should I use for python?"))
+    assert "Mia wants: Always use uv" in found

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
-from lamina.model.record import Hit, Layer
+from lamina.model.record import Hit, Layer, Outdated
 from lamina.search.context import Context, Gathered, build, topics
 from lamina.search.context.nights import is_of_sleep
-from lamina.store.tables.lineage import Replaced
 from tests.cases import every
 from tests.unit.search.test_context_parts import hit
 
@@ -89,9 +89,10 @@ def test_what_is_no_longer_so_keeps_its_line() -> None:
     """C3: where what holds now is long, it is cut, and what was said stays."""
     now = "user wants: Always use quantified bullet points when I ask about resume content style"
     turns = tuple(hit(n, f"{SAYINGS[3]} {SAYINGS[4]} {n}") for n in range(1, 20))
-    outdated = {one.record.id: Replaced((), (now,)) for one in turns[4:]}
     before = build(Gathered(GOAL, found=turns), 2000)
-    after = build(Gathered(GOAL, found=turns, outdated=outdated), 2000)
+    over = Outdated(now=(now,))
+    marked = (*turns[:4], *(structs.replace(one, outdated=over) for one in turns[4:]))
+    after = build(Gathered(GOAL, found=marked), 2000)
     assert told(before) <= told(after)
     assert "(no longer; now: user wants: Always" in after.text
 

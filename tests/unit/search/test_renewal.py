@@ -312,6 +312,16 @@ def test_a_fact_that_was_taken_back_says_nothing(op: Operator) -> None:
     assert _successions(op) == set()
 
 
+def test_a_correction_comes_after_the_turn_that_it_rests_on(op: Operator) -> None:
+    """S2, V3: a corrected fact rests on a turn that says something else, and comes after it."""
+    acme = say(op, "Acme", 0)
+    newer = _fact(op, "Initech", acme)
+    older = _fact(op, "Acme", acme)
+    supersede(op, older, newer)
+    with op._scope.store.index.snapshot() as look:
+        assert look.successions([acme, newer], START) == {(acme, newer)}
+
+
 def test_facts_know_better_than_words(op: Operator) -> None:
     """S2, Q5: what was told later, and is known to have been so before, is not lifted
     over what holds."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.search.segments import LONGEST, MOST, Asks, asks, split
+from lamina.search.segments import LONGEST, MOST, Asks, asks, split, unopened
 from lamina.text.words import WORD
 
 
@@ -111,3 +111,22 @@ def test_any_text_can_be_split(prompt: str) -> None:
     segments = split(prompt)
     assert 1 <= len(segments) <= MOST
     assert len(segments) == 1 or all(WORD.search(segment.text) for segment in segments)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "question"),
+    [
+        ("hey, remind me, where do I work?", "where do I work?"),
+        ("Could you please tell me again what my job is?", "what my job is?"),
+        ("quick question: is Ana home", "is Ana home"),
+        ("do you remember in which city I live?", "in which city I live?"),
+        ("remind me to call Ana", "remind me to call Ana"),
+        ("tell me about the garden", "tell me about the garden"),
+        ("hey Ana", "hey Ana"),
+        ("where do I work?", "where do I work?"),
+        ("", ""),
+    ],
+)
+def test_the_opening_of_a_question(prompt: str, question: str) -> None:
+    """C2, Q7: greetings and pleas before a question are left out, if a question follows them."""
+    assert unopened(prompt) == question

@@ -57,7 +57,12 @@ def build_limited(gathered: Gathered, budget: int) -> Context:
     """
     always = [Item(hit, Section.ALWAYS, _why(hit)) for hit in gathered.standing]
     found = [
-        Item(hit, section_of(hit.record), f"rank {rank}, score {hit.score:.2f}")
+        Item(
+            hit,
+            section_of(hit.record),
+            f"rank {rank}, score {hit.score:.2f}",
+            outdated=hit.outdated,
+        )
         for rank, hit in enumerate(gathered.found, 1)
     ]
     items = [*always, *found]
@@ -95,7 +100,10 @@ def fit(
 ) -> Context:
     """Put hits into a fence in order, as many as fit, without selecting."""
     gathered = Gathered(goal, notes=tuple(notes), shared_by=shared_by, is_whole=is_whole)
-    items = [Item(hit, Section.KNOWN, f"hit {rank}") for rank, hit in enumerate(hits, 1)]
+    items = [
+        Item(hit, Section.KNOWN, f"hit {rank}", outdated=hit.outdated)
+        for rank, hit in enumerate(hits, 1)
+    ]
     room = budget - len(fence.fenced(lines.LEGEND))
     return _context(gathered, packed(items, room, Lines(Aim(goal), shared_by)), is_divided=False)
 
@@ -165,7 +173,7 @@ def _chosen(gathered: Gathered, shown: set[str]) -> Iterator[Item]:
     bound = [
         Item(hit, section_of(hit.record), f"topic: {topic}", bound=True)
         for hit, topic in gathered.bound
-        if hit.record.id not in told and hit.record.id not in gathered.outdated
+        if hit.record.id not in told and hit.outdated is None
     ]
     told |= {item.record.id for item in bound}
     asked = words.asked(gathered.goal)
@@ -178,7 +186,7 @@ def _chosen(gathered: Gathered, shown: set[str]) -> Iterator[Item]:
         and not (is_about and _has_only_the_day(hit))
     ]
     yield from bound
-    for item in _in_turn(_together(found, gathered)):
+    for item in _in_turn(_together(found)):
         if item.saying is not None or not _is_noise(item.record, asked):
             yield item
 
@@ -249,12 +257,12 @@ def section_of(record: Record) -> Section:
     return Section.KNOWN if is_explicit and record.source != noise.KEPT else Section.SAID
 
 
-def _together(found: Sequence[tuple[int, Hit]], gathered: Gathered) -> list[Item]:
+def _together(found: Sequence[tuple[int, Hit]]) -> list[Item]:
     """Join a fact with the turn that it rests on (C3) into one item at the better of their places.
 
     If a fact rests on several turns, it is joined with the best.
     """
-    records = {hit.record.id: hit.record for _, hit in found}
+    hits = {hit.record.id: hit for _, hit in found}
     resting: dict[str, list[Hit]] = {}
     source: dict[str, str] = {}
     for _, hit in found:
@@ -264,9 +272,9 @@ def _together(found: Sequence[tuple[int, Hit]], gathered: Gathered) -> list[Item
         known = [
             one
             for one in hit.record.evidence
-            if one in records and hit.record.content not in _held_now(gathered, one)
+            if one in hits and hit.record.content not in _held_now(hits[one])
         ]
-        if said := min(known, key=[*records].index, default=None):
+        if said := min(known, key=[*hits].index, default=None):
             resting.setdefault(said, []).append(hit)
             source[hit.record.id] = said
     items: list[Item] = []
@@ -278,17 +286,16 @@ def _together(found: Sequence[tuple[int, Hit]], gathered: Gathered) -> list[Item
             continue
         why = f"rank {rank}, score {hit.score:.2f}"
         if said is None:
-            over = gathered.outdated.get(one.id)
-            items.append(Item(hit, section_of(one), why, replaced=over))
+            items.append(Item(hit, section_of(one), why, outdated=hit.outdated))
             continue
         first, *others = resting[said]
         done |= {said, *(each.record.id for each in resting[said])}
         beside = tuple(each.record for each in others)
-        over = gathered.outdated.get(said)
-        items.append(Item(first, Section.KNOWN, why, beside, records[said], over))
+        saying = hits[said]
+        items.append(Item(first, Section.KNOWN, why, beside, saying.record, saying.outdated))
     return items
 
 
-def _held_now(gathered: Gathered, said: str) -> tuple[str, ...]:
+def _held_now(said: Hit) -> tuple[str, ...]:
     """List what holds in the place of what was said."""
-    return gathered.outdated[said].now if said in gathered.outdated else ()
+    return () if said.outdated is None else said.outdated.now

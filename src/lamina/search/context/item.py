@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
-from lamina.model.record import Hit, Record
-from lamina.store.tables.lineage import Replaced
+from lamina.model.record import Hit, Outdated, Record
 
 
 class Section(StrEnum):
@@ -23,8 +21,8 @@ class Section(StrEnum):
 class Item(msgspec.Struct, frozen=True):
     """A memory in a context: why it is included, and what shares its line.
 
-    `others` are facts that rest on the same `saying` as this one. `replaced` is what is no longer
-    so of what was said. An item with a `bound` topic was not found by the prompt.
+    `others` are facts that rest on the same `saying` as this one. `outdated` is what does
+    not hold of what was said. An item with a `bound` topic was not found by the prompt.
     """
 
     hit: Hit
@@ -32,7 +30,7 @@ class Item(msgspec.Struct, frozen=True):
     why: str
     others: tuple[Record, ...] = ()
     saying: Record | None = None
-    replaced: Replaced | None = None
+    outdated: Outdated | None = None
     bound: bool = False
 
     @property
@@ -81,15 +79,13 @@ class Gathered(msgspec.Struct, frozen=True):
     """The input for a context: everything that was looked up for one prompt.
 
     `standing` comes first whatever is asked, `bound` maps hits to the topic that they constrain,
-    `outdated` maps what was said to what holds now, and `told` are the memories that the session
-    was given before.
+    and `told` are the memories that the session was given before.
     """
 
     goal: str
     standing: tuple[Hit, ...] = ()
     bound: tuple[tuple[Hit, str], ...] = ()
     found: tuple[Hit, ...] = ()
-    outdated: Mapping[str, Replaced] = {}
     told: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     shared_by: str | None = None

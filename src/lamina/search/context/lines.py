@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from lamina.model.record import Hit, Layer, Record, Trust
+from lamina.model.record import Hit, Layer, Outdated, Record, Trust
 from lamina.search.context.aim import Aim
 from lamina.search.context.item import Item
 from lamina.search.context.plain import DOT, name, plain
@@ -14,7 +14,6 @@ from lamina.text import words
 HANDLE = 6  # characters that identify an id; its end is the most distinctive part
 LEGEND = f"[id{DOT}day{DOT}who] … = cut"
 FACTS = 300  # characters of facts in a line with the turn that they rest on
-NO_LONGER, NOW = " (no longer", "; now: "
 VALUES = 60  # characters of what is no longer so
 MORE = 1.0  # the least content that a turn adds to its facts
 # Layers of facts and instructions, which have no speaker.
@@ -42,6 +41,23 @@ def label(hit: Hit, shared_by: str | None = None) -> str:
     if hit.duplicates:
         parts.append(f"{words.counted(hit.duplicates, 'near-copy', 'near-copies')} not shown")
     return f"[{DOT.join(parts)}] "
+
+
+def over(outdated: Outdated, room: int = FACTS) -> str:
+    """Write what does not hold of a text, which may say other things that do, and what holds."""
+    parts = []
+    if outdated.values or not outdated.rejected:
+        parts.append(f"no longer {_values(outdated.values)}".rstrip())
+    if outdated.rejected:
+        parts.append(f"rejected: {_values(outdated.rejected)}")
+    if outdated.now:
+        most = max(LEAST, room - len("; ".join((" (", *parts, "now: "))))
+        parts.append(f"now: {shortened(plain('; '.join(outdated.now)), min(FACTS, most))}")
+    return f"({'; '.join(parts)})"
+
+
+def _values(values: tuple[str, ...]) -> str:
+    return shortened(plain(", ".join(values)), VALUES) if values else ""
 
 
 class Lines:
@@ -114,13 +130,5 @@ class Line:
         """Write what holds now, in at most half of the room: the rest is for what was said."""
         if self._facts and not self._before:
             return ""
-        quoted, over = "”" if self._before else "", self.item.replaced
-        if over is None:
-            return quoted
-        # A turn may say other things that still hold.
-        values = f" {shortened(plain(', '.join(over.values)), VALUES)}" if over.values else ""
-        if not over.now:
-            return f"{quoted}{NO_LONGER}{values})"
-        most = max(LEAST, room // 2 - len(NO_LONGER + values + NOW))
-        now = shortened(plain("; ".join(over.now)), min(FACTS, most))
-        return f"{quoted}{NO_LONGER}{values}{NOW}{now})"
+        quoted, outdated = "”" if self._before else "", self.item.outdated
+        return quoted if outdated is None else f"{quoted} {over(outdated, room // 2)}"

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lamina.model import hashing
+from lamina.model import asked_words, hashing
 from lamina.store.engine.sql import Connection, numbers, rows
 from lamina.store.index import catalogue
 from lamina.store.index.catalogue import (
@@ -42,6 +42,7 @@ from lamina.text import words
 
 # Bytes that are taken by a word, by each of its rows, and by a day that a text mentions.
 TOKEN, HOLDER, DAY = 150, 8, 120
+SELECT = f"SELECT {', '.join((*catalogue.READ, 'metadata'))} FROM records"
 LISTED = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
 
 
@@ -53,13 +54,14 @@ class ScopedCatalogue(Catalogue):
         self.scope = scope
         # Queries for the scope's records that are new or have changed since an event; and for all.
         self._since = " UNION ALL ".join(
-            f"{catalogue.SELECT} WHERE {part.where} AND event > ?" for part in scope.parts()
+            f"{SELECT} WHERE {part.where} AND event > ?" for part in scope.parts()
         )
         self._count = " + ".join(
             f"(SELECT count(*) FROM records WHERE {part.where})" for part in scope.parts()
         )
         self.said: dict[str, list[int]] = defaultdict(list)  # the rows that contain each word
         self._numbers = np.zeros(BLOCK, np.int64)  # the number of each row's record
+        self._asked: dict[int, str] = {}  # the words that ask for the fact in a row
         self._holders = 0
         self._is_changed = False
 
@@ -116,7 +118,10 @@ class ScopedCatalogue(Catalogue):
         return Since.CHANGED if self._is_changed else Since.MORE
 
     def _follow(self, connection: Connection) -> bool:
-        """Read what later events changed in the scope; False if a record has left it."""
+        """Read what later events changed in the scope.
+
+        Return False if a record has left it, or has other words since it became a fact.
+        """
         parts = [part.parameters for part in self.scope.parts()]
         since = [value for parameters in parts for value in (*parameters, self.event)]
         found = rows(connection, self._since, since)
@@ -126,7 +131,9 @@ class ScopedCatalogue(Catalogue):
         if len(places) < len(known):
             return False
         for place, row in zip(places.tolist(), known, strict=True):
-            self._set(place, row)
+            if _asked(row) != self._asked.get(place, ""):
+                return False
+            self._set(place, row[:-1])
         self._is_changed = bool(known)
         self._append(sorted(row for row in found if row[0] > last))
         self._join(first)
@@ -141,16 +148,18 @@ class ScopedCatalogue(Catalogue):
         self._numbers[first:end] = [row[0] for row in found]
         analysed = [words.analyse(row[CONTENT]) for row in found]
         for place, (row, text) in enumerate(zip(found, analysed, strict=True), first):
-            self._hear(place, text, row[TAGS])
-        columns = zip(*map(values_of, found, analysed), strict=True)
+            self._hear(place, text, row)
+        columns = zip(*map(values_of, (row[:-1] for row in found), analysed), strict=True)
         for name, values in zip(COLUMNS, columns, strict=True):
             self._columns[name][first:end] = values
         self.size = end
 
-    def _hear(self, place: int, analysed: str, tags: str) -> None:
-        """Note the words of a text and its tags, as the full-text index does."""
-        if tags != "[]":
-            analysed = f"{analysed} {words.analyse(' '.join(texts(tags)))}"
+    def _hear(self, place: int, analysed: str, row: Sequence[Any]) -> None:
+        """Note the words of a text, and those beside it, as the full-text index does."""
+        if asked := _asked(row):
+            self._asked[place] = asked
+        if asked or row[TAGS] != "[]":
+            analysed = f"{analysed} {fulltext.words_beside(texts(row[TAGS]), asked)}"
         tokens = set(cut(analysed))
         for token in tokens:
             self.said[token].append(place)
@@ -170,6 +179,11 @@ class ScopedCatalogue(Catalogue):
         own, unscoped = (np.uint64(mark(f"{user}\0{session}")) for user in (self.scope.user, ""))
         passed: Mask = (column == own) | (column == unscoped)
         return passed
+
+
+def _asked(row: Sequence[Any]) -> str:
+    """Return the words that ask for the fact in a row; its metadata comes last."""
+    return asked_words.of(hashing.decode(row[-1])) if '"attribute"' in row[-1] else ""
 
 
 class ScopedBits(SignBits):

@@ -14,7 +14,7 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from lamina.model.clock import to_micros
-from lamina.model.record import Record
+from lamina.model.record import Outdated, Record
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.index.cache import CACHE, place_of
 from lamina.store.index.catalogue import Mask, Rows
@@ -23,7 +23,7 @@ from lamina.store.index.scope import Scope, scopes_of
 from lamina.store.index.scoped import ScopedIndex
 from lamina.store.index.visible import Visible
 from lamina.store.index.whole import WholeIndex
-from lamina.store.tables import fulltext, outbox, records, vectors
+from lamina.store.tables import fulltext, lineage, outbox, records, vectors
 from lamina.store.tables.interfaces import RecordSource
 from lamina.store.tables.outbox import Changes, Position
 from lamina.store.tables.records import Filter
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 AT_ONCE = 500  # ids in one query
 # Among some records, the pairs of which the second states what came after the first. A fact is
 # stated by its own record and by the turns that are its evidence.
+# A record does not come after one that states its fact itself; the fact does, since a corrected one
+# rests on the turn that says something else.
 SUCCESSIONS = """
 WITH RECURSIVE stated(id, fact) AS (
     SELECT value, value FROM json_each(?1)
@@ -53,7 +55,7 @@ later(id, fact) AS (
 )
 SELECT l.id, s.id FROM later l JOIN stated s ON s.fact = l.fact JOIN records f ON f.id = l.fact
 WHERE coalesce(f.valid_from, f.occurred_at) <= ?2
-AND (l.id, l.fact) NOT IN (SELECT id, fact FROM stated)
+AND (s.id = s.fact OR (l.id, l.fact) NOT IN (SELECT id, fact FROM stated))
 """
 # A smaller store in memory answers sooner than a session that must be read first.
 AT_HAND = 100_000
@@ -353,6 +355,12 @@ class Snapshot:
         if self._past is not None or not ids or not self.catalogue.has_stale:
             return set()
         return set(rows(self._connection, SUCCESSIONS, (json.dumps(ids), to_micros(moment))))
+
+    def outdated(self, ids: Sequence[str], user: str | None) -> dict[str, Outdated]:
+        """Map records to what they say that does not hold; nothing in a snapshot of the past."""
+        if self._past is not None or not ids or not self.catalogue.has_stale:
+            return {}
+        return lineage.outdated(self._connection, ids, user)
 
     def _as_known(self, record: Record) -> Record:
         fields = (self._past or {}).get(record.seq)

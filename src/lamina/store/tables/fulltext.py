@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import apsw
 
-from lamina.model import erased_words, hashing
+from lamina.model import asked_words, erased_words, hashing
 from lamina.store.engine.sql import Connection, Cursor
 from lamina.store.tables import records
 from lamina.store.tables.fts5 import Fts5
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # The parts of a record in which a word is searched for.
-SAID = "said"  # text and tags
+SAID = "said"  # text and tags, and for a fact the words that ask for it
 METADATA = "metadata"
 Entry = tuple[int, str, str, str]  # number, then analysed text, tags and metadata
 
@@ -62,12 +62,18 @@ def _tsvectors(agent: str) -> Tsvectors:
 
 def entry(seq: int, content: str, tags: Iterable[str], metadata: Mapping[str, Any]) -> Entry:
     """Return the entry of a record in the index."""
-    return seq, analyse(content), _tag_words(tuple(tags)), metadata_words(metadata)
+    beside = words_beside(tags, asked_words.of(metadata) if metadata else "")
+    return seq, analyse(content), beside, metadata_words(metadata)
+
+
+def words_beside(tags: Iterable[str], asked: str) -> str:
+    """Analyse the words that count like those of the text: tags, and words that ask for a fact."""
+    return _analysed((*tags, asked) if asked else tuple(tags))
 
 
 @functools.lru_cache(1024)
-def _tag_words(tags: tuple[str, ...]) -> str:
-    return analyse(" ".join(tags)) if tags else ""  # many records have the same tags
+def _analysed(texts: tuple[str, ...]) -> str:
+    return analyse(" ".join(texts)) if texts else ""  # many records have the same tags
 
 
 def metadata_words(metadata: Mapping[str, Any]) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import msgspec
 
 from lamina.model import hashing
 from lamina.model.clock import is_id
-from lamina.model.record import Record, State, Trust
+from lamina.model.record import Outdated, Record, State, Trust
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.tables import records
 from lamina.store.tables.interfaces import RecordSource
@@ -18,6 +17,28 @@ from lamina.text import words
 
 BATCH = 500
 TIME = 10  # the first characters of an id encode its time
+# What became of the facts on some records: Porto was replaced by Lisbon, and Lisbon by Braga. What
+# was rejected, and is known again, is not rejected any more.
+OUTDATED = """
+WITH RECURSIVE former (target, said, seq, state, metadata, content, heir) AS (
+    SELECT l.target, said.content, old.seq, old.state, old.metadata, old.content, old.superseded_by
+    FROM links l JOIN records said ON said.id = l.target JOIN records old ON old.seq = l.record
+    WHERE l.relation = 'evidence' AND l.target IN (SELECT value FROM json_each(?1))
+    AND old.layer = 'semantic' AND (old.state = 'superseded' OR old.state = 'tombstoned'
+    AND old.metadata ->> 'attribute' IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM facets v JOIN records r ON r.seq = v.record WHERE v.name = 'value'
+        AND v.value = old.metadata ->> 'value' AND r.content = old.content AND r.state = 'active'
+    ))
+    UNION SELECT f.target, f.said, f.seq, f.state, f.metadata, f.content, later.superseded_by
+    FROM former f JOIN records later ON later.id = f.heir AND later.state = 'superseded'
+    WHERE f.state = 'superseded'
+)
+SELECT f.target, f.said, f.metadata, f.content, now.content, now.metadata
+FROM former f LEFT JOIN records now ON now.id = f.heir AND f.state = 'superseded'
+AND now.state = 'active' AND now.content <> f.content
+AND (?2 IS NULL OR now.user IS NULL OR now.user = ?2)
+WHERE now.seq IS NOT NULL OR f.state = 'tombstoned' ORDER BY coalesce(now.seq, 0), f.seq
+"""
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
@@ -27,13 +48,6 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
     user: str | None = None
     source: str | None = None
     evidence: tuple[str, ...] = ()
-
-
-class Replaced(NamedTuple):
-    """What a record says that is no longer so: the values, and what holds in their place."""
-
-    values: tuple[str, ...]
-    now: tuple[str, ...]
 
 
 def revocable(store: RecordSource, source: str, user: str | None) -> tuple[list[Record], int]:
@@ -116,32 +130,31 @@ def facts_on(
     return [(row[0], row[1:]) for row in rows(connection, query, (*targets, user, user))]
 
 
-def replaced(
+def outdated(
     connection: Connection, targets: Sequence[str], user: str | None
-) -> dict[str, Replaced]:
-    """Map records to what replaced the facts that rest on them, at last, in order."""
-    # Porto was replaced by Lisbon, and Lisbon by Braga.
-    query = (
-        "WITH RECURSIVE former (target, metadata, content, heir) AS ("
-        " SELECT l.target, old.metadata, old.content, old.superseded_by FROM links l"
-        " JOIN records old ON old.seq = l.record WHERE l.relation = 'evidence'"
-        f" AND l.target IN ({records.marks(targets)}) AND old.layer = 'semantic'"
-        " AND old.state = 'superseded'"
-        " UNION SELECT former.target, former.metadata, former.content, later.superseded_by"
-        " FROM former JOIN records later ON later.id = former.heir AND later.state = 'superseded')"
-        " SELECT former.target, former.metadata, now.content, now.metadata FROM former"
-        " JOIN records now ON now.id = former.heir WHERE now.state = 'active'"
-        " AND now.content <> former.content AND (? IS NULL OR now.user IS NULL OR now.user = ?)"
-        " ORDER BY now.seq"
-    )
-    found: dict[str, Replaced] = {}
-    for target, former, now, metadata in rows(connection, query, (*targets, user, user)):
-        value = hashing.decode(former).get("value")
-        before = found.get(target, Replaced((), ()))
-        values = before.values if value is None else _once(before.values, str(value))
-        is_end = value is not None and hashing.decode(metadata).get("negated") is True
-        found[target] = Replaced(values, before.now if is_end else _once(before.now, now))
+) -> dict[str, Outdated]:
+    """Map records to what became of the facts that rest on them: what replaced these at last, in
+    order, and which were rejected, rolled back or forgotten.
+    """
+    found: dict[str, Outdated] = {}
+    parameters = (hashing.encode(list(targets)).decode(), user)
+    for target, said, fact, content, now, metadata in rows(connection, OUTDATED, parameters):
+        before, former = found.get(target, Outdated()), hashing.decode(fact)
+        value = former.get("value")
+        if now is not None:
+            values = before.values if value is None else _once(before.values, str(value))
+            is_end = value is not None and hashing.decode(metadata).get("negated") is True
+            holding = before.now if is_end else _once(before.now, now)
+            found[target] = before._replace(values=values, now=holding)
+        elif _says(said, str(value)):
+            one = content if former.get("negated") is True else str(value)
+            found[target] = before._replace(rejected=_once(before.rejected, one))
     return found
+
+
+def _says(said: str, value: str) -> bool:
+    """Tell whether a record has a word of a value: a corrected fact rests on one without."""
+    return not words.tokens(value).isdisjoint(words.tokens(said))
 
 
 def _once(listed: tuple[str, ...], one: str) -> tuple[str, ...]:

@@ -297,9 +297,19 @@ def hits(found: Hits, explain: bool) -> None:
     for hit in found:
         record = hit.record
         about = (record.id, when(record.occurred_at), _layer(record))
-        rows.append((f"{hit.score:.3f}", *about, record.content))
+        said = f"{record.content} {_over(hit)}".rstrip()
+        rows.append((f"{hit.score:.3f}", *about, said))
     columns = ("score", "id", "when (UTC)", "layer", "content")
     table(columns, rows, wide="content", right=("score",), dispensable=("layer", "when (UTC)"))
+
+
+def _over(hit: Hit) -> str:
+    """Write what a hit says that does not hold."""
+    if hit.outdated is None:
+        return ""
+    from lamina.search.context.lines import over
+
+    return over(hit.outdated)
 
 
 def _layer(found: Record) -> str:
@@ -323,6 +333,8 @@ def _explain(rank: int, hit: Hit, best: float) -> None:
     screen.print(title, overflow="ellipsis", no_wrap=True)
     about = f"   {record.id}  {_layer(record)}  {when(record.occurred_at)}"
     screen.print(Text(about, style="dim"))
+    if over := _over(hit):
+        screen.print(Text(f"   {reveal(over)}", style="yellow"))
     for name, value in hit.parts.items():
         draw, style = (bar, "cyan") if value >= 0 else (less, "red")
         drawn = Text(draw(value, best), style=style)

@@ -48,6 +48,7 @@ class ScoredHit(NamedTuple):
     parts: list[Part]
     boxes: list[Box]
     duplicates: int
+    rejected: tuple[str, ...]
 
 
 class Successor(NamedTuple):
@@ -148,7 +149,8 @@ def _drawn(hit: Hit, names: list[str], longest: float) -> ScoredHit:
         x, width = min(begin, end), abs(end - begin)
         title = f"{part.name} {part.value:.3f}"
         boxes.append(Box(round(x, 2), 0, round(width, 2), HEIGHT, part.tone, title))
-    return ScoredHit(hit.record, hit.score, parts, boxes, hit.duplicates)
+    rejected = () if hit.outdated is None else hit.outdated.rejected
+    return ScoredHit(hit.record, hit.score, parts, boxes, hit.duplicates, rejected)
 
 
 def _tone(name: str, value: float, names: list[str]) -> str:
