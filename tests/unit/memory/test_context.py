@@ -275,6 +275,23 @@ def test_the_latest_instruction_about_a_topic_stands_alone(op: Operator, mem: Me
     assert listed(mem) == [(f"{key}: Always use poetry instead of uv", "always: instruction")]
 
 
+def test_an_instruction_that_was_taken_back_applies_no_more(op: Operator, mem: Memory) -> None:
+    """C1, C3, S8, V7: it is left out at once, also if it was confirmed; a person is asked to forget
+    the entry, and a proposal that nobody has decided on is withdrawn."""
+    tell(op, "Never book meetings on Fridays.")
+    tell(op, "Answer in French.")
+    (french,) = (one for one in op.proposals() if "French" in one.record.content)
+    op.confirm(french.record.id)
+    tell(op, "Stop answering in French.")
+    tell(op, "You can book Fridays again.")
+    assert listed(mem) == []
+    assert "answer in French" not in mem.context("explain quicksort, in French?").text
+    (request,) = op.proposals()
+    assert request.record.metadata["forget"] == french.record.id
+    tell(op, "From now on answer in French.")
+    assert [one for one, _ in listed(mem)] == ["mia.instructions.language: Answer in French"]
+
+
 def test_an_entry_that_is_newer_than_what_was_said_stands(op: Operator, mem: Memory) -> None:
     """C1, S8: whoever edits the profile after a conversation has the last word."""
     tell(op, "Always answer in German.")

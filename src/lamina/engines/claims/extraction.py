@@ -41,6 +41,7 @@ from lamina.engines.claims.memory import Memory, Taken
 from lamina.engines.claims.opening import Judge, Opening
 from lamina.engines.claims.people import People, Relation
 from lamina.engines.claims.predicates import Parsed, Subject
+from lamina.engines.claims.revocations import Standing
 from lamina.engines.claims.rule import Cues, Phrase
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause, by_sentence
@@ -98,6 +99,7 @@ class _Reader:
         self.lately: dict[str, list[Claim]] = {}  # the last claims of each speaker by rules
         self.stated: dict[str, Sequence[Claim]] = {}  # all claims of their last turns
         self.affirmed = Affirmed(known)
+        self.standing = Standing(known)
 
     def read(self, number: int, turn: Turn) -> list[Claim]:
         is_machine = people.is_machine(turn.speaker)
@@ -125,7 +127,16 @@ class _Reader:
             return self._noted(said, clauses)[:MOST_CLAIMS]
         tags = self._tags(said, clauses)
         claims = self._claims(said, clauses, tags)
-        return [*claims, *instructions.given(said, clauses, tags)] if is_alone else claims
+        return [*claims, *self._instructed(said, clauses, tags)] if is_alone else claims
+
+    def _instructed(
+        self, said: Said, clauses: Sequence[Clause], tags: Callable[[], Tags]
+    ) -> list[Claim]:
+        """Read what the speaker wants from now on, and what no longer."""
+        claims = list(instructions.given(said, clauses, tags, self.standing))
+        for claim in claims:
+            self.standing.note(claim)
+        return claims
 
     def _noted(self, said: Said, clauses: Sequence[Clause]) -> list[Claim]:
         """Claim what a note says, also what it says in the place of whom it is about."""

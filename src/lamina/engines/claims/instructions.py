@@ -9,6 +9,7 @@ from typing import NamedTuple
 from lamina.engines.claims import Claim, imperatives, ordered, standing
 from lamina.engines.claims.attributes import INSTRUCTION
 from lamina.engines.claims.imperatives import Piece
+from lamina.engines.claims.revocations import Standing, revoked
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import MASK, Clause
 from lamina.engines.claims.tagger import Tags
@@ -31,11 +32,20 @@ class Order(NamedTuple):
     sure: float
 
 
-def given(said: Said, clauses: Sequence[Clause], tags: Callable[[], Tags]) -> Iterator[Claim]:
-    """Yield claims for standing instructions; the confidence is how likely they are to stand."""
+def given(
+    said: Said, clauses: Sequence[Clause], tags: Callable[[], Tags], known: Standing
+) -> Iterator[Claim]:
+    """Yield claims for standing instructions, and denials of those that the turn ends.
+
+    The confidence of a claim is how likely the instruction is to stand. What ends an instruction
+    is none itself.
+    """
+    ends = list(revoked(said, clauses, known))
+    yield from ends
     for one in _joined(said.plain, _standing(clauses, tags())):
-        span = one.start, one.end
-        yield said.claim(said.speaker, INSTRUCTION + one.topic, span, span, one.sure, RULE)
+        if not any(end.start < one.end and one.start < end.end for end in ends):
+            span = one.start, one.end
+            yield said.claim(said.speaker, INSTRUCTION + one.topic, span, span, one.sure, RULE)
 
 
 def _standing(clauses: Sequence[Clause], tags: Tags) -> Iterator[Order]:

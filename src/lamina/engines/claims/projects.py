@@ -38,6 +38,8 @@ def scoped(claims: Sequence[Claim], turn: Turn) -> list[Claim]:
 def _scoped(claim: Claim, turn: Turn, project: str) -> Claim:
     topic = claim.attribute.removeprefix(INSTRUCTION)
     if topic != claim.attribute:
+        if claim.negated:  # it ends a certain instruction, wherever that one was given
+            return claim
         is_local = topic.startswith(TOOL_TOPIC) or bool(HERE.search(_words(claim, turn.text)))
         if not is_local or not slug(project):
             return claim
