@@ -159,12 +159,13 @@ class Contexts:
             and hit.record.id not in known
             and told.has(hit.record, session)
         )
+        standing = tuple(self._standing(entries, applying, project))
         return Gathered(
             goal,
-            tuple(self._standing(entries, applying, project)),
+            standing,
             bound,
             hits,
-            self._outdated(seen) | _over(applying),
+            self._outdated((*standing, *seen)) | _over(applying),
             has,
             found.notes,
             self._scope.shared_by,
@@ -375,7 +376,7 @@ class Contexts:
 
     def _outdated(self, hits: Iterable[Hit]) -> dict[str, Replaced]:
         """Map statements that are no longer true to what holds now."""
-        said = [hit.record.id for hit in hits if hit.record.layer is not Layer.SEMANTIC]
+        said = [hit.record.id for hit in hits if not facts.is_fact(hit.record)]
         if not said or self._scope.shared_by is not None:
             return {}
         try:

@@ -315,6 +315,19 @@ def test_a_less_trusted_wish_displaces_no_entry(desk: Desk, op: Operator, mem: M
     assert [one["value"] for one in op.user_profile().conflicts] == ["answer in Welsh"]
 
 
+def test_a_decision_that_was_replaced_is_marked(op: Operator, mem: Memory) -> None:
+    """C1, C3, C7: a note of a project about "us" is about the project, so that what sleep reads of
+    a later one marks it, before and after it is promoted."""
+    for decided in ("We use PostgreSQL", "We switched from PostgreSQL to SQLite"):
+        op.remember(decided, kind="decision", project="apollo")
+        op.sleep()
+    told = "We use PostgreSQL (no longer PostgreSQL; now: apollo uses SQLite)"
+    assert told in mem.context("explain quicksort", project="apollo").text
+    assert [(one.subject, one.value) for one in op.facts()] == [("apollo", "SQLite")]
+    assert op.run_once()["promoted"] == 2
+    assert told in mem.context("explain quicksort", project="apollo").text
+
+
 def test_explicit_preferences_always_apply(mem: Memory) -> None:
     """C1: "I like a docstring on everything" is for the parser, too, before anybody confirms it."""
     mem.remember(DOCSTRING, kind="preference")

@@ -110,7 +110,7 @@ class _Reader:
         claims = [] if is_machine else self._read(said, clauses)
         self.unread[TALKATIVE] += len(claims) >= MOST_CLAIMS
         self.heard, self.question = plain, answers.asked(plain, clauses)
-        return sorted(claims, key=lambda claim: (claim.start, claim.end))
+        return _in_order(claims)
 
     def _read(self, said: Said, clauses: Sequence[Clause]) -> list[Claim]:
         """Read a person's turn, in the language that it is in."""
@@ -140,13 +140,22 @@ class _Reader:
 
     def _noted(self, said: Said, clauses: Sequence[Clause]) -> list[Claim]:
         """Claim what a note says, also what it says in the place of whom it is about."""
+        claims = list[Claim]()
+        if ours := notes.shared(said, clauses):
+            claims += self._ours(*ours[:2])
+            clauses = ours[2]
         owned, rest = notes.owned(said, clauses)
-        claims = self._claims(said, rest, self._tags(said, rest))
+        claims += self._claims(said, rest, self._tags(said, rest))
         for voice in owned:
             claims += self._voiced(voice)
         for voice in notes.acting(said, rest, claims, self.people.knows):
             claims += self._voiced(voice)
         return claims
+
+    def _ours(self, said: Said, clauses: Sequence[Clause]) -> Iterator[Claim]:
+        """Claim what a note of a project says in its place."""
+        found = self._claims(said, clauses, self._tags(said, clauses))
+        return (one for one in found if notes.is_shared(one, said.speaker))
 
     def _voiced(self, voice: notes.Voice) -> Iterator[Claim]:
         tags = self._tags(voice.said, voice.clauses)
@@ -369,6 +378,20 @@ class _Reader:
                 self.memory.note(claim)
                 return [*found, claim]
         return found
+
+
+def _in_order(claims: Sequence[Claim]) -> list[Claim]:
+    """Sort claims by their words; the end of a value comes after what replaces it.
+
+    So the later value follows it: "we switched from PostgreSQL to SQLite".
+    """
+    replaced = {(one.subject, one.attribute, one.replaces) for one in claims if one.replaces}
+
+    def place(one: Claim) -> tuple[bool, int, int]:
+        is_replaced = (one.subject, one.attribute, one.value) in replaced
+        return one.until is not None and is_replaced, one.start, one.end
+
+    return sorted(claims, key=place)
 
 
 def _not_stated(

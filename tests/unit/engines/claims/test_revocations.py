@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from lamina.engines.claims import Claim, projects
 from lamina.engines.claims.attributes import INSTRUCTION
 from lamina.engines.claims.extraction import extract
@@ -93,14 +95,19 @@ def test_what_ended_may_be_asked_for_again() -> None:
 
 def test_a_project_ends_its_own_instructions() -> None:
     """S8, C7: what is not needed in one project may be needed in another, and everywhere else."""
-    (order,) = [one for one in claims("Always use poetry.") if one.rule == "instruction"]
-    (turn,) = turns("You don't need to use poetry in this repo any more.")
-    turn = type(turn)(turn.text, turn.speaker, turn.at, "apollo")
-    for project in ("", "apollo/", "zeus/"):
-        attribute = f"{INSTRUCTION}{project}tool-python-packages"
-        known = type(order)(order.subject, attribute, order.value, 0, 0, order.at, 1.0, "known")
-        (found,) = extract([turn], [known])
-        ended = [one.attribute for one in projects.scoped(found, turn) if one.negated]
-        assert [attribute] * (project == "apollo/") == [
-            one for one in ended if one.startswith(INSTRUCTION)
-        ]
+    (order,) = instructions("Always use poetry.")
+    topic = "tool-python-packages"
+    known = [
+        structs.replace(order, attribute=f"{INSTRUCTION}{place}{topic}")
+        for place in ("", "apollo/", "zeus/")
+    ]
+
+    def ended(told: str) -> list[str]:
+        turn = structs.replace(turns(told)[0], project="apollo")
+        (found,) = extract([turn], known)
+        own = (one for one in projects.scoped(found, turn) if one.negated)
+        return [one.attribute for one in own if one.attribute.startswith(INSTRUCTION)]
+
+    own, every_project = f"{INSTRUCTION}apollo/{topic}", f"{INSTRUCTION}{topic}"
+    assert ended("You don't need to use poetry in this repo any more.") == [own]
+    assert ended("You don't need to use poetry any more.") == [every_project, own]
