@@ -265,7 +265,7 @@ def test_the_latest_instruction_about_a_topic_stands_alone(op: Operator, mem: Me
     confirm_all(op)
     assert listed(mem) == [(f"{key}: Always use uv, never pip", "always: instruction")]
     tell(op, "Always use poetry instead of uv.")
-    later = "Mia wants: Always use poetry instead of uv"
+    later = "Mia's instruction: Always use poetry instead of uv"
     assert listed(mem) == [(later, "always: instruction, not confirmed")]
     (line,) = (one for one in mem.context("explain quicksort").text.split("\n") if later in one)
     assert "·not confirmed] " in line
