@@ -70,6 +70,9 @@ LIMITED = bounded(
     r"|next|only|but|except|unless|if|when|whenever|as long as|until|for now)\b",
     re.I,
 )
+# "You don't need to use poetry any more" asks for nothing; "I don't want emojis any more" does.
+ANY_MORE = bounded(r"\b(?:any ?more|any longer|no longer)\b", re.I)
+ASKED = bounded(r"\b(?:want|stop|quit)\b", re.I)
 MARK = re.compile(r"[,;:(–—]")
 # What an instruction forbids follows such a word, or comes before such a verdict.
 FORBIDS = bounded(
@@ -82,9 +85,9 @@ FORBIDDEN = bounded(
     r"|(?:keep|hold|leave) .{1,40} (?:free|alone|clear|empty))\b",
     re.I,
 )
-SMALL = values.stems("always never ever again now more longer anymore rule please too days") | (
-    frozenset(map(values.stem, topics.PRESENCE))
-)
+SMALL = values.stems(
+    "always never ever again now more longer anymore rule please too days each every"
+) | (frozenset(map(values.stem, topics.PRESENCE)))
 # In an instruction about what to book, only the time matters.
 BOOKED = values.stems(
     "book schedule plan meeting appointment call calendar keep hold leave free off limits nothing"
@@ -98,6 +101,11 @@ class Phrase(NamedTuple):
     end: int
     about: str
     ends: Ends
+
+    def is_no_rule(self, plain: str) -> bool:
+        """Tell if the words ask for nothing, even where they end nothing that is known."""
+        is_over = bool(ANY_MORE.search(plain, self.start, self.end))
+        return is_over and not ASKED.search(plain, self.start, self.end)
 
 
 class Standing:
@@ -125,10 +133,10 @@ class Standing:
         return [one for one in own if project is None or _place(one)[0] in places]
 
 
-def revoked(said: Said, clauses: Sequence[Clause], standing: Standing) -> Iterator[Claim]:
-    """Deny the instructions that a turn ends."""
+def revoked(said: Said, phrases: Sequence[Phrase], standing: Standing) -> Iterator[Claim]:
+    """Deny the instructions that phrases of a turn end."""
     known = standing.of(said.speaker, said.turn.project)
-    for phrase in _phrases(said.plain, clauses) if known else ():
+    for phrase in phrases:
         is_local = bool(projects.HERE.search(said.plain, phrase.start, phrase.end))
         for one in known:
             is_wider = is_local and not _place(one)[0]
@@ -137,7 +145,8 @@ def revoked(said: Said, clauses: Sequence[Clause], standing: Standing) -> Iterat
                 yield said.claim(*about, (phrase.start, phrase.end), SURE, RULE, negated=True)
 
 
-def _phrases(plain: str, clauses: Sequence[Clause]) -> Iterator[Phrase]:
+def phrases(plain: str, clauses: Sequence[Clause]) -> Iterator[Phrase]:
+    """Yield what may end an instruction."""
     for sentence in by_sentence(clauses):
         start, end = sentence[0].start, sentence[-1].end
         is_told = not any(clause.asks for clause in sentence) and end - start <= LONGEST

@@ -25,6 +25,7 @@ def instructions(*told: str) -> list[Claim]:
         ("Always use poetry.", "You don't have to use poetry."),
         ("Always use poetry.", "You can stop using poetry."),
         ("Always use poetry.", "I don't want you to use poetry any more."),
+        ("Always run the tests before a commit.", "No need to run tests before every commit."),
         ("Always add type hints.", "No need to add type hints any more."),
         ("Always add type hints.", "There's no need to add type hints."),
         ("Always add type hints.", "Forget about always adding type hints."),
@@ -85,6 +86,14 @@ def test_a_rule_of_its_own_needs_nothing_before_it() -> None:
     (_, end, other) = instructions("Answer in French.", "Stop answering in French, use English.")
     assert (end.negated, other.negated) == (True, False)
     assert other.value == "use English"
+
+
+def test_what_is_not_needed_any_more_is_no_instruction() -> None:
+    """S8: it takes the place of nothing, whether or not it ends what is known."""
+    (uv,) = instructions("Always use uv.", "You don't need to use poetry any more.")
+    assert uv.value == "Always use uv"
+    (wish,) = instructions("I don't want you to use emojis any more.")
+    assert not wish.negated
 
 
 def test_what_ended_may_be_asked_for_again() -> None:
