@@ -172,7 +172,7 @@ def _is_of_same_person(proposal: Record, fact: Record, key: str) -> bool:
 
 def is_standing(record: Record) -> bool:
     """Tell if a profile record is a standing instruction."""
-    return field_of(str(record.metadata.get("profile_key")))[0] == INSTRUCTIONS
+    return _topic_of(str(record.metadata.get("profile_key"))) is not None
 
 
 def is_for_every_task(record: Record) -> bool:
@@ -191,9 +191,19 @@ def project_of(record: Record) -> str | None:
 
     An instruction for one has its slug in the key: `instructions.importer.lint`.
     """
-    field, entry = field_of(key_of(record))
-    name, dot, _ = entry.partition(".")
-    return name if field == INSTRUCTIONS and dot else record.project
+    name, dot, _ = (_topic_of(key_of(record)) or "").partition(".")
+    return name if dot else record.project
+
+
+def _topic_of(key: str) -> str | None:
+    """Return the topic of an instruction's key; None for other keys.
+
+    Keys about people other than the profile's user begin with their name.
+    """
+    field, topic = field_of(key)
+    if field not in GROUPS:
+        field, topic = field_of(key.partition(".")[2])
+    return topic if field == INSTRUCTIONS else None
 
 
 def key_of(record: Record) -> str:

@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lamina.engines import profile
+from lamina.engines import facts, instructions, profile, tastes
+from lamina.engines.instructions import Applying
 from lamina.errors import Corrupt, StoreUnavailable
 from lamina.failsafe.spool import OUTAGES
 from lamina.model import clock as clocks
 from lamina.model import rules, slots
-from lamina.model.record import Hit, Hits, Layer, Record, State, Trust
+from lamina.model.record import Hit, Hits, Layer, Outdated, Record, State, Trust
 from lamina.search import context
 from lamina.search.context import (
     Context,
     Gathered,
     Section,
     bounds,
+    lines,
     noise,
     resting,
     sequels,
@@ -146,6 +148,8 @@ class Contexts:
         hits += tuple(hit for hit in facts if both[hit.record.id] is hit)
         bound = () if is_idle else tuple(self._bound(goal, project))
         seen = (*hits, *(hit for hit, _ in bound))
+        entries = self._entries()
+        applying = instructions.applying(entries, self._told_by_sleep())
         has = frozenset(
             hit.record.id
             for hit in seen
@@ -154,11 +158,12 @@ class Contexts:
             and hit.record.id not in known
             and told.has(hit.record, session)
         )
+        standing = self._marked(Hits([*self._standing(entries, applying, project)]))
         return Gathered(
             goal,
-            tuple(self._standing(project)),
+            tuple(standing),
             bound,
-            hits,
+            tuple(_overtaken(hits, applying)),
             has,
             found.notes,
             self._scope.shared_by,
@@ -167,7 +172,9 @@ class Contexts:
 
     # What always applies
 
-    def _standing(self, project: str | None) -> Iterator[Hit]:
+    def _standing(
+        self, entries: Sequence[Record], applying: Applying, project: str | None
+    ) -> Iterator[Hit]:
         """Yield what always applies, the most important of each kind first.
 
         These are instructions, confirmed ones first; then profile entries and facts of the project
@@ -176,12 +183,11 @@ class Contexts:
         """
         if self._scope.shared_by is not None:
             return
-        entries = [one for one in self._entries() if profile.is_for(one, project)]
-        orders = _trusted(one for one in entries if profile.is_standing(one))
+        entries = [one for one in entries if profile.is_for(one, project)]
+        orders = _trusted(one for one in applying.confirmed if profile.is_for(one, project))
         yield from (_always(one, "instruction") for one in orders)
-        known = {profile.key_of(one) for one in entries}
-        asked = (one for one in self._unconfirmed(project) if profile.key_of(one) not in known)
-        yield from (_always(one, "instruction, not confirmed") for one in _trusted(asked))
+        asked = _trusted(one for one in applying.waiting if profile.is_for(one, project))
+        yield from (_always(one, lines.NOT_CONFIRMED) for one in asked)
         rest = _trusted(one for one in entries if not profile.is_standing(one))
         for entry, fact in zip_longest(rest, self._facts_of(project)):
             yield from () if entry is None else (_always(entry, "profile"),)
@@ -192,16 +198,21 @@ class Contexts:
         for one in _trusted(one for one in told if not one.evidence and one.project is None):
             yield _always(one, "preference")
 
-    def _unconfirmed(self, project: str | None) -> list[Record]:
-        """List the instructions that sleep read and is sure of, even if they are not confirmed."""
+    def _told_by_sleep(self) -> list[Record]:
+        """List the facts about instructions that sleep is sure of, and about names."""
+        if self._scope.shared_by is not None:
+            return []
         try:
             with self._scope.store.read() as db:
-                found = sleep.active(db, slots.INSTRUCTION, self._scope.user)
+                found = [
+                    row
+                    for beginning in (slots.INSTRUCTION, tastes.NAME)
+                    for row in sleep.active(db, beginning, self._scope.user)
+                ]
         except OUTAGES as error:
             self._scope.resilient.note(error)
             return []
-        read = (self._scope.store.record(row) for row in found)
-        return [one for one in read if profile.is_for(one, project)]
+        return [self._scope.store.record(row) for row in found]
 
     def _facts_of(self, project: str | None) -> list[Record]:
         """List what is known about a project or was to be remembered for it."""
@@ -404,6 +415,15 @@ def _trusted(found: Iterable[Record]) -> list[Record]:
     """Sort memories that are not external by importance, and equal ones in a stable order."""
     own = [one for one in found if one.trust is not Trust.EXTERNAL]
     return sorted(own, key=lambda one: (-one.importance, one.content, one.id))
+
+
+def _overtaken(hits: Iterable[Hit], applying: Applying) -> Iterator[Hit]:
+    """Mark entries of the profile that do not apply any more with what was said instead."""
+    for hit in hits:
+        if fact := applying.over.get(hit.record.id):
+            now = () if facts.fact_of(fact).negated else (fact.content,)
+            hit = msgspec.structs.replace(hit, outdated=Outdated(now=now))
+        yield hit
 
 
 def _always(record: Record, why: str) -> Hit:

@@ -12,8 +12,9 @@ from typing import Protocol, TypeVar
 import numpy as np
 from msgspec import structs
 
+from lamina.engines import facts
 from lamina.model import slots
-from lamina.model.record import Hits, Layer, Record, State
+from lamina.model.record import Hits, Record, State
 from lamina.search.request import Request
 from lamina.store.index.catalogue import STATES, Mask, Rows
 from lamina.store.index.snapshot import Snapshot
@@ -68,7 +69,7 @@ def marked(look: Snapshot, chosen: Filter, found: Hits) -> Hits:
     """Add to hits what they say that does not hold; not for a guest or a look back."""
     if chosen.guest or chosen.as_of is not None:
         return found
-    said = [hit.record.id for hit in found if hit.record.layer is not Layer.SEMANTIC]
+    said = [hit.record.id for hit in found if not facts.is_fact(hit.record)]
     outdated = look.outdated(said, chosen.user)
     if not outdated:
         return found

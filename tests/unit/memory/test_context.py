@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 
 import pytest
 from benchmarks.context_cases import CASES, outcomes
@@ -236,6 +237,95 @@ def test_an_instruction_holds_when_more_than_it_is_rejected(op: Operator, mem: M
     )
     op.reject(proposed.id, reason="no haiku")
     assert [one.value for one in op.facts()] == ["Always answer in German"]
+
+
+def listed(mem: Memory, goal: str = "explain quicksort") -> list[tuple[str, str]]:
+    return [
+        (item.record.content, item.why)
+        for item in mem.context(goal).reasons
+        if item.section is Section.ALWAYS
+    ]
+
+
+def tell(op: Operator, text: str) -> None:
+    op.remember_conversation([{"speaker": "Mia", "text": text}], session=text)
+    op.sleep()
+
+
+def confirm_all(op: Operator) -> None:
+    for one in op.proposals():
+        op.confirm(one.record.id)
+
+
+def test_the_latest_instruction_about_a_topic_stands_alone(op: Operator, mem: Memory) -> None:
+    """C1, C3, S8: a later wish takes the place of a confirmed one, says that it is not confirmed,
+    and stands once when it is; where search finds the older one, it is marked."""
+    key = "mia.instructions.tool-python-packages"
+    tell(op, "Always use uv, never pip.")
+    confirm_all(op)
+    assert listed(mem) == [(f"{key}: Always use uv, never pip", "always: instruction")]
+    tell(op, "Always use poetry instead of uv.")
+    later = "Mia's instruction: Always use poetry instead of uv"
+    assert listed(mem) == [(later, "always: instruction, not confirmed")]
+    (line,) = (one for one in mem.context("explain quicksort").text.split("\n") if later in one)
+    assert "·not confirmed] " in line
+    about = mem.context("should I use uv or pip here?").text
+    assert all("(no longer" in one for one in about.split("\n") if "never pip" in one)
+    confirm_all(op)
+    assert listed(mem) == [(f"{key}: Always use poetry instead of uv", "always: instruction")]
+
+
+def test_an_instruction_that_was_taken_back_applies_no_more(op: Operator, mem: Memory) -> None:
+    """C1, C3, S8, V7: it is left out at once, also if it was confirmed; a person is asked to forget
+    the entry, and a proposal that nobody has decided on is withdrawn."""
+    tell(op, "Never book meetings on Fridays.")
+    tell(op, "Answer in French.")
+    (french,) = (one for one in op.proposals() if "French" in one.record.content)
+    op.confirm(french.record.id)
+    tell(op, "Stop answering in French.")
+    tell(op, "You can book Fridays again.")
+    assert listed(mem) == []
+    assert "answer in French" not in mem.context("explain quicksort, in French?").text
+    (request,) = op.proposals()
+    assert request.record.metadata["forget"] == french.record.id
+    tell(op, "From now on answer in French.")
+    assert [one for one, _ in listed(mem)] == ["mia.instructions.language: Answer in French"]
+
+
+def test_an_entry_that_is_newer_than_what_was_said_stands(op: Operator, mem: Memory) -> None:
+    """C1, S8: whoever edits the profile after a conversation has the last word."""
+    tell(op, "Always answer in German.")
+    op.upsert_user_profile({"name": "Mia"}, [op.remember("I am Mia").id])
+    order = {"instructions": {"language": "answer in Welsh"}}
+    op.upsert_user_profile(order, [op.remember("so it is").id])
+    assert [one for one in listed(mem) if "answer" in one[0]] == [
+        ("instructions.language: answer in Welsh", "always: instruction")
+    ]
+
+
+def test_a_less_trusted_wish_displaces_no_entry(desk: Desk, op: Operator, mem: Memory) -> None:
+    """V8, S8: what an agent heard does not displace what an operator wrote; the conflict shows."""
+    order = {"name": "Mia", "instructions": {"language": "answer in Welsh"}}
+    op.upsert_user_profile(order, [op.remember("so it is").id])
+    desk.clock.jump(timedelta(days=1))
+    mem.remember_conversation([{"speaker": "Mia", "text": "Always answer in German."}], session="s")
+    op.sleep()
+    told = [one for one in listed(mem) if "answer" in one[0]]
+    assert told == [("instructions.language: answer in Welsh", "always: instruction")]
+    assert [one["value"] for one in op.user_profile().conflicts] == ["answer in Welsh"]
+
+
+def test_a_decision_that_was_replaced_is_marked(op: Operator, mem: Memory) -> None:
+    """C1, C3, C7: a note of a project about "us" is about the project, so that what sleep reads of
+    a later one marks it, before and after it is promoted."""
+    for decided in ("We use PostgreSQL", "We switched from PostgreSQL to SQLite"):
+        op.remember(decided, kind="decision", project="apollo")
+        op.sleep()
+    told = "We use PostgreSQL (no longer PostgreSQL; now: apollo uses SQLite)"
+    assert told in mem.context("explain quicksort", project="apollo").text
+    assert [(one.subject, one.value) for one in op.facts()] == [("apollo", "SQLite")]
+    assert op.run_once()["promoted"] == 2
+    assert told in mem.context("explain quicksort", project="apollo").text
 
 
 def test_explicit_preferences_always_apply(mem: Memory) -> None:

@@ -69,7 +69,7 @@ ALL = (
     _one("diet", "{s}'s diet: {v}", "{s}'s diet is no longer {v}"),
     _many("avoids", "{s}'s diet: {v}", "{s}'s diet is no longer {v}", "diet"),
     _many("did", "{s}: {v}", "{s} did not: {v}", "event"),
-    _many("plan", "{s} plans: {v}", "{s} no longer plans: {v}", "aim"),
+    _many("plan", "{s}'s plan: {v}", "{s} no longer plans: {v}", "aim"),
     _many("decision", "{s} decided: {v}", "{s} decided against: {v}", "aim"),
     _many("goal", "{s} wants: {v}", "{s} no longer wants: {v}", "aim"),
     _many("other", "{s}: {v}", "{s}, not: {v}"),
@@ -125,7 +125,8 @@ def of(name: str) -> Attribute:
             denied = f"does not {verb}"
         return _many(name, f"{{s}} {_third(verb)}", f"{{s}} {denied}", "does")
     if kind == INSTRUCTION:
-        return _one(name, "{s} wants: {v}", "{s} no longer wants: {v}", "instruction")
+        # The value may be a whole sentence: "You can swear with me".
+        return _one(name, "{s}'s instruction: {v}", "{s} no longer wants: {v}", "instruction")
     raise KeyError(name)
 
 

@@ -43,6 +43,7 @@ from lamina.engines.claims.memory import Memory, Taken
 from lamina.engines.claims.opening import Judge, Opening
 from lamina.engines.claims.people import People, Relation
 from lamina.engines.claims.predicates import Parsed, Subject
+from lamina.engines.claims.revocations import Standing
 from lamina.engines.claims.rule import Cues, Phrase
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause, by_sentence
@@ -100,6 +101,7 @@ class _Reader:
         self.lately: dict[str, list[Claim]] = {}  # the last claims of each speaker by rules
         self.stated: dict[str, Sequence[Claim]] = {}  # all claims of their last turns
         self.affirmed = Affirmed(known)
+        self.standing = Standing(known)
 
     def read(self, number: int, turn: Turn) -> list[Claim]:
         is_machine = people.is_machine(turn.speaker)
@@ -114,7 +116,7 @@ class _Reader:
         claims = [] if is_machine else self._read(said, clauses)
         self.unread[TALKATIVE] += len(claims) >= MOST_CLAIMS
         self.heard, self.question = plain, partial(answers.asked, plain, clauses)
-        return sorted(claims, key=lambda claim: (claim.start, claim.end))
+        return _in_order(claims)
 
     def _read(self, said: Said, clauses: Sequence[Clause]) -> list[Claim]:
         """Read a person's turn, in the language that it is in."""
@@ -131,17 +133,35 @@ class _Reader:
             return self._noted(said, clauses)[:MOST_CLAIMS]
         tags = self._tags(said, clauses)
         claims = self._claims(said, clauses, tags)
-        return [*claims, *instructions.given(said, clauses, tags)] if is_alone else claims
+        return [*claims, *self._instructed(said, clauses, tags)] if is_alone else claims
+
+    def _instructed(
+        self, said: Said, clauses: Sequence[Clause], tags: Callable[[], Tags]
+    ) -> list[Claim]:
+        """Read what the speaker wants from now on, and what no longer."""
+        claims = list(instructions.given(said, clauses, tags, self.standing))
+        for claim in claims:
+            self.standing.note(claim)
+        return claims
 
     def _noted(self, said: Said, clauses: Sequence[Clause]) -> list[Claim]:
         """Claim what a note says, also what it says in the place of whom it is about."""
+        claims = list[Claim]()
+        if ours := notes.shared(said, clauses):
+            claims += self._ours(*ours[:2])
+            clauses = ours[2]
         owned, rest = notes.owned(said, clauses)
-        claims = self._claims(said, rest, self._tags(said, rest))
+        claims += self._claims(said, rest, self._tags(said, rest))
         for voice in owned:
             claims += self._voiced(voice)
         for voice in notes.acting(said, rest, claims, self.people.knows):
             claims += self._voiced(voice)
         return claims
+
+    def _ours(self, said: Said, clauses: Sequence[Clause]) -> Iterator[Claim]:
+        """Claim what a note of a project says in its place."""
+        found = self._claims(said, clauses, self._tags(said, clauses))
+        return (one for one in found if notes.is_shared(one, said.speaker))
 
     def _voiced(self, voice: notes.Voice) -> Iterator[Claim]:
         tags = self._tags(voice.said, voice.clauses)
@@ -369,6 +389,20 @@ class _Reader:
 def _has_no_stretch(plain: str) -> bool:
     """Tell if no clause can be too long to be read: the text is short, or a line ends within."""
     return len(plain) <= LONGEST or "\n" in plain[len(plain) - LONGEST : LONGEST]
+
+
+def _in_order(claims: Sequence[Claim]) -> list[Claim]:
+    """Sort claims by their words; the end of a value comes after what replaces it.
+
+    So the later value follows it: "we switched from PostgreSQL to SQLite".
+    """
+    replaced = {(one.subject, one.attribute, one.replaces) for one in claims if one.replaces}
+
+    def place(one: Claim) -> tuple[bool, int, int]:
+        is_replaced = (one.subject, one.attribute, one.value) in replaced
+        return one.until is not None and is_replaced, one.start, one.end
+
+    return sorted(claims, key=place)
 
 
 def _not_stated(

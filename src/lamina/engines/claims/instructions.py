@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from lamina.engines.claims import Claim, imperatives, ordered, standing
+from lamina.engines.claims import Claim, imperatives, ordered, revocations, standing
 from lamina.engines.claims.attributes import INSTRUCTION
 from lamina.engines.claims.imperatives import Piece
+from lamina.engines.claims.revocations import Standing
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import MASK, Clause
 from lamina.engines.claims.tagger import Tags
@@ -31,11 +32,23 @@ class Order(NamedTuple):
     sure: float
 
 
-def given(said: Said, clauses: Sequence[Clause], tags: Callable[[], Tags]) -> Iterator[Claim]:
-    """Yield claims for standing instructions; the confidence is how likely they are to stand."""
+def given(
+    said: Said, clauses: Sequence[Clause], tags: Callable[[], Tags], known: Standing
+) -> Iterator[Claim]:
+    """Yield claims for standing instructions, and denials of those that the turn ends.
+
+    The confidence of a claim is how likely the instruction is to stand. What ends an instruction
+    is none itself.
+    """
+    phrases = list(revocations.phrases(said.plain, clauses))
+    ends = list(revocations.revoked(said, phrases, known))
+    yield from ends
+    taken = [(one.start, one.end) for one in ends]
+    taken += [(one.start, one.end) for one in phrases if one.is_no_rule(said.plain)]
     for one in _joined(said.plain, _standing(clauses, tags())):
-        span = one.start, one.end
-        yield said.claim(said.speaker, INSTRUCTION + one.topic, span, span, one.sure, RULE)
+        if not any(start < one.end and one.start < end for start, end in taken):
+            span = one.start, one.end
+            yield said.claim(said.speaker, INSTRUCTION + one.topic, span, span, one.sure, RULE)
 
 
 def _standing(clauses: Sequence[Clause], tags: Tags) -> Iterator[Order]:

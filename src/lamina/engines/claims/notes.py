@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from lamina.engines.claims import Claim, open_verbs, open_words, statements, values
+from lamina.engines.claims import Claim, attributes, open_verbs, open_words, statements, values
 from lamina.engines.claims.open_phrases import DOES
 from lamina.engines.claims.open_words import (
     ARTICLE,
@@ -30,6 +30,7 @@ from lamina.engines.claims.open_words import (
     THEY,
     YOUR,
 )
+from lamina.engines.claims.projects import ALONE, HABIT
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause, by_sentence
 from lamina.engines.claims.values import Span
@@ -65,6 +66,9 @@ PERSONAL = frozenset(
     "likes dislikes favourite hobby diet avoids allergy job studies skill religion language"
     " habit nationality partner child parent sibling relative friend colleague pet birthday".split()
 )
+# What a project can have, do or decide.
+SHARED = frozenset({attributes.HAS, attributes.DOES, HABIT, "decision"})
+US = bounded(r"\b(?:we|our|ours|us|we're|we've|we'll|we'd)\b", re.I)
 DRIVEN = "owns"  # the rule of what somebody owns or drives; things have things, too
 
 
@@ -99,6 +103,27 @@ def owned(said: Said, clauses: Sequence[Clause]) -> tuple[list[Voice], list[Clau
         else:
             rest += sentence
     return voices, rest
+
+
+def shared(said: Said, clauses: Sequence[Clause]) -> tuple[Said, list[Clause], list[Clause]] | None:
+    """Split off what a note of a project says of "us": it is about the project.
+
+    Return it as said by the project, and the rest; None if there is nothing.
+    """
+    project = said.turn.project
+    if not project:
+        return None
+    ours, rest = list[Clause](), list[Clause]()
+    for sentence in by_sentence(clauses):
+        text = said.plain[sentence[0].start : sentence[-1].end]
+        (ours if US.search(text) and not ALONE.search(text) else rest).extend(sentence)
+    return (said._replace(speaker=project), ours, rest) if ours else None
+
+
+def is_shared(claim: Claim, project: str) -> bool:
+    """Tell if a claim can be true of a project."""
+    kind, colon, _ = claim.attribute.partition(":")
+    return claim.subject == project and f"{kind}{colon}" in SHARED
 
 
 def acting(

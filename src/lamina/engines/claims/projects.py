@@ -38,6 +38,8 @@ def scoped(claims: Sequence[Claim], turn: Turn) -> list[Claim]:
 def _scoped(claim: Claim, turn: Turn, project: str) -> Claim:
     topic = claim.attribute.removeprefix(INSTRUCTION)
     if topic != claim.attribute:
+        if claim.negated:  # it ends a certain instruction, wherever that one was given
+            return claim
         is_local = topic.startswith(TOOL_TOPIC) or bool(HERE.search(_words(claim, turn.text)))
         if not is_local or not slug(project):
             return claim
@@ -48,8 +50,15 @@ def _scoped(claim: Claim, turn: Turn, project: str) -> Claim:
     is_open = claim.attribute.startswith((HAS, DOES)) or claim.attribute == HABIT
     is_own = turn.speaker is not None and normalise(claim.subject) == normalise(turn.speaker)
     if is_open and is_own and not ALONE.search(_sentence(claim, turn.text)):
-        return structs.replace(claim, subject=project, project=project)
+        named = _unnamed(claim.attribute, project)
+        return structs.replace(claim, subject=project, attribute=named, project=project)
     return claim
+
+
+def _unnamed(attribute: str, project: str) -> str:
+    """Leave a project's name out of what it has: `deadline of project falcon`."""
+    name = rf" (?:of|for|in) (?:the )?(?:project )?{re.escape(project)}(?: project)?\Z"
+    return re.sub(name, "", attribute, flags=re.IGNORECASE)
 
 
 def _words(claim: Claim, text: str) -> str:

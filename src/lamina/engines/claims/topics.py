@@ -29,6 +29,7 @@ TOOLS: Mapping[str, str] = {
     "linter": "ruff flake8 pylint black eslint biome prettier",
 }
 TOOL = {name: purpose for purpose, names in TOOLS.items() for name in names.split()}
+BOOKING = "booking"
 KNOWN = {
     "address": bounded(
         r"\b(?:(?:call|address|name|refer to|greet) me\b|my (?:first|last|full|nick) ?name|pronouns"
@@ -54,7 +55,7 @@ KNOWN = {
     ),
     "date-format": bounded(r"\b(?:dates?|iso format|the day before the month)\b(?! of)", re.I),
     "currency": bounded(r"\b(?:usd|eur|gbp|dollars|euros|pounds|currency|currencies)\b", re.I),
-    "booking": bounded(
+    BOOKING: bounded(
         rf"\b(?:book\w*|schedul\w+|meetings?|appointments?|off limits|calendar|plan nothing"
         rf"|keep .{{0,20}}free|hold .{{0,20}}free|(?:leave|keep) (?:the )?weekends|calls)\b"
         rf"|\A{_DAY}",
@@ -129,7 +130,7 @@ def _known(order: str) -> str:
         return f"{TOOL_TOPIC}{purpose}"
     for name, pattern in KNOWN.items():
         if pattern.search(order):
-            return _when(order) if name == "booking" else name
+            return _when(order) if name == BOOKING else name
     return ""
 
 
@@ -137,10 +138,10 @@ def _when(order: str) -> str:
     """Name the time that must not be booked: other times may apply as well."""
     found = WHEN.search(order)
     if not found:
-        return "booking"
+        return BOOKING
     if found["day"]:
-        return f"booking-{found['day'].lower()}day"
-    return f"booking-{(found['part'] or found['side']).lower()}"
+        return f"{BOOKING}-{found['day'].lower()}day"
+    return f"{BOOKING}-{(found['part'] or found['side']).lower()}"
 
 
 def _thing(order: str) -> str:

@@ -143,7 +143,7 @@ def _always(gathered: Gathered, room: int) -> list[Line]:
     for hit in gathered.standing:
         if _is_in(hit.record, [line.item.record for line in made]):
             continue
-        line = begun.of(Item(hit, Section.ALWAYS, _why(hit)))
+        line = begun.of(Item(hit, Section.ALWAYS, _why(hit), outdated=hit.outdated))
         space = min(STANDING, left - len(line.label) - 1)
         if space < ENOUGH:
             break

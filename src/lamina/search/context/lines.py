@@ -12,6 +12,7 @@ from lamina.search.context.sentences import LEAST, Sentences, shortened
 from lamina.text import words
 
 HANDLE = 6  # characters that identify an id; its end is the most distinctive part
+NOT_CONFIRMED = "instruction, not confirmed"  # the part of a score that says so
 LEGEND = f"[id{DOT}day{DOT}who] … = cut"
 FACTS = 300  # characters of facts in a line with the turn that they rest on
 VALUES = 60  # characters of what is no longer so
@@ -36,6 +37,8 @@ def label(hit: Hit, shared_by: str | None = None) -> str:
         parts.append(name(record.speaker))
     if record.trust is Trust.EXTERNAL:
         parts.append(f"external {name(record.source or '')}".strip())
+    if NOT_CONFIRMED in hit.parts:
+        parts.append("not confirmed")
     if shared_by is not None:
         parts.append(f"shared by {name(shared_by)}")
     if hit.duplicates:

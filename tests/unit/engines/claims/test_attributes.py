@@ -17,7 +17,9 @@ READ = {
     ("does:teach", "maths"): "Ana teaches maths",
     ("does:doing", "pottery"): "Ana is doing pottery",
     ("does:bring", "lunch"): "Ana brings lunch",
-    ("instruction:language", "answer in German"): "Ana wants: answer in German",
+    ("instruction:language", "answer in German"): "Ana's instruction: answer in German",
+    ("instruction:tone", "You can swear"): "Ana's instruction: You can swear",
+    ("plan", "The launch is on 15 January"): "Ana's plan: The launch is on 15 January",
 }
 
 

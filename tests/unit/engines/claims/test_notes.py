@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
+from lamina.engines.claims.extraction import extract
 from tests.cases import every
 
-from .holding import claims
+from .holding import claims, turns
 
 LIKELY = 0.5
 
@@ -69,3 +72,25 @@ def test_only_the_sentence_of_the_owner_is_about_them() -> None:
     found = claims(note, speaker=None)
     assert [(one.subject, one.value) for one in found] == [("Olu", "Femi Ade"), ("Ana", "Paris")]
     assert all(one.value in note[one.start : one.end] for one in found)
+
+
+@every(
+    ("note", "wanted"),
+    [
+        ("We use PostgreSQL", [("apollo", "does:use", "PostgreSQL")]),
+        ("Our database is PostgreSQL", [("apollo", "has:database", "PostgreSQL")]),
+        ("We live in Porto", []),  # no project does
+        ("We use what my sister uses", []),  # whose she is, is not known
+        ("Olu drives a Fiat", [("Olu", "owns", "Fiat")]),
+    ],
+)
+def test_a_note_of_a_project_says_it_of_the_project(
+    note: str, wanted: list[tuple[str, str, str]]
+) -> None:
+    """S1, C7: "we" in a note without a speaker is the project, and nobody without one."""
+    (turn,) = turns(note, speaker=None)
+    (found,) = extract([structs.replace(turn, project="apollo")])
+    told = [(one.subject, one.attribute, one.value) for one in found if one.confidence >= LIKELY]
+    assert told == wanted
+    if any(subject == "apollo" for subject, _, _ in wanted):
+        assert claims(note, speaker=None) == []

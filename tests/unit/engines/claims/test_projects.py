@@ -22,6 +22,7 @@ def said(text: str, project: str | None = "shop") -> list[tuple[str, str, str | 
         ("The staging server is eu-2.", "shop", "has:staging server"),
         ("We run the tests with npm test.", "shop", "habit"),
         ("I am Ana. Our database is MySQL 8.", "shop", "has:database"),
+        ("The deadline of project shop is 15 January 2027.", "shop", "has:deadline"),
         ("My landlord is Mr. Okafor.", "user", "has:landlord"),
         ("I live in Porto.", "user", "lives_in"),
         ("always use eslint before a commit", "user", "instruction:shop/tool-linter"),
