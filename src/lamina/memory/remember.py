@@ -166,4 +166,6 @@ def _attributed(draft: Draft) -> Draft:
         return draft
     from lamina.engines.claims import spoken  # agents need none of its tables
 
-    return structs.replace(draft, speaker=persons.USER) if spoken.is_own(draft.content) else draft
+    # "We" in a note of a project is the project.
+    is_own = spoken.is_own(draft.content, alone="project" in draft.metadata)
+    return structs.replace(draft, speaker=persons.USER) if is_own else draft

@@ -473,4 +473,4 @@ def test_an_opening_weighs_nothing(mia: Operator) -> None:
 def test_an_instruction_is_found_by_its_topic(mia: Operator) -> None:
     """C8: an instruction is found by the topic that sleep has given it."""
     found = contents(mia.search("What package manager should I use for python?"))
-    assert "Mia wants: Always use uv" in found
+    assert "Mia's instruction: Always use uv" in found

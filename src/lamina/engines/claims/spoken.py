@@ -26,7 +26,7 @@ LISTED = re.compile(rf"(?:{JOINED})\b|\w+", re.I)
 MARKS = tuple(frozenset(tongue.marks.split()) for tongue in ALL)
 MARKED = frozenset().union(*MARKS)
 # English words by which people speak of themselves, but not "i.e.", "I/O" and "me" in a name.
-OWN = re.compile(r"(?<![\w./-])(?:I|i|[Mm](?:e|y|ine)|[Ww]e|[Oo]urs?)(?!\.\w|[\w/-])")
+OWN = re.compile(r"(?<![\w./-])(?:(?:I|i|[Mm](?:e|y|ine))|(?P<us>[Ww]e|[Oo]urs?))(?!\.\w|[\w/-])")
 NEAR = 400  # characters that are read to detect the language
 
 
@@ -60,9 +60,14 @@ def of(plain: str) -> Tongue | None:
     return ALL[listed.index(max(listed))]
 
 
-def is_own(plain: str) -> bool:
-    """Tell if those who write a text speak of themselves; "eu" is a pronoun in Portuguese only."""
-    if OWN.search(plain) or persons.ABOUT_ME.search(plain):
+def is_own(plain: str, *, alone: bool = False) -> bool:
+    """Tell if those who write a text speak of themselves; "eu" is a pronoun in Portuguese only.
+
+    Who writes for others says "we" of all of them; then only "I" counts, which is `alone`.
+    """
+    if any(not (alone and found["us"]) for found in OWN.finditer(plain)):
+        return True
+    if persons.ABOUT_ME.search(plain):
         return True
     return of(plain) is not None and persons.asks_of_self(plain)
 

@@ -26,3 +26,10 @@ from tests.cases import every
 def test_who_speaks_of_themselves(text: str, expected: bool) -> None:
     """S1, S7: a pronoun counts in its own language, and not as a part of a name."""
     assert spoken.is_own(text) is expected
+
+
+def test_we_in_a_note_of_a_project_is_the_project() -> None:
+    """S7: only who says "I" speaks of themselves there."""
+    assert not spoken.is_own("We use SQLite.", alone=True)
+    assert spoken.is_own("We use SQLite, but I prefer Postgres.", alone=True)
+    assert spoken.is_own("We use SQLite.")
