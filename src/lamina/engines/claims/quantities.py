@@ -80,10 +80,10 @@ SMALL = frozenset(
     )
 )
 TELLING = frozenset({NAME, PLAIN, NUMBER})
-# What stands between a quantity and the words that say what it is of, and words of a wish.
+# Behind these, something else is said, or since when a quantity holds.
 ENDING = BORDERS | {UNSEEN}
-TAIL = frozenset({"since", "from", "as", "starting"})  # since when it holds
-WILL = frozenset({"will", "'ll", "shall"})
+TAIL = frozenset({"since", "from", "as", "starting"})
+WILL = frozenset({"will", "'ll", "shall"})  # other auxiliaries wish or suppose
 NUMBERED = {word: str(number) for number, word in enumerate(calendar_words.NUMBERS)}
 SEPARATOR = re.compile(r"[.,](?=\d{3}\b)")
 THOUSANDS = {"k": "000", "m": "000000"}
@@ -132,8 +132,7 @@ def _renewed(
     for clause, new in told:
         if clause.asks or clause.doubted or EXCEPTION.search(said.part(clause)):
             continue
-        frame = _frame(said.plain, clause, new)
-        meant = _meant(said.speaker, new, frame, affirmed) if frame else None
+        meant = _meant(said.speaker, new, _around(said.plain, clause, new), affirmed)
         if meant is None or meant[1].amount in named:  # "theirs is 1,500, we make do with 400"
             continue
         others = [one for around, one in told if around == clause and one is not new]
@@ -141,8 +140,8 @@ def _renewed(
             yield *meant, new
 
 
-def _frame(plain: str, clause: Clause, new: Quantity) -> frozenset[str]:
-    """Collect the stems that say what a quantity is of; none, if it is wished, denied or theirs."""
+def _around(plain: str, clause: Clause, new: Quantity) -> str:
+    """Collect the words that say what a quantity is of; none, if it is wished, denied or theirs."""
     listed = split(plain)
     first, last = within(listed, clause.start, clause.end)
     place, behind = within(listed, new.start, new.end)
@@ -156,14 +155,13 @@ def _frame(plain: str, clause: Clause, new: Quantity) -> frozenset[str]:
         word.kind in (NOT, THEIR) or (word.kind == MODAL and word.text not in WILL)
         for word in around
     ):
-        return frozenset()
+        return ""
     is_changed = listed[place - 1 : place] and listed[place - 1].text == "to"  # "has grown to 9"
-    telling = " ".join(
+    return " ".join(
         word.text
         for word in around
         if word.kind in TELLING and not (is_changed and _is_deed(word.text))
     )
-    return values.stems(telling) - SMALL
 
 
 def _is_deed(word: str) -> bool:
@@ -181,11 +179,13 @@ def _is_behind_from(plain: str, one: Quantity) -> bool:
 
 
 def _meant(
-    speaker: str, new: Quantity, frame: frozenset[str], affirmed: Affirmed
+    speaker: str, new: Quantity, around: str, affirmed: Affirmed
 ) -> tuple[Claim, Quantity] | None:
-    """Find the only thing known that has all the words of a frame, and a quantity of the kind."""
-    said = " ".join(sorted(frame))
-    named = (*affirmed.sharing_any(speaker, said), *affirmed.things(speaker, frame))
+    """Find the only thing known that has all the words around a quantity, and one of its kind."""
+    frame = values.stems(around) - SMALL
+    if not frame:
+        return None
+    named = (*affirmed.sharing_any(speaker, around), *affirmed.things(speaker, frame))
     listed = {id(one): one for one in (*named, *affirmed.of(speaker))}.values()
     found = [
         (known, old)
