@@ -26,8 +26,8 @@ THING = rf"(?:(?:the|my|our) )?(?P<value>{NOUN})"
 REST = r"(?: [\w'-]+){0,7}"
 NOT_HABIT = (
     r"(?!'|(?:am|was|were|will|would|had|did|could|should|can|might|must|went|think|know|learn|look"
-    r"|feel|felt|see|love|hope|want|wish|hate|have to|got|need|appreciate|remember|realize|believe"
-    r"|understand|bought|made|took|saw|met|spent)\b)"
+    r"|feel|felt|see|love|hope|want|wish|hate|have (?:to|been)|got|need|appreciate|remember|realize"
+    r"|believe|understand|bought|made|took|saw|met|spent)\b)"
 )
 PLAYED, DONE = either(words.PLAYED), either(words.ACTIVITIES)
 JOY = r"(?:joy|peace|happiness|calm|comfort|pleasure|fulfillment|satisfaction)"

@@ -179,3 +179,9 @@ def test_the_network_tells_what_is_over() -> None:
     assert any(one.until and one.value == "sertraline" for one in over)
     still = claimed(said, "Forgot the sertraline this morning, is that bad?")
     assert not any(one.until for one in still)
+
+
+def test_what_was_done_to_a_thing_is_no_habit_of_it() -> None:
+    """S1: "debating has been bumped to Fridays" is no habit of somebody called Debating."""
+    told = claimed("Debating has been bumped to Fridays.", speaker=None)
+    assert not any(one.attribute == "habit" for one in told)
