@@ -27,8 +27,8 @@ WEIGHTS = {
     "reject": 8,
     "correct": 8,
     "rollback": 8,
-    "undo": 8,
-    "promote": 12,  # the small sample must have some
+    "undo": 18,  # of this and of the next, the small sample must have some
+    "promote": 12,
     "forget": 4,
     "upsert": 3,
     "lift": 2,

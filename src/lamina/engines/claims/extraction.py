@@ -236,7 +236,7 @@ class _Reader:
         settled = denials.settled(placed, self.affirmed)
         before = self.stated.get(said.speaker, ())
         settled = denials.retracted(said, settled, before, self.affirmed)
-        settled = _in_place(said, clauses, settled)
+        settled = _in_place(said, clauses, settled, self.affirmed)
         if not self.people.listener(said.speaker):
             settled = quantities.updated(said, clauses, settled, self.affirmed, tags)
         settled = self._ended(said, clauses, settled, tags)
@@ -417,9 +417,18 @@ def _not_stated(
             yield one
 
 
-def _in_place(said: Said, clauses: Sequence[Clause], claims: list[Claim]) -> list[Claim]:
-    """Claim what is now in the place of a thing that is denied: "it's Dario now"."""
-    denied = [one for one in claims if one.negated and one.attribute.startswith(attributes.HAS)]
+def _in_place(
+    said: Said, clauses: Sequence[Clause], claims: list[Claim], affirmed: Affirmed
+) -> list[Claim]:
+    """Claim what is now in the place of a known thing that is denied: "it's Dario now"."""
+    denied = [
+        one
+        for one in claims
+        if one.negated and one.attribute.startswith(attributes.HAS)
+        if any(
+            known.attribute == one.attribute for known in affirmed.sharing(one.subject, one.value)
+        )
+    ]
     placed = [one for clause in clauses for one in updates.instead(said, clause, denied)]
     others = [
         one

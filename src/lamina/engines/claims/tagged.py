@@ -58,6 +58,7 @@ BEFORE = frozenset({COMMA, MARK, CUT, UNSEEN})
 BEHIND = BEFORE | {JOINT}
 LEADING = frozenset({PREPOSITION, ARTICLE, MY, THEIR, BE, HAVE})  # of something that is left out
 
+ANY_MORE = frozenset({"any", "more", "longer", "anymore", "now"})
 Places = tuple[int, int]  # the first word, and the one behind the last
 IsNew = Callable[[str, int, int], bool]  # of whom, and where in the turn it is said
 
@@ -101,9 +102,11 @@ def proposals(
         subject = _subject(tags, one, said)
         others = {span for span, whose in taken.items() if whose != subject}
         place, end = _readable(words, one, taken, others)
+        place, end = _affirmed(words, place, end)
+        if place >= end:
+            continue
         span = words[place].start, words[end - 1].end
-        is_denial = words[place].kind == NOT  # "isn't my manager any more"
-        if is_denial or MASK in said.plain[slice(*span)] or _is_bare(words, one):
+        if MASK in said.plain[slice(*span)] or _is_bare(words, one):
             continue
         yield (
             one,
@@ -118,6 +121,17 @@ def proposals(
                 is_over=one.status == ENDED,
             ),
         )
+
+
+def _affirmed(words: Sequence[Word], place: int, end: int) -> Places:
+    """Leave out that something is over: "not head of department any more" was head of it."""
+    if words[place].kind != NOT:
+        return place, end
+    while place < end and words[place].kind in (NOT, ARTICLE):
+        place += 1
+    while end > place and words[end - 1].text in ANY_MORE:
+        end -= 1
+    return place, end
 
 
 def _is_said(tags: Tags, one: Tagged, said: Said, is_new: IsNew) -> bool:
