@@ -325,7 +325,7 @@ class _Reader:
         about = self._who(parsed.subject, said) if parsed.subject else said.speaker
         if parsed.subject and parsed.subject.kind == "named" and not self.people.knows(about):
             about = said.speaker  # "Japan's off"
-        if parsed.subject and people.is_of_another(said.plain, parsed.subject.start):
+        if parsed.subject and people.is_possessor(said.plain, parsed.subject.start):
             about = ""  # "Ida's sister gave up nursing"
         yield from updates.updated(said, clause, about, self.memory, endings)
 

@@ -97,12 +97,8 @@ def is_person(word: Word) -> bool:
     return word.kind == PLAIN and means_person(word.text)
 
 
-def is_of_another(words: Sequence[Word], place: int, known: str = "") -> bool:
-    """Tell if a sentence names another person before a place, and nothing of the speaker's.
-
-    A person of whom something known speaks is no other one.
-    """
-    told = frozenset(known.lower().split())
+def is_of_another(words: Sequence[Word], place: int) -> bool:
+    """Tell if a sentence names another person before a place, and nothing of the speaker's."""
     is_another = False
     while place and words[place - 1].text not in ENDS:
         place -= 1
@@ -110,8 +106,7 @@ def is_of_another(words: Sequence[Word], place: int, known: str = "") -> bool:
         is_mine = word.kind == MY and not any(map(is_person, behind))
         if is_mine or word.kind == SELF or word.text in ME:
             return False
-        is_other = is_person(word) and word.text not in told
-        is_another = is_another or is_other or word.text in THIRD
+        is_another = is_another or is_person(word) or word.text in THIRD
     return is_another
 
 

@@ -194,8 +194,8 @@ def household(plain: str) -> Iterator[Relation]:
         yield Relation("friend", "friend", "", found["shown"], *found.span())
 
 
-def is_of_another(plain: str, start: int) -> bool:
-    """Tell if somebody of the person who is named at a place is meant: "Ida's sister"."""
+def is_possessor(plain: str, start: int) -> bool:
+    """Tell if a person is named at a place only to say whose somebody is: "Ida's sister"."""
     found = OWNER.match(plain, start)
     return found is not None and found["kin"].lower() in KINDRED
 

@@ -108,6 +108,8 @@ def updated(
 ) -> list[Claim]:
     """Add what is known with the quantities that a message gives it anew."""
     kept = list(claims)
+    if not affirmed.of(said.speaker):
+        return kept
     for known, old, new in _renewed(said, clauses, affirmed, tags):
         if not _is_settled(known, kept):
             told = said.plain[new.start : new.end]

@@ -102,9 +102,10 @@ def proposals(
         subject = _subject(tags, one, said)
         others = {span for span, whose in taken.items() if whose != subject}
         place, end = _readable(words, one, taken, others)
-        place, end = _affirmed(words, place, end)
-        if place >= end:
-            continue
+        if one.status == ENDED:
+            place, end = _affirmed(words, place, end)
+            if place >= end:
+                continue
         span = words[place].start, words[end - 1].end
         if MASK in said.plain[slice(*span)] or _is_bare(words, one):
             continue
@@ -124,7 +125,10 @@ def proposals(
 
 
 def _affirmed(words: Sequence[Word], place: int, end: int) -> Places:
-    """Leave out that something is over: "not head of department any more" was head of it."""
+    """Leave out that something is over: "not head of department any more" was head of it.
+
+    Only the value of a past state may lose its "not": any other would be turned into its contrary.
+    """
     if words[place].kind != NOT:
         return place, end
     while place < end and words[place].kind in (NOT, ARTICLE):
