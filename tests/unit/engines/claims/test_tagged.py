@@ -92,9 +92,9 @@ def test_a_note_is_understood_by_itself(text: str, values: list[str], wanted: li
 
 def test_only_a_past_state_loses_its_not() -> None:
     """S1: "not head any more" was head; of what is so now, a note never says the contrary."""
-    told, value = "not head of department any more", "not head of department any more"
-    assert notes(told, value, status="ended") == ["user other: head of department"]
-    assert notes(told, value) == [f"user other: {value}"]
+    told, value = "not head of department any more", "head of department"
+    assert notes(told, value, status="ended") == [f"user other: {value}"]
+    assert notes(told, value) == [f"user other: {told}"]
 
 
 def test_a_note_does_not_name_its_person_twice() -> None:
